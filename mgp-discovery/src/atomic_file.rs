@@ -81,6 +81,15 @@ pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
     folders.create(path)
 }
 
+/// Returns `None` where an operation failed because there is no such file or folder.
+pub(crate) fn if_found<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
+    match outcome {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some((beside, _)) = &self.moves {

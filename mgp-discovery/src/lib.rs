@@ -31,7 +31,6 @@ mod document;
 pub mod launch;
 mod names;
 mod nearest;
-mod position;
 pub mod registry;
 pub mod secrets;
 #[cfg(feature = "ext")]
@@ -41,4 +40,4 @@ pub mod tool_spec;
 
 pub use self::atomic_file::{AtomicFile, FileReaders};
 pub use self::config::Config;
-pub use self::position::Position;
+pub use self::document::Position;

@@ -23,7 +23,6 @@
 
 mod accepted;
 mod admin;
-mod agent_tokens;
 mod approvals;
 mod audit_log_ends;
 mod call;
@@ -42,7 +41,7 @@ mod lifecycle;
 mod listen;
 mod methods;
 mod models;
-mod offered;
+mod notifications;
 mod paths;
 #[cfg(unix)]
 mod pattern_servers;

@@ -85,6 +85,14 @@ pub(crate) struct HttpListening {
     pub(crate) error: Option<String>,
 }
 
+/// Waits for this future; without one, for ever.
+pub(crate) async fn or_never<T>(future: Option<impl Future<Output = T>>) -> T {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Waits until the kernel is told to stop.
 pub(crate) async fn wait_for_stop(mut stopped: watch::Receiver<bool>) {
     // Waiting fails only if the sender is gone.

@@ -68,19 +68,21 @@ pub(crate) fn validator(
 /// Returns the folders that the configuration opens to a client that works in the folders `clients`.
 fn opened(config: &Config, clients: &[PathBuf]) -> Vec<PathBuf> {
     let home = std::env::home_dir();
-    let real = |path: &String| {
-        let below = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
-        let path = match (below, &home) {
-            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-            _ => PathBuf::from(path),
-        };
-        path.canonicalize().ok()
-    };
+    let real = |path: &String| expanded(path, home.as_deref()).canonicalize().ok();
     let is_for = |rule: &&FolderRule| match &rule.within {
         Some(within) => real(within).is_some_and(|within| clients.iter().any(|own| own.starts_with(&within))),
         None => true,
     };
     config.folders.iter().filter(is_for).flat_map(|rule| rule.open.iter().filter_map(real)).collect()
+}
+
+/// Returns the path with the `home` directory for `~`.
+pub(crate) fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix('~'), home) {
+        (Some(""), Some(home)) => home.to_owned(),
+        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(path),
+    }
 }
 
 /// A server that runs on this machine, as far as its configuration tells where its files are.

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use mgp_client_sdk::oauth::TokenSource;
 use mgp_discovery::Config;
 use mgp_discovery::config::model::FirstUse;
 use mgp_lifecycle::idempotency::IdempotencyBook;
@@ -14,12 +15,13 @@ use mgp_security::auth::KeyRing;
 use mgp_security::confirmation::{AskGate, FlowGate};
 use mgp_security::definition::{DefinitionGuard, PinnedDefinitions};
 use mgp_security::limit::LimitGate;
+use mgp_security::oauth::ResourceServer;
 use mgp_security::permission::{GrantBook, PendingApprovals};
 use mgp_security::scope::ScopeBook;
 use mgp_security::sqlite::Database;
+use mgp_types::{Error, Principal, code};
 
 use crate::StartError;
-use crate::agent_tokens::AgentTokens;
 use crate::call::hints::AgentBudgets;
 use crate::call::session_state::StateOwners;
 use crate::paths::own_files;
@@ -135,6 +137,39 @@ fn keyed_calls(config: &Config, state: &Path) -> Result<Option<IdempotencyBook>,
     let store = EffectStore::open(&path).map_err(failed)?;
     IdempotencyBook::open(store).map(Some).map_err(failed)
 }
+
+/// The tokens with which agents came last, once the kernel accepts tokens, for servers at which the kernel exchanges them.
+///
+/// A token is kept in memory, while it holds, and only where a server's entry says that tokens are exchanged. Only
+/// the issuer that the entry names sees it, never one that a server names.
+#[derive(Clone, Default)]
+pub(crate) struct AgentTokens(Arc<OnceLock<ResourceServer>>);
+
+impl AgentTokens {
+    /// Takes tokens from here on.
+    pub(crate) fn come_to(&self, server: ResourceServer) {
+        // A kernel listens once.
+        let _ = self.0.set(server);
+    }
+
+    /// Returns the source of an agent's tokens.
+    pub(crate) fn of(&self, agent: &Principal) -> TokenSource {
+        let (tokens, agent) = (self.clone(), agent.clone());
+        TokenSource::new(move || {
+            let token = tokens.0.get().and_then(|server| server.token_of(&agent));
+            std::future::ready(token.ok_or_else(|| {
+                let message = format!(
+                    "the agent `{}` has to come with a token of its identity provider, which is exchanged for one of \
+                     the server",
+                    agent.access_id()
+                );
+                Error::new(code::AUTH_REQUIRED, message)
+            }))
+        })
+    }
+}
+
+mgp_types::partial_debug!(AgentTokens);
 
 /// The time for which a denial holds whose operator sets no end.
 const DENIED_FOR: Duration = Duration::from_hours(1);

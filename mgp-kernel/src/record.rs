@@ -71,14 +71,8 @@ impl AuditTrail {
 
     /// Returns an event that happens now, in no chain of requests and to no server in particular.
     pub(crate) fn event(&self, kind: EventType, actor: Actor, outcome: Outcome) -> AuditEvent {
-        AuditEvent::new(
-            self.clock.now(),
-            TraceId::random(),
-            kind,
-            actor,
-            AuditTarget::new(None, None),
-            outcome,
-        )
+        let target = AuditTarget::new(None, None);
+        AuditEvent::new(self.clock.now(), TraceId::random(), kind, actor, target, outcome)
     }
 }
 

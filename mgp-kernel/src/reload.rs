@@ -92,36 +92,25 @@ impl ConfigReloader {
         let config = self.targets.config.load();
         // The rules hold before there is a new server that somebody may not use, and not before it is known that there
         // can be one.
-        let taken = match self.changes.fleet().prepare(&config.servers, all) {
-            Ok(prepared) => {
-                let held = rules.hold(&self.policies.access, &self.changes, &self.clock).await;
-                held.map(|()| {
-                    self.policies.scopes.set(scopes);
-                    self.changes.fleet().install(prepared)
-                })
-            }
-            Err(error) => Err(error),
+        let taken = async {
+            let prepared = self.changes.fleet().prepare(&config.servers, all)?;
+            rules.hold(&self.policies.access, &self.changes, &self.clock).await?;
+            self.policies.scopes.set(scopes);
+            Ok::<_, StartError>(self.changes.fleet().install(prepared))
         };
-        match taken {
-            Ok(applied) => {
-                self.policies.asks.set(config.ask.clone());
-                self.policies.flows.only_record(!config.confirmation.flows);
-                self.policies.limit.set(settings::agent_limits(&config));
-                self.registry.set_policy(registration::policy(&config));
-                if !needs_restart.is_empty() {
-                    tracing::warn!(
-                        sections = needs_restart.join(", "),
-                        "some of what changed stays as it was until the kernel is started anew"
-                    );
-                }
-                self.warn_of_unmatched();
-                Ok(AppliedConfig { needs_restart, ..applied })
-            }
-            Err(error) => {
-                self.targets.config.store(Arc::clone(&old));
-                Err(error)
-            }
+        let applied = taken.await.inspect_err(|_| self.targets.config.store(Arc::clone(&old)))?;
+        self.policies.asks.set(config.ask.clone());
+        self.policies.flows.only_record(!config.confirmation.flows);
+        self.policies.limit.set(settings::agent_limits(&config));
+        self.registry.set_policy(registration::policy(&config));
+        if !needs_restart.is_empty() {
+            tracing::warn!(
+                sections = needs_restart.join(", "),
+                "some of what changed stays as it was until the kernel is started anew"
+            );
         }
+        self.warn_of_unmatched();
+        Ok(AppliedConfig { needs_restart, ..applied })
     }
 }
 
@@ -142,6 +131,7 @@ fn takeable(wanted: Config, running: &Config) -> Config {
     config.audit = running.audit;
     config.effects = running.effects;
     config.tools = running.tools;
+    config.ui = running.ui;
     config.validators.first_use = running.validators.first_use;
     config.limits.agent_concurrency = running.limits.agent_concurrency;
     config.telemetry.log = running.telemetry.log;

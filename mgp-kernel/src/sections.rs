@@ -53,8 +53,7 @@ impl Sections {
         state: PathBuf,
         files: Vec<PathBuf>,
     ) -> Result<Self, StartError> {
-        create_private(&state)?;
-        check_own_files(&state)?;
+        open_private(&state)?;
         let config = Arc::new(RunningConfig::new(config, state));
         let audit = Arc::new(AuditTrail::open(&config.load(), config.state())?);
         let policies = Arc::new(Policies::open(&config, &audit, files).await?);
@@ -117,24 +116,19 @@ impl Sections {
     }
 }
 
-/// Checks that all files in the kernel's folder belong to its user, and that none is a link to elsewhere.
-fn check_own_files(state: &Path) -> Result<(), StartError> {
-    let unreadable = |error| StartError::State { path: state.to_owned(), error };
-    for file in fs::read_dir(state).map_err(unreadable)? {
-        let path = file.map_err(unreadable)?.path();
-        check_own(&path).map_err(|error| StartError::Kept { path, error })?;
-    }
-    Ok(())
-}
-
-/// Creates the state folder for this user alone: nobody else may read keys and permissions.
-fn create_private(state: &Path) -> Result<(), StartError> {
-    let fail = |error| StartError::State { path: state.to_owned(), error };
-    std::fs::create_dir_all(state).map_err(fail)?;
+/// Creates the state folder for this user alone: nobody else may read keys and permissions. Checks that all files in it belong
+/// to its user, and that none is a link to elsewhere.
+fn open_private(state: &Path) -> Result<(), StartError> {
+    let unusable = |error| StartError::State { path: state.to_owned(), error };
+    fs::create_dir_all(state).map_err(unusable)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(state, std::fs::Permissions::from_mode(0o700)).map_err(fail)?;
+        fs::set_permissions(state, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
+    }
+    for file in fs::read_dir(state).map_err(unusable)? {
+        let path = file.map_err(unusable)?.path();
+        check_own(&path).map_err(|error| StartError::Kept { path, error })?;
     }
     Ok(())
 }

@@ -1,14 +1,13 @@
 //! The configuration of `mgp.toml`, translated to the settings of each section.
 
-mod places;
-
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{ArgumentTypes, ListLevel, NetworkPreset, ServerConfig, usual};
+use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_security::auth::reserved_owner;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::ConfiguredServer;
@@ -30,11 +29,10 @@ use mgp_toolindex::session::{PinnedTools, SessionSettings, ToolSessions};
 use mgp_transport::http::HttpConfig;
 use mgp_transport::{ConnectionLimits, MemoryBudget, SettingNames};
 use mgp_types::ext::scope::Scopes;
+use mgp_types::ext::{ExtensionId, ExtensionIds};
 use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, TrustLevel, ValidatorName};
-use mgp_types::{MethodPattern, PassedMethods};
-use mgp_types::{RawJson, Session};
+use mgp_types::{MethodPattern, PassedMethods, RawJson, Session};
 
-pub(crate) use self::places::{agent_calls_at_once, calls_at_once, server_calls_at_once, server_places};
 use crate::StartError;
 use crate::models::ModelStore;
 
@@ -277,6 +275,59 @@ fn rate(calls: Option<u32>) -> Option<NonZeroU32> {
     calls.and_then(NonZeroU32::new)
 }
 
+/// Returns the limit on the calls of each agent, with those that wait for people and servers. Others wait in its line.
+pub(crate) fn agent_calls_at_once(config: &Config) -> ConcurrencyLimit {
+    let most = places(config.limits.agent_concurrency.unwrap_or(usual::AGENT_CONCURRENCY));
+    let waiting = line(config);
+    let each = ConcurrencyLimit::with_line(most, waiting, PATIENCE).refusing_with(format!(
+        "too many calls of this agent at once: {most} run and {waiting} wait in line, for {} s at most; come again, or have \
+         `agent_concurrency` or `waiting_calls` of `[limits]` raised in mgp.toml",
+        PATIENCE.as_secs()
+    ));
+    each.per_agent()
+}
+
+/// Returns the limit on the calls that all servers work on at once.
+pub(crate) fn calls_at_once() -> ConcurrencyLimit {
+    let places = places(usual::CONCURRENCY);
+    ConcurrencyLimit::new(places).refusing_with(format!(
+        "the servers work on {places} calls at once, as many as they may together; come again"
+    ))
+}
+
+/// Returns the layer that bounds the calls that one server works on at once, within the limit `of_all` servers. Others wait in
+/// the server's line.
+pub(crate) fn server_calls_at_once(
+    config: &Config,
+    server: &ServerConfig,
+    of_all: &ConcurrencyLimit,
+) -> ConcurrencyLimit {
+    let (id, places, waiting) = (&server.id, server_places(server), line(config));
+    let own = ConcurrencyLimit::with_line(places, waiting, PATIENCE).refusing_with(format!(
+        "too many calls of {id} at once: {places} run and {waiting} wait in line, for {} s at most; come again, or have \
+         `concurrency` of its `[servers.limits]`, or `waiting_calls` of `[limits]`, raised in mgp.toml",
+        PATIENCE.as_secs()
+    ));
+    own.within(of_all.clone())
+}
+
+/// Returns the number of calls that one server works on at once.
+pub(crate) fn server_places(server: &ServerConfig) -> NonZeroUsize {
+    places(server.limits.concurrency.unwrap_or(usual::SERVER_CONCURRENCY))
+}
+
+fn places(calls: u32) -> NonZeroUsize {
+    NonZeroUsize::new(calls as usize).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Returns the number of calls that wait in each line.
+fn line(config: &Config) -> usize {
+    config.limits.waiting_calls.unwrap_or(usual::WAITING_CALLS) as usize
+}
+
+/// The time that a call waits in line.
+const PATIENCE: Duration = Duration::from_mins(2);
+
 /// Returns the settings by which a model gets tools.
 pub(crate) fn tool_discovery(config: &Config) -> ToolDiscoverySettings {
     ToolDiscoverySettings::new().strategy(SearchStrategy::Hybrid).level(configured_level(config))
@@ -322,6 +373,29 @@ fn budget(config: &Config) -> ToolContextBudget {
     budget.cache_limit = configured.cache_limit.unwrap_or(budget.cache_limit);
     budget
 }
+
+/// Returns the optional extensions that are on for every client that declares them.
+pub(crate) fn offered(config: &Config) -> ExtensionIds {
+    let effects = config.effects.enabled.then_some(EFFECTS);
+    ExtensionIds::new(OFFERED.into_iter().chain(effects.into_iter().flatten()))
+}
+
+/// The optional extensions of effects that happen once and can be taken back, where the configuration has them.
+pub(crate) const EFFECTS: [ExtensionId; 2] = [ExtensionId::Idempotency, ExtensionId::Transactions];
+
+const OFFERED: [ExtensionId; 11] = [
+    ExtensionId::ServiceManifest,
+    ExtensionId::IntentHints,
+    ExtensionId::CostTransparency,
+    ExtensionId::ScopedAuth,
+    ExtensionId::Provenance,
+    ExtensionId::MultimodalSignatures,
+    ExtensionId::StructuredErrors,
+    ExtensionId::ServerRecommendations,
+    ExtensionId::SubscribeNotify,
+    ExtensionId::Envelopes,
+    ExtensionId::ToolRegistry,
+];
 
 /// The agent of clients over HTTP without a key, where none is required. They may be any program on this machine.
 pub(crate) const KEYLESS_AGENT: &str = "local-http";
@@ -371,10 +445,8 @@ pub(crate) fn message_memory(config: &Config) -> MemoryBudget {
 
 /// Returns the largest size of a message, and of a server's results, in bytes.
 pub(crate) fn max_message_bytes(config: &Config) -> usize {
-    config
-        .limits
-        .max_message_bytes
-        .map_or(MAX_MESSAGE_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+    let most = config.limits.max_message_bytes;
+    most.map_or(MAX_MESSAGE_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;

@@ -191,7 +191,7 @@ fn layers(
         let session = session.clone();
         move || session().is_some_and(|session| session.extensions().has(ExtensionId::Idempotency))
     });
-    let effects = EffectRecord::new(Arc::clone(audit), id.clone());
+    let effects = EffectRecord { audit: Arc::clone(audit), server: id.clone() };
     let effect_ids = EffectIdsGate {
         server: id.clone(),
         config: Arc::clone(&support.config),
@@ -263,7 +263,7 @@ fn layers(
         policies.flows.clone(),
         permissions.clone(),
         // A repeated call with the key of one that was made has passed the same rules, and nobody is asked about it.
-        ReplayGate::new(keys, effects),
+        ReplayGate { keys, record: effects },
         // A human sees the arguments that were checked, and what the human saw is what is forwarded.
         confirmation,
         // Data is fetched for calls that are made.
@@ -288,10 +288,7 @@ fn call_rules(shared: &ConnectionShared) -> Result<CallRules, StartError> {
     let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
     let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
         .configured(settings::configured_server(&config, server)?);
-    let definitions = match &line.agent {
-        None => definitions,
-        Some(agent) => definitions.of_agent(&agent.access_id()),
-    };
+    let definitions = line.agent.iter().fold(definitions, |all, agent| all.of_agent(&agent.access_id()));
     let approver = approvers_of(&support.config, policies, audit, &shared.asked);
     let folder = support.folder(server, line);
     let protected = paths::protected(&config, server, &policies.own_files, &folder);

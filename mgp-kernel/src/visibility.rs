@@ -36,10 +36,10 @@ pub(crate) struct Visibility {
 /// The part of the catalog that a caller may see: what it may use, by the policy that its calls are held to; and of a
 /// server to which agents have connections of their own, what the caller's connection lists.
 pub(crate) struct CallerView<'a> {
-    visibility: &'a Visibility,
-    principal: Principal,
+    pub(crate) visibility: &'a Visibility,
+    pub(crate) principal: Principal,
     /// The scopes of the caller's token, which also decide which tools are listed for it.
-    scopes: Option<Arc<Scopes>>,
+    pub(crate) scopes: Option<Arc<Scopes>>,
 }
 
 /// The visible part of a list.
@@ -64,21 +64,9 @@ impl<'a> CallerView<'a> {
         Self { visibility, principal: agent.clone(), scopes: None }
     }
 
-    pub(crate) fn principal(&self) -> &Principal {
-        &self.principal
-    }
-
     /// Returns the caller's client session, if it has lists of its own at some server.
     pub(crate) fn client_with_lists(&self) -> Option<ClientSessionId> {
         self.visibility.fleet.lists_for(&self.principal)
-    }
-
-    pub(crate) const fn scopes(&self) -> Option<&Arc<Scopes>> {
-        self.scopes.as_ref()
-    }
-
-    pub(crate) fn catalog(&self) -> &Catalog {
-        &self.visibility.catalog
     }
 
     /// Returns whether the caller may call the tool, as far as access rules and approvals say.
@@ -324,6 +312,30 @@ impl CatalogVisibility {
     pub(crate) fn new(visibility: Arc<Visibility>, grants: GrantBook) -> Self {
         Self { visibility, grants, hasher: RandomState::default() }
     }
+
+    /// Returns a call of the tool without arguments, and the permissions of its server.
+    fn call_of(&self, request: &Request, tool: &Tool) -> Result<(PermissionGate, Request), Error> {
+        let view = CallerView::of(&self.visibility, &request.context)?;
+        let upstream = self.visibility.fleet.get(tool.server.as_str());
+        let gate = upstream.and_then(|upstream| Some(upstream.stack(&view.principal)?.permissions));
+        let name = NameStyle::DOTS.write(tool.server.as_str(), tool.name.as_str());
+        let resolved = view.called(&self.visibility.catalog.snapshot(), &name);
+        let (Some(gate), Some(resolved)) = (gate, resolved) else {
+            let message = format!("the server `{}` is not there: `mgp servers` shows why", tool.server);
+            return Err(Error::new(code::SERVER_NOT_READY, message));
+        };
+        let mut call = Request::call(Method::TOOLS_CALL, Object::new());
+        call.context.clone_from(&request.context);
+        // A refusal is told in the answer; the request for tools itself is not refused.
+        call.context.trail = None;
+        call.context.tool = Some(resolved);
+        for member in ["_meta", MEMBER] {
+            if let Some(value) = request.params.get(member) {
+                call.params.set(member, value);
+            }
+        }
+        Ok((gate, call))
+    }
 }
 
 impl ToolVisibility for CatalogVisibility {
@@ -382,31 +394,5 @@ async fn refusal(permissions: &PermissionGate, mut call: Request) -> Option<Erro
             Flow::Answer(answer) => return answer.err(),
             Flow::Wait(waiting) => flow = waiting.await.1,
         }
-    }
-}
-
-impl CatalogVisibility {
-    /// Returns a call of the tool without arguments, and the permissions of its server.
-    fn call_of(&self, request: &Request, tool: &Tool) -> Result<(PermissionGate, Request), Error> {
-        let view = CallerView::of(&self.visibility, &request.context)?;
-        let upstream = self.visibility.fleet.get(tool.server.as_str());
-        let gate = upstream.and_then(|upstream| Some(upstream.stack(view.principal())?.permissions));
-        let name = NameStyle::DOTS.write(tool.server.as_str(), tool.name.as_str());
-        let resolved = view.called(&self.visibility.catalog.snapshot(), &name);
-        let (Some(gate), Some(resolved)) = (gate, resolved) else {
-            let message = format!("the server `{}` is not there: `mgp servers` shows why", tool.server);
-            return Err(Error::new(code::SERVER_NOT_READY, message));
-        };
-        let mut call = Request::call(Method::TOOLS_CALL, Object::new());
-        call.context.clone_from(&request.context);
-        // A refusal is told in the answer; the request for tools itself is not refused.
-        call.context.trail = None;
-        call.context.tool = Some(resolved);
-        for member in ["_meta", MEMBER] {
-            if let Some(value) = request.params.get(member) {
-                call.params.set(member, value);
-            }
-        }
-        Ok((gate, call))
     }
 }

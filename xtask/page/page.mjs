@@ -155,7 +155,7 @@ async function signIn(tab, code) {
   await tab.waitForURL((url) => url.pathname !== '/login');
 }
 
-const paths = ['/', '/servers', '/servers/notes', '/tools', '/tools/notes.delete_note', '/definitions', '/access', '/record', '/kernel'];
+const paths = ['/', '/servers', '/servers/notes', '/tools', '/tools?_task=delete+a+note', '/tools/notes.delete_note', '/definitions', '/access', '/record', '/kernel'];
 
 await start();
 command(['operators', 'passphrase', '--stdin'], `${PASSPHRASE}\n`);
@@ -231,7 +231,7 @@ for (const [theme, width] of [['light', 1200], ['dark', 1200], ['light', 360], [
       must(found.length === 0, `${path}: ${found.join('; ')}`);
       const wide = await seen.evaluate(() => document.scrollingElement.scrollWidth > window.innerWidth);
       must(!wide, `${path} is wider than ${width} px`);
-      await seen.screenshot({ path: join(folder, `${path.replaceAll('/', '_')}-${theme}-${width}.png`), fullPage: true });
+      await seen.screenshot({ path: join(folder, `${path.replaceAll(/\W/g, '_')}-${theme}-${width}.png`), fullPage: true });
     }
     await shown.close();
   });
@@ -246,7 +246,7 @@ await check('every link leads to something of this kernel', async () => {
     known.add(path);
     const answer = await tab.goto(address + path);
     must(answer.status() === 200, `${path}: ${answer.status()}`);
-    const links = await tab.$$eval('a[href]', (all) => all.map((link) => link.href));
+    const links = await tab.$$eval('a[href]', (all) => all.map((link) => new URL(link.getAttribute('href'), location.href).href));
     for (const link of links) {
       must(new URL(link).origin === address, `${path} leads to ${link}`);
       next.push(link.slice(address.length).split('#')[0] || '/');
@@ -265,9 +265,13 @@ await check('everything works without a script', async () => {
     return (await seen.$('article.card a')) !== null;
   });
   await seen.click('article.card a');
+  await seen.fill('input[name=reason]', 'keep this one');
   await seen.click('text=Deny');
   await seen.waitForURL((url) => url.pathname === '/');
-  must(!(await waiting).includes('done delete_note'), await waiting);
+  must((await waiting).includes('keep this one'), await waiting);
+  await seen.goto(`${address}/tools/notes.list_notes`);
+  await seen.click('button:has-text("Call it")');
+  must((await seen.textContent('main')).includes('done list_notes'), await seen.textContent('main'));
   await plain.close();
 });
 

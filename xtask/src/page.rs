@@ -18,6 +18,9 @@ pub(crate) struct Args {
     /// The browser; by default the system's Chromium
     #[arg(long, value_name = "PROGRAM")]
     browser: Option<PathBuf>,
+    /// Measure the pages of a kernel with 10,000 tools and a million events, without a browser
+    #[arg(long, conflicts_with = "browser")]
+    large: bool,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -25,10 +28,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         Some(program) => std::path::absolute(program)?,
         None => workspace.build_mgp()?,
     };
+    let folder = workspace.target.join("page");
+    if args.large {
+        let script = workspace.root.join("xtask/page/large.py");
+        return process::run(Command::new("python3").arg(script).args([&mgp, &folder]));
+    }
     let Some(browser) = args.browser.clone().or_else(installed) else {
         bail!("no Chromium is installed: `apt-get install chromium`, or name one by --browser");
     };
-    let folder = workspace.target.join("page");
     let node = Node::install(&folder.join("npm"), &PACKAGES)?;
     let script = workspace.root.join("xtask/page/page.mjs");
     process::run(node.script(&script).args([&mgp, &browser, &folder]))

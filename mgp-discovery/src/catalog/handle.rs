@@ -1,18 +1,15 @@
 //! The catalog that changes while servers come and go.
 
-use std::collections::HashSet;
-use std::hash::Hash;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
-use foldhash::fast::RandomState;
 use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ServerId};
 use parking_lot::Mutex;
 
 use super::entry::CatalogResource;
 use super::name::is_reserved_server;
-use super::offer::ServerOffer;
+use super::offer::{ServerOffer, firsts};
 use super::snapshot::{CatalogSnapshot, ChangedKind};
 
 /// The tools, prompts and resources of all servers, while they change. Clones are the same catalog.
@@ -145,12 +142,6 @@ impl Catalog {
         self.0.latest.store(Arc::new(latest.next(servers, &[kind])));
         Ok(true)
     }
-}
-
-/// Returns the first item of each key.
-fn firsts<T, K: Eq + Hash>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
-    let mut seen = HashSet::with_hasher(RandomState::default());
-    all.filter(|item| seen.insert(key(item))).collect()
 }
 
 mgp_types::partial_debug!(Catalog, self =>

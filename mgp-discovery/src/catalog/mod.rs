@@ -38,13 +38,11 @@ mod lookup;
 mod name;
 mod offer;
 mod snapshot;
-mod uri;
 
 pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTool};
 pub use self::handle::{Catalog, CatalogError};
 pub(crate) use self::name::{LONGEST_ID, is_reserved_server, is_written_as_id};
-pub use self::snapshot::CatalogSnapshot;
-pub use self::uri::ResourceOwner;
+pub use self::snapshot::{CatalogSnapshot, ResourceOwner};
 
 #[cfg(test)]
 mod tests;

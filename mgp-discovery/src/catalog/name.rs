@@ -41,7 +41,7 @@ pub(crate) const LONGEST_ID: usize = 64;
 
 /// Returns whether a server may have this id, as far as its characters go.
 pub(crate) fn is_written_as_id(id: &str) -> bool {
-    id.len() <= LONGEST_ID && stands(id)
+    !id.is_empty() && id.len() <= LONGEST_ID && id.chars().all(is_allowed)
 }
 
 /// The names of the kernel: its own name, and the namespace of its methods for operators.
@@ -89,10 +89,6 @@ pub(super) fn other_forms(server: &str, name: &str, shown: &str) -> Vec<String> 
     forms
         .retain(|form| !form.is_empty() && form != shown && form.len() <= LONGEST_FORM && !is_reserved(form));
     forms
-}
-
-fn stands(part: &str) -> bool {
-    !part.is_empty() && part.chars().all(is_allowed)
 }
 
 const fn is_allowed(letter: char) -> bool {

@@ -95,15 +95,18 @@ fn once<T, K: Eq + Hash>(
     listed: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> K,
 ) -> Vec<T> {
+    let mut all = 0;
+    let first = firsts(listed.into_iter().inspect(|_| all += 1), key);
+    for _ in first.len()..all {
+        tracing::warn!(%server, kind, "a server lists the same name twice; the first one counts");
+    }
+    first
+}
+
+/// Returns the first item of each key.
+pub(super) fn firsts<T, K: Eq + Hash>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
     let mut seen = HashSet::with_hasher(RandomState::default());
-    let first = |item: &T| {
-        let is_new = seen.insert(key(item));
-        if !is_new {
-            tracing::warn!(%server, kind, "a server lists the same name twice; the first one counts");
-        }
-        is_new
-    };
-    listed.into_iter().filter(first).collect()
+    all.filter(|item| seen.insert(key(item))).collect()
 }
 
 /// The number of items of one kind that one server may offer.

@@ -4,7 +4,6 @@
 //! place, the server refers to a secret of the user. [`plan`] shows the text that a file would have with mgp in it, and
 //! [`ExportPlan::apply`] writes it, with a way back.
 
-mod client_directories;
 mod detect;
 mod export;
 mod import;
@@ -12,8 +11,10 @@ mod kind;
 mod secret;
 
 pub use self::{
-    client_directories::{CandidateFile, ClientDirectories, FileScope, OperatingSystem},
-    detect::{DetectedClient, FileState, detect, read_file},
+    detect::{
+        CandidateFile, ClientDirectories, DetectedClient, FileScope, FileState, OperatingSystem, detect,
+        read_file,
+    },
     export::{ApplyError, ClientEntry, ClientFileChange, ExportError, ExportPlan, plan, roll_back},
     import::{
         Concealer, ImportError, Imported, ImportedServer, LiteralSecrets, MAX_FILE_BYTES, MAX_SERVERS,

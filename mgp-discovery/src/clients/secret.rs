@@ -4,8 +4,6 @@ use std::ops::Range;
 
 use mgp_types::secret::{is_secret_setting, secrets};
 
-use super::import;
-
 /// Returns the parts of a value that look like secrets. `name` is the name of the value, if it has one.
 ///
 /// References to the environment are no secrets; the default behind `:-` in one may be.
@@ -117,17 +115,31 @@ fn is_harmless(value: &str) -> bool {
 
 /// Returns the text with values that look like secrets as `***`. `name` is the name of the value, if it has one.
 pub fn without_secrets(name: &str, text: &str) -> String {
+    starred(text, find(name, text))
+}
+
+/// Returns the text with these parts as `***`.
+fn starred(text: &str, parts: Vec<Range<usize>>) -> String {
     let mut shown = text.to_owned();
-    for part in find(name, text).into_iter().rev() {
+    for part in parts.into_iter().rev() {
         shown.replace_range(part, "***");
     }
     shown
 }
 
+/// Returns the name of each argument: `--token VALUE` names the value in the argument before it.
+pub(crate) fn value_names(args: &[String]) -> impl Iterator<Item = &str> {
+    let before = std::iter::once("").chain(args.iter().map(String::as_str));
+    before.zip(args).map(|(before, argument)| {
+        let names = before.starts_with('-') && !before.contains('=') && !argument.starts_with('-');
+        if names { before } else { "" }
+    })
+}
+
 /// Returns the arguments of a program with values that look like secrets as `***`; `--token VALUE` is recognised by the
 /// name before it.
 pub fn args_without_secrets(args: &[String]) -> Vec<String> {
-    import::value_names(args).zip(args).map(|(name, argument)| without_secrets(name, argument)).collect()
+    value_names(args).zip(args).map(|(name, argument)| without_secrets(name, argument)).collect()
 }
 
 /// Returns a line of a text that nobody knows the form of, such as a log, with values that look like secrets as `***`.
@@ -145,11 +157,7 @@ pub fn line_without_secrets(line: &str) -> String {
         }
         named = is_secret_setting(text);
     }
-    let mut out = line.to_owned();
-    for part in parts.into_iter().rev() {
-        out.replace_range(part, "***");
-    }
-    out
+    starred(line, parts)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, Value};
 
 use super::model::{Config, FolderRule, ServerConfig};
 use super::problem::ConfigError;
+use crate::atomic_file::if_found;
 use crate::document::{self, DocumentNode, DocumentValue, Format};
 use crate::{AtomicFile, FileReaders};
 
@@ -59,15 +60,10 @@ impl ConfigFile {
     /// Opens a file; a missing file is treated as empty, and is created by [`save`](Self::save).
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, EditError> {
         let path = path.into();
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        let before = match if_found(fs::read_to_string(&path)) {
+            Ok(text) => text.unwrap_or_default(),
             Err(error) => return Err(EditError::Io { path, error }),
         };
-        Self::new(path, text)
-    }
-
-    fn new(path: PathBuf, before: String) -> Result<Self, EditError> {
         Config::parse(&path, &before)?;
         Ok(Self { path, text: before.clone(), before })
     }
@@ -289,17 +285,14 @@ fn written(server: &ServerConfig) -> Result<Table, EditError> {
     if let Some(mgp) = &server.mgp {
         nested("mgp", without_defaults(mgp)?);
     }
-    let security = without_defaults(&server.security)?;
-    if !security.is_empty() {
-        nested("security", security);
-    }
-    let limits = without_defaults(&server.limits)?;
-    if !limits.is_empty() {
-        nested("limits", limits);
-    }
-    for (key, tables) in [("tools", named(&server.tools)?), ("agents", named(&server.agents)?)] {
-        if !tables.is_empty() {
-            nested(key, tables);
+    for (key, inner) in [
+        ("security", without_defaults(&server.security)?),
+        ("limits", without_defaults(&server.limits)?),
+        ("tools", named(&server.tools)?),
+        ("agents", named(&server.agents)?),
+    ] {
+        if !inner.is_empty() {
+            nested(key, inner);
         }
     }
     for (_, item) in table.iter_mut() {

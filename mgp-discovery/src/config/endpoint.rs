@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::model::{ServerConfig, ServerOauth, TelemetrySettings, TokenIntrospection, TransportKind};
+use super::model::{
+    Notification, ServerConfig, ServerOauth, TelemetrySettings, TokenIntrospection, TransportKind,
+};
 use super::template::Template;
 use crate::secrets::{Environment, Secret};
 
@@ -69,11 +71,8 @@ pub struct ServerFault {
 impl ServerFault {
     /// Creates the fault of a key from a message, in which a semicolon stands before the way to mend it.
     pub(super) fn new(key: impl Into<String>, message: &str) -> Self {
-        let (what, instead) = match message.split_once("; ") {
-            Some((what, instead)) => (what, Some(instead.to_owned())),
-            None => (message, None),
-        };
-        Self { key: key.into(), what: what.to_owned(), instead }
+        let mut parts = message.splitn(2, "; ").map(str::to_owned);
+        Self { key: key.into(), what: parts.next().unwrap_or_default(), instead: parts.next() }
     }
 }
 
@@ -124,6 +123,7 @@ impl ServerConfig {
         let one = |text: &Option<String>, key: &str| {
             resolved(text.as_deref().unwrap_or_default(), key, environment)
         };
+        let table = |texts: &BTreeMap<String, String>, key: &str| resolved_table(texts, key, environment);
         let shared = match self.transport_kind()? {
             TransportKind::Stdio => {
                 let args = self.args.iter().enumerate();
@@ -133,7 +133,7 @@ impl ServerConfig {
                     command: one(&self.command, "command")?,
                     args: args.collect::<Result<_, _>>()?,
                     cwd: cwd.transpose()?,
-                    env: resolved_table(&self.env, "env", environment)?,
+                    env: table(&self.env, "env")?,
                 }
             }
             kind @ (TransportKind::Http | TransportKind::Sse) => {
@@ -142,7 +142,7 @@ impl ServerConfig {
                     let what = "this is not an address of http or https once its variables are resolved";
                     return Err(ServerFault::new("url", what));
                 }
-                let headers = resolved_table(&self.headers, "headers", environment)?;
+                let headers = table(&self.headers, "headers")?;
                 match kind {
                     TransportKind::Sse => Endpoint::Sse { url, headers },
                     _ => Endpoint::Http { url, headers },
@@ -154,15 +154,9 @@ impl ServerConfig {
         for (id, own) in &self.agents {
             let mut reached = shared.clone();
             match &mut reached {
-                Endpoint::Child { env, .. } => {
-                    env.extend(resolved_table(&own.env, &format!("agents.{id}.env"), environment)?);
-                }
+                Endpoint::Child { env, .. } => env.extend(table(&own.env, &format!("agents.{id}.env"))?),
                 Endpoint::Http { headers, .. } | Endpoint::Sse { headers, .. } => {
-                    headers.extend(resolved_table(
-                        &own.headers,
-                        &format!("agents.{id}.headers"),
-                        environment,
-                    )?);
+                    headers.extend(table(&own.headers, &format!("agents.{id}.headers"))?);
                 }
                 Endpoint::Unix { .. } => {}
             }
@@ -177,15 +171,13 @@ impl ServerConfig {
         let one =
             [("command", &self.command), ("cwd", &self.cwd), ("url", &self.url), ("socket", &self.socket)];
         texts.extend(one.iter().filter_map(|(key, text)| Some(((*key).to_owned(), text.as_deref()?))));
-        texts.extend(
-            self.args.iter().enumerate().map(|(index, text)| (format!("args[{index}]"), text.as_str())),
-        );
+        let args = self.args.iter().enumerate();
+        texts.extend(args.map(|(index, text)| (format!("args[{index}]"), text.as_str())));
         texts.extend(named("env", &self.env).chain(named("headers", &self.headers)));
         if let Some(oauth) = &self.oauth {
             let one = [("client_secret", &oauth.client_secret), ("private_key", &oauth.private_key)];
-            texts.extend(
-                one.iter().filter_map(|(key, text)| Some((format!("oauth.{key}"), text.as_deref()?))),
-            );
+            let said = one.iter().filter_map(|(key, text)| Some((key, text.as_deref()?)));
+            texts.extend(said.map(|(key, text)| (format!("oauth.{key}"), text)));
         }
         for (id, own) in &self.agents {
             texts.extend(named(&format!("agents.{id}.env"), &own.env));
@@ -198,11 +190,8 @@ impl ServerConfig {
     pub fn secret_references(&self) -> Vec<SecretReference> {
         let mut found = Vec::new();
         for (key, text) in self.texts() {
-            let template = Template::parse(text);
-            let secrets = template.iter().flat_map(Template::secrets);
-            found.extend(
-                secrets.map(|secret| SecretReference { secret: secret.to_owned(), key: key.clone() }),
-            );
+            let reference = |secret: &str| SecretReference { secret: secret.to_owned(), key: key.clone() };
+            found.extend(Template::parse(text).iter().flat_map(Template::secrets).map(reference));
         }
         found
     }
@@ -253,6 +242,19 @@ impl TokenIntrospection {
     /// A variable or a secret is missing.
     pub fn expanded_secret(&self, environment: &dyn Environment) -> Result<Secret, ServerFault> {
         resolved(&self.client_secret, "introspection.client_secret", environment)
+    }
+}
+
+impl Notification {
+    /// Returns the URL of the webhook and the secret that signs what is posted there, with every reference resolved.
+    ///
+    /// # Errors
+    /// A variable or a secret is missing.
+    pub fn expanded_webhook(&self, environment: &dyn Environment) -> Result<(Secret, Secret), ServerFault> {
+        let one = |text: &Option<String>, key: &str| {
+            resolved(text.as_deref().unwrap_or_default(), key, environment)
+        };
+        Ok((one(&self.webhook, "approvals.notify.webhook")?, one(&self.secret, "approvals.notify.secret")?))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Reading the configuration, from all files together.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::endpoint::ServerFault;
@@ -13,6 +12,7 @@ use super::semantics;
 use super::shape_check;
 use super::source::{ConfigSource, ValuePath};
 use super::trust::{FolderFile, UntrustedFile, read_bounded};
+use crate::atomic_file::if_found;
 use crate::secrets::Environment;
 
 /// A configuration, and the files that it was read from.
@@ -54,13 +54,9 @@ impl Config {
     /// # Errors
     /// A file that is used has errors. Then no part of any file is used.
     pub fn load(locations: &Locations, environment: &dyn Environment) -> Result<LoadedConfig, ConfigError> {
-        let (folder, untrusted) = match locations.folder_file().map(|path| (path, FolderFile::read(path))) {
-            None | Some((_, Ok(None))) => (None, None),
-            Some((_, Ok(Some(file)))) => match UntrustedFile::of(&file, locations.trust_of(&file)) {
-                None => (Some(file), None),
-                untrusted => (None, untrusted),
-            },
-            Some((path, Err(error))) => (None, Some(UntrustedFile::unreadable(path, &error))),
+        let (folder, untrusted) = match locations.trusted_file() {
+            Ok(folder) => (folder, None),
+            Err(untrusted) => (None, Some(untrusted)),
         };
         let loaded = Self::load_with(locations, folder.as_ref(), environment)?;
         Ok(LoadedConfig { untrusted, ..loaded })
@@ -143,13 +139,10 @@ impl ReadFile {
 
 fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Environment) -> LoadedConfig {
     let mut loaded = LoadedConfig::default();
-    let ids: Vec<String> = [&own, &folder]
-        .into_iter()
-        .flatten()
-        .flat_map(|read| read.config.servers.iter().map(|server| server.id.clone()))
-        .collect();
-    let known: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
-    for read in [&folder, &own].into_iter().flatten() {
+    let files = || [&folder, &own].into_iter().flatten();
+    let servers = files().flat_map(|read| &read.config.servers);
+    let known: BTreeSet<&str> = servers.map(|server| server.id.as_str()).collect();
+    for read in files() {
         loaded.files.push(read.source.file.clone());
         loaded.warnings.extend(read.warnings.iter().cloned());
         loaded.warnings.extend(semantics::check_names(&read.config, &read.source, &known));
@@ -174,11 +167,8 @@ fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Env
     }
     if let Err(fault) = loaded.config.telemetry.expanded_otlp_headers(environment) {
         let file = loaded.files.last().cloned().unwrap_or_default();
-        loaded.warnings.push(Problem::of_file(
-            Severity::Warning,
-            &file,
-            format!("no traces are sent by OTLP: {fault}"),
-        ));
+        let what = format!("no traces are sent by OTLP: {fault}");
+        loaded.warnings.push(Problem::of_file(Severity::Warning, &file, what));
     }
     loaded
 }
@@ -204,19 +194,15 @@ impl LoadedConfig {
 fn unusable(source: &ConfigSource, index: usize, id: &str, fault: &ServerFault) -> Problem {
     let place = ValuePath::default().key("servers").index(index).path(&fault.key);
     let what = format!("`{id}` is not started: {}", fault.what);
-    let problem = source.value(Severity::Warning, &place, what);
-    match &fault.instead {
-        Some(instead) => problem.instead(instead),
-        None => problem,
-    }
+    fault.instead.iter().fold(source.value(Severity::Warning, &place, what), Problem::instead)
 }
 
 fn read(file: &Path, required: bool) -> Result<Option<String>, ConfigError> {
     let refuse = |what: String| Problem::of_file(Severity::Error, file, what);
-    match read_bounded(file) {
-        Ok(bytes) => utf8(file, &bytes).map(Some),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !required => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(refuse("there is no such file".into())
+    match if_found(read_bounded(file)) {
+        Ok(Some(bytes)) => utf8(file, &bytes).map(Some),
+        Ok(None) if !required => Ok(None),
+        Ok(None) => Err(refuse("there is no such file".into())
             .instead("create the file, or unset MGP_CONFIG_PATH if it names this file")
             .into()),
         Err(error) => Err(refuse(format!("the file cannot be read: {error}")).into()),

@@ -86,11 +86,15 @@ impl Locations {
 
     /// Returns the folder's file, if it exists and is not trusted.
     pub fn untrusted(&self) -> Option<UntrustedFile> {
-        let path = self.folder_file()?;
-        match FolderFile::read(path) {
-            Ok(file) => file.and_then(|file| UntrustedFile::of(&file, self.trust_of(&file))),
-            Err(error) => Some(UntrustedFile::unreadable(path, &error)),
-        }
+        self.trusted_file().err()
+    }
+
+    /// Returns the folder's file, if it exists, or the notice that it is not trusted.
+    pub(super) fn trusted_file(&self) -> Result<Option<FolderFile>, UntrustedFile> {
+        let Some(path) = self.folder_file() else { return Ok(None) };
+        let file = FolderFile::read(path).map_err(|error| UntrustedFile::unreadable(path, &error))?;
+        let untrusted = file.as_ref().and_then(|file| UntrustedFile::of(file, self.trust_of(file)));
+        untrusted.map_or(Ok(file), Err)
     }
 
     /// Returns whether the user trusts this file of a folder.

@@ -1,19 +1,21 @@
 //! The merge of a trusted folder's `mgp.toml` into its user's configuration: the folder adds servers and grants for
 //! them, and otherwise only tightens.
 //!
-//! Each key has one rule, and [`folder_keys`](super::folder_keys) names it for `docs/configuration.md`.
+//! Each key has one rule, and [`folder_keys`] names it for `docs/configuration.md`.
 //! A key for which nothing is done here is the user's alone. A test lists the keys of servers that a folder may set.
-
-mod servers;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::mem::take;
 use std::path::{Path, PathBuf};
 
-use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
+use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, TrustLevel};
 
-use super::folder_keys::{FolderRule, IgnoredReason, folder_keys};
-use super::model::{AccessRule, AccessSettings, Config, PermissionSettings, RuleSource, usual};
+use super::model::{
+    AccessRule, AccessSettings, Config, PermissionSettings, RuleSource, ServerConfig, ServerDefinitions,
+    ServerNetwork, usual,
+};
+use super::semantics::mistakable;
 use super::shape::{self, KeyShape, Shape, TableShape};
 use super::source::{ConfigSource, ValuePath};
 use crate::document::{DocumentNode, DocumentValue};
@@ -136,6 +138,59 @@ impl Merge<'_> {
         self.merged.config = serde_json::from_value(merged).expect("the values are of two configurations");
     }
 
+    /// Adds the servers whose ids the user has not given, each without the keys that a folder may not set.
+    fn servers(&mut self, servers: Vec<ServerConfig>) {
+        let taken: BTreeSet<String> =
+            self.merged.config.servers.iter().map(|server| mistakable(&server.id)).collect();
+        let all: BTreeSet<String> = servers.iter().map(|server| server.id.clone()).collect();
+        self.own = all.into_iter().filter(|id| !taken.contains(&mistakable(id))).collect();
+        for (index, server) in servers.into_iter().enumerate() {
+            let place = root().key("servers").index(index);
+            if self.own.contains(&server.id) {
+                self.apply(place.clone());
+                let server = self.server(server, &place);
+                self.merged.config.servers.push(server);
+            } else {
+                self.ignore(place.key("id"), IgnoredReason::TakenId);
+            }
+        }
+    }
+
+    /// Returns a server as a folder may declare it: without the keys that would trust it beyond the usual, open addresses
+    /// to it, pass methods on, or switch off rules for its definitions.
+    fn server(&mut self, mut server: ServerConfig, place: &ValuePath) -> ServerConfig {
+        if server.security.trust_level == Some(TrustLevel::Trusted) {
+            server.security.trust_level = None;
+            self.ignore(place.key("security").key("trust_level"), IgnoredReason::UsersOnly);
+        }
+        let ServerNetwork { allow, data_origins, preset } = take(&mut server.network);
+        let ServerDefinitions { allow: rules, grows } = take(&mut server.definitions);
+        for (key, is_said) in [
+            ("security.spared_validators", !take(&mut server.security.spared_validators).is_empty()),
+            ("network.allow", !allow.is_empty()),
+            ("network.data_origins", !data_origins.is_empty()),
+            ("network.preset", preset.is_some()),
+            ("definitions.allow", !rules.is_empty()),
+            ("definitions.grows", grows),
+            ("pass_methods", !take(&mut server.pass_methods).is_empty()),
+            ("safe_methods", !take(&mut server.safe_methods).is_empty()),
+        ] {
+            if is_said {
+                self.ignore(place.path(key), IgnoredReason::UsersOnly);
+            }
+        }
+        for (name, rule) in &mut server.tools {
+            // A call of the folder's tool must not become a call of the user's.
+            let leaves =
+                |tool: &String| tool.rsplit_once('.').is_none_or(|(server, _)| !self.own.contains(server));
+            if rule.fallback.as_ref().is_some_and(leaves) {
+                rule.fallback = None;
+                self.ignore(place.key("tools").key(name).key("fallback"), IgnoredReason::AnothersServer);
+            }
+        }
+        server
+    }
+
     fn access(&mut self, folder: AccessSettings) {
         if let Some(wanted) = folder.default {
             let holds = wanted == DefaultPolicy::OptIn || self.merged.config.default_policy() == wanted;
@@ -220,5 +275,74 @@ pub(super) const fn strictness(policy: ApprovalPolicy) -> u8 {
         ApprovalPolicy::Interactive => 1,
         ApprovalPolicy::DenyAll => 2,
         ApprovalPolicy::ConfigOnly => 3,
+    }
+}
+
+/// The reason for which a key of a folder's file is ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IgnoredReason {
+    /// Only the user's own file may set the key.
+    UsersOnly,
+    /// The folder's value is less strict than the value that holds without it.
+    Looser,
+    /// The key concerns a server that the folder does not declare.
+    AnothersServer,
+    /// Another server has this id, or an id that could be mistaken for it.
+    TakenId,
+    /// The user's file denies the agent something at this server.
+    Denied,
+}
+
+impl IgnoredReason {
+    pub(super) const fn describe(self) -> &'static str {
+        match self {
+            Self::UsersOnly => "only your own file may set this key",
+            Self::Looser => {
+                "this value would loosen the current setting; a folder's file can only tighten it"
+            }
+            Self::AnothersServer => "a folder's file may set this for its own servers only",
+            Self::TakenId => "another server has this id, or one that could be mistaken for it",
+            Self::Denied => "your own file denies the agent something at this server",
+        }
+    }
+}
+
+/// The rule by which a key of a trusted folder's file is merged.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FolderRule {
+    /// Only the user's own file sets the key.
+    Ignored,
+    /// The smaller number holds.
+    Smaller,
+    /// This value holds if either file sets it.
+    Strict(&'static str),
+    /// The values are added to the user's.
+    Added,
+    /// The [`merge`] decides as the text says.
+    Decided(&'static str),
+}
+
+/// Returns the rule of each key of a trusted folder's file. The rule of a section applies to its keys that have none.
+pub(super) fn folder_keys() -> impl Iterator<Item = (&'static str, FolderRule)> {
+    let lines = include_str!("folder_keys.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(": ")).map(|(key, rule)| match rule {
+        "ignored" => (key, FolderRule::Ignored),
+        "smaller" => (key, FolderRule::Smaller),
+        "added" => (key, FolderRule::Added),
+        rule => (key, rule.strip_prefix("strict ").map_or(FolderRule::Decided(rule), FolderRule::Strict)),
+    })
+}
+
+impl FolderRule {
+    /// Returns the rule in words, for the reference page.
+    pub(super) fn describe(self) -> String {
+        match self {
+            Self::Ignored => "ignored".into(),
+            Self::Smaller => "the smaller value".into(),
+            Self::Strict("true") => "on if either file switches it on".into(),
+            Self::Strict(value) => format!("`{value}` if either file says so"),
+            Self::Added => "added".into(),
+            Self::Decided(rule) => rule.into(),
+        }
     }
 }

@@ -26,8 +26,6 @@ mod changes;
 mod edit;
 mod effective;
 mod endpoint;
-mod folder_keys;
-mod held;
 mod load;
 mod locations;
 mod merge;

@@ -124,15 +124,8 @@ impl fmt::Display for Problem {
             let number = line.to_string();
             margin = number.len();
             write!(f, "\n {:margin$} |\n {number} | {}", "", quoted.line)?;
-            write!(
-                f,
-                "\n {:margin$} | {:before$}{:^<width$}",
-                "",
-                "",
-                "",
-                before = quoted.before,
-                width = quoted.width
-            )?;
+            let (before, width) = (quoted.before, quoted.width);
+            write!(f, "\n {0:margin$} | {0:before$}{0:^<width$}", "")?;
         }
         match &self.instead {
             Some(instead) => write!(f, "\n {:margin$} = help: {instead}", ""),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::folder_keys::{FolderRule, folder_keys};
+use super::merge::{FolderRule, folder_keys};
 use super::shape::{self, KeyShape, KnownWord, Shape};
 
 const INTRODUCTION: &str = include_str!("introduction.md");

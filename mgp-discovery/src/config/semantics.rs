@@ -19,7 +19,7 @@ use crate::nearest::nearest;
 
 /// Returns the problems within one file.
 pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
-    let mut checks = Checks(FileProblems::of(source));
+    let mut checks = FileProblems::of(source);
     let servers = ValuePath::default().key("servers");
     let mut seen = HashMap::new();
     for (index, server) in config.servers.iter().enumerate() {
@@ -36,12 +36,12 @@ pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
     checks.rules(config);
     checks.settings(config);
     checks.authorization(config);
-    checks.0.found
+    checks.found
 }
 
 /// Returns a warning for each name of a server that no file declares.
 pub(super) fn check_names(config: &Config, source: &ConfigSource, known: &BTreeSet<&str>) -> Vec<Problem> {
-    let mut checks = Checks(FileProblems::of(source));
+    let mut checks = FileProblems::of(source);
     let root = ValuePath::default();
     for (index, rule) in config.access.rules.iter().enumerate() {
         let glob = Glob::new(rule.server.as_str());
@@ -70,16 +70,15 @@ pub(super) fn check_names(config: &Config, source: &ConfigSource, known: &BTreeS
             ];
             for (key, _) in one_tools.into_iter().filter(|(_, is_set)| *is_set && name.contains('*')) {
                 let what = format!("`{key}` has no effect here: no tool is called `{name}`");
-                checks.warn(&place.key(key), what, format!("write `{key}` for each tool by its full name"));
+                let instead = format!("write `{key}` for each tool by its full name");
+                checks.value(Severity::Warning, &place.key(key), what, instead);
             }
         }
     }
-    checks.0.found
+    checks.found
 }
 
-struct Checks<'a>(FileProblems<'a>);
-
-impl Checks<'_> {
+impl FileProblems<'_> {
     fn id(&mut self, id: &str, place: &ValuePath) {
         if id.is_empty() {
             return self.error(place, "this server has no `id`", "write `id = \"name\"`");
@@ -91,11 +90,8 @@ impl Checks<'_> {
                 format!("use up to {LONGEST_ID} letters, digits, `.`, `_` and `-`, such as `{fitting}`");
             self.error(&place.key("id"), "this is not a valid id of a server", instead);
         } else if is_reserved_server(id) {
-            self.error(
-                &place.key("id"),
-                "this id is, or looks like, one that is reserved: `mgp` or `kernel`, alone or before a `.` or `_`",
-                "call the server something else",
-            );
+            let what = "this id is, or looks like, one that is reserved: `mgp` or `kernel`, alone or before a `.` or `_`";
+            self.error(&place.key("id"), what, "call the server something else");
         }
     }
 
@@ -117,11 +113,8 @@ impl Checks<'_> {
             ("url", &server.url),
         ] {
             if text.as_ref().is_some_and(String::is_empty) {
-                self.error(
-                    &place.key(key),
-                    format!("`{key}` is empty"),
-                    format!("give `{key}` a value, or remove it"),
-                );
+                let instead = format!("give `{key}` a value, or remove it");
+                self.error(&place.key(key), format!("`{key}` is empty"), instead);
             }
         }
         for (key, text) in server.texts() {
@@ -233,11 +226,8 @@ impl Checks<'_> {
     fn settings(&mut self, config: &Config) {
         let root = ValuePath::default();
         if let Err(error) = config.listen.address() {
-            self.error(
-                &root.key("listen").key("http"),
-                "this is not an address to listen at",
-                format!("write {}", error.instead),
-            );
+            let instead = format!("write {}", error.instead);
+            self.error(&root.key("listen").key("http"), "this is not an address to listen at", instead);
         }
         let telemetry = root.key("telemetry");
         if let Some(url) = &config.telemetry.otlp {
@@ -245,6 +235,21 @@ impl Checks<'_> {
         }
         for (name, text) in &config.telemetry.otlp_headers {
             self.template(text, &telemetry.key("otlp_headers").key(name));
+        }
+        for (index, way) in config.approvals.notify.iter().enumerate() {
+            let place = root.key("approvals").key("notify").index(index);
+            match (&way.command[..], &way.webhook, &way.secret) {
+                ([], Some(url), Some(secret)) => {
+                    self.url(url, &place.key("webhook"));
+                    self.template(secret, &place.key("secret"));
+                }
+                ([_, ..], None, None) => {}
+                _ => {
+                    let instead =
+                        "write either `command = [\"…\"]`, or `webhook = \"https://…\"` with its `secret`";
+                    self.error(&place, "this notifies nobody", instead);
+                }
+            }
         }
         if let Some(embedder) = &config.tools.embedder
             && !is_embedder(embedder)
@@ -282,15 +287,7 @@ impl Checks<'_> {
             }
             None => "the entry has an effect only if a server of this name registers itself".into(),
         };
-        self.warn(place, format!("there is no server `{server}`"), instead);
-    }
-
-    fn warn(&mut self, place: &ValuePath, what: String, instead: impl Into<String>) {
-        self.0.value(Severity::Warning, place, what, instead.into());
-    }
-
-    fn error(&mut self, place: &ValuePath, what: impl Into<String>, instead: impl Into<String>) {
-        self.0.value(Severity::Error, place, what.into(), instead.into());
+        self.value(Severity::Warning, place, format!("there is no server `{server}`"), instead);
     }
 }
 

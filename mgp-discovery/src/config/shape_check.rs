@@ -9,25 +9,18 @@ use crate::nearest::nearest;
 
 /// Returns the values of a wrong type and the unknown keys of a file.
 pub(super) fn check(source: &ConfigSource) -> Vec<Problem> {
-    let mut walk = Walk { text: source.document.raw(), problems: FileProblems::of(source) };
-    walk.table(shape::root(), &source.root, &ValuePath::default());
-    walk.problems.found
+    let mut problems = FileProblems::of(source);
+    problems.table(shape::root(), &source.root, &ValuePath::default());
+    problems.found
 }
 
 /// Returns the settings of earlier versions, each with what holds in its place.
 pub(super) fn retired() -> impl Iterator<Item = (&'static str, &'static str)> {
-    include_str!("retired.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once(": "))
+    let lines = include_str!("retired.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(": "))
 }
 
-struct Walk<'a> {
-    text: &'a str,
-    problems: FileProblems<'a>,
-}
-
-impl Walk<'_> {
+impl FileProblems<'_> {
     fn node(&mut self, shape: &Shape, node: &DocumentNode, place: &ValuePath) {
         match (shape, &node.value) {
             (Shape::Table(table), _) => self.table(table, node, place),
@@ -65,11 +58,8 @@ impl Walk<'_> {
             }
         }
         for key in shape.keys.iter().filter(|key| key.required && node.get(&key.name).is_none()) {
-            self.error(
-                place,
-                format!("`{}` is missing", key.name),
-                format!("`{}` is: {}", key.name, key.doc),
-            );
+            let instead = format!("`{}` is: {}", key.name, key.doc);
+            self.error(place, format!("`{}` is missing", key.name), instead);
         }
     }
 
@@ -78,7 +68,7 @@ impl Walk<'_> {
         let place = place.key(name);
         if let Some((_, now)) = retired().find(|(key, _)| *key == place.keys()) {
             let what = format!("`{name}` is no longer a setting and has no effect");
-            return self.problems.key(severity, &place, what, Some(now.to_owned()));
+            return self.key(severity, &place, what, Some(now.to_owned()));
         }
         let fate = if shape.closed { "" } else { " and has no effect" };
         let what = format!("`{name}` is not a known key here{fate}");
@@ -88,7 +78,7 @@ impl Walk<'_> {
             // A key that follows `[servers.env]` belongs to that table, wherever the author wanted it.
             None => shape::section_of(name).map(|section| format!("`{name}` belongs in {section}")),
         };
-        self.problems.key(severity, &place, what, instead);
+        self.key(severity, &place, what, instead);
     }
 
     fn word(&mut self, words: &[KnownWord], open: bool, written: &str, place: &ValuePath) {
@@ -101,7 +91,7 @@ impl Walk<'_> {
             None if open => return,
             None => (Severity::Error, format!("write {}", listed(words))),
         };
-        self.problems.value(severity, place, format!("`{written}` is not a known value here"), instead);
+        self.value(severity, place, format!("`{written}` is not a known value here"), instead);
     }
 
     fn number(&mut self, number: i64, least: i64, most: i64, place: &ValuePath) {
@@ -115,7 +105,8 @@ impl Walk<'_> {
     }
 
     fn mismatch(&mut self, node: &DocumentNode, place: &ValuePath, wanted: &str) {
-        let written = Some(&self.text[node.span.clone()]).filter(|_| !place.is_confidential());
+        let written =
+            Some(&self.source.document.raw()[node.span.clone()]).filter(|_| !place.is_confidential());
         let example = match (wanted, &node.value, written) {
             ("a list", DocumentValue::Text(_), Some(text)) => format!(", such as [{text}]"),
             ("a text", DocumentValue::Number(_) | DocumentValue::Bool(_), Some(text)) => {
@@ -124,10 +115,6 @@ impl Walk<'_> {
             _ => String::new(),
         };
         self.error(place, format!("this value is {}", node.kind()), format!("write {wanted}{example}"));
-    }
-
-    fn error(&mut self, place: &ValuePath, what: String, instead: String) {
-        self.problems.value(Severity::Error, place, what, instead);
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) struct ConfigSource {
 /// The problems of a file, of each severity as many as a person would read: finding the line of each in a file with a
 /// mistake in every line would take the square of its length.
 pub(super) struct FileProblems<'a> {
-    source: &'a ConfigSource,
+    pub(super) source: &'a ConfigSource,
     pub(super) found: Vec<Problem>,
 }
 
@@ -41,6 +41,11 @@ impl<'a> FileProblems<'a> {
     /// Adds a problem of a value.
     pub(super) fn value(&mut self, severity: Severity, place: &ValuePath, what: String, instead: String) {
         self.add(severity, |source| source.value(severity, place, what).instead(instead));
+    }
+
+    /// Adds an error of a value.
+    pub(super) fn error(&mut self, place: &ValuePath, what: impl Into<String>, instead: impl Into<String>) {
+        self.value(Severity::Error, place, what.into(), instead.into());
     }
 
     /// Adds a problem of a key.
@@ -157,10 +162,7 @@ impl ValuePath {
             None => (path, None),
         };
         let place = path.split('.').fold(self.clone(), |place, key| place.key(key));
-        match index {
-            Some(index) => place.index(index),
-            None => place,
-        }
+        index.into_iter().fold(place, |place, index| place.index(index))
     }
 
     /// Returns the keys that lead to the place, without the numbers of list entries.
@@ -176,7 +178,7 @@ impl ValuePath {
     pub(super) fn is_confidential(&self) -> bool {
         let names = [
             "env", "headers", "otlp_headers", "args", "url", "otlp", "embedder", "client_secret",
-            "private_key",
+            "private_key", "webhook", "secret",
         ];
         self.0.iter().any(|step| matches!(step, PathStep::Key(name) if names.contains(&name.as_str())))
     }

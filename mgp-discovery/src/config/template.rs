@@ -66,27 +66,19 @@ impl<'a> Template<'a> {
             match part {
                 Part::Text(literal) => text.push_str(literal),
                 Part::Reference(Reference { held_in: ReferenceKind::Environment, name, otherwise }) => {
-                    let value = environment.variable(name);
-                    match (value, otherwise) {
-                        (Some(value), None) => text.push_str(&value),
-                        (Some(value), Some(_)) if !value.is_empty() => text.push_str(&value),
-                        (_, Some(otherwise)) => text.push_str(otherwise),
-                        (None, None) => {
-                            return Err(format!(
-                                "the variable {name} is not set; set {name}, or write `${{{name}:-otherwise}}`"
-                            ));
-                        }
-                    }
+                    let set = environment.variable(name);
+                    let set = set.filter(|value| otherwise.is_none() || !value.is_empty());
+                    let value = set.or_else(|| otherwise.map(str::to_owned)).ok_or_else(|| {
+                        format!(
+                            "the variable {name} is not set; set {name}, or write `${{{name}:-otherwise}}`"
+                        )
+                    })?;
+                    text.push_str(&value);
                 }
                 Part::Reference(Reference { held_in: ReferenceKind::Store, name, .. }) => {
-                    match environment.secret(name).map_err(|error| error.to_string())? {
-                        Some(secret) => text.push_str(secret.expose()),
-                        None => {
-                            return Err(format!(
-                                "the secret {name} is not set; run `mgp secrets set {name}`"
-                            ));
-                        }
-                    }
+                    let secret = environment.secret(name).map_err(|error| error.to_string())?;
+                    let unset = || format!("the secret {name} is not set; run `mgp secrets set {name}`");
+                    text.push_str(secret.ok_or_else(unset)?.expose());
                 }
             }
         }

@@ -10,7 +10,7 @@ use mgp_types::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::atomic_file::create_private_folder;
+use crate::atomic_file::{create_private_folder, if_found};
 use crate::secrets::Environment;
 use crate::{AtomicFile, FileReaders};
 
@@ -66,11 +66,8 @@ impl FolderFile {
     /// # Errors
     /// The file cannot be read, is not a regular file, or is longer than 4 MiB.
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
-        match read_bounded(path) {
-            Ok(bytes) => Ok(Some(Self { path: canonical(path)?, bytes })),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        let found = if_found(read_bounded(path))?;
+        found.map(|bytes| Ok(Self { path: canonical(path)?, bytes })).transpose()
     }
 
     /// Creates the value for a file at `path` that was just written with this text.
@@ -163,11 +160,7 @@ impl TrustedFolders {
     pub fn forget(&self, path: &Path) -> io::Result<bool> {
         // The folder may be gone.
         let path = canonical(path).or_else(|_| std::path::absolute(path))?;
-        match fs::remove_file(self.note_of(&path)) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
+        Ok(if_found(fs::remove_file(self.note_of(&path)))?.is_some())
     }
 
     /// Returns the files that are trusted, by path.
@@ -176,11 +169,7 @@ impl TrustedFolders {
     /// The notes cannot be read.
     pub fn list(&self) -> io::Result<Vec<TrustedFile>> {
         let mut files = Vec::new();
-        let notes = match fs::read_dir(&self.directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
-            notes => notes?,
-        };
-        for note in notes {
+        for note in if_found(fs::read_dir(&self.directory))?.into_iter().flatten() {
             let note = note?.path();
             files.extend(read_note(&note).filter(|file| self.note_of(&file.path) == note));
         }

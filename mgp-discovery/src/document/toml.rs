@@ -1,6 +1,6 @@
 //! TOML, as `mgp.toml` and Codex have it, read as a tree.
 
-use toml_edit::{Document, DocumentMut, Item, TableLike, TomlError, Value as Toml};
+use toml_edit::{Document, DocumentMut, Item, Table, TableLike, TomlError, Value as Toml};
 
 use super::{DocumentMember, DocumentNode, DocumentValue, Position, SyntaxError};
 
@@ -44,12 +44,10 @@ fn item(item: &Item) -> DocumentNode {
         Item::None => DocumentValue::Null,
         Item::Value(value) => return scalar(value),
         Item::Table(inner) => table(inner),
-        Item::ArrayOfTables(tables) => DocumentValue::List(
-            tables
-                .iter()
-                .map(|inner| DocumentNode::new(inner.span().unwrap_or_default(), table(inner)))
-                .collect(),
-        ),
+        Item::ArrayOfTables(tables) => {
+            let node = |inner: &Table| DocumentNode::new(inner.span().unwrap_or_default(), table(inner));
+            DocumentValue::List(tables.iter().map(node).collect())
+        }
     };
     DocumentNode::new(item.span().unwrap_or_default(), value)
 }

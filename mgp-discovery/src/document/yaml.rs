@@ -34,12 +34,11 @@ pub(super) fn parse(text: &str) -> Result<DocumentNode, SyntaxError> {
             event => root = Some(reader.node(event, span, 0)?),
         }
     }
-    let root = root.unwrap_or_else(|| DocumentNode::new(text.len()..text.len(), DocumentValue::Null));
-    Ok(if matches!(root.value, DocumentValue::Null) {
-        DocumentNode::new(root.span, DocumentValue::Map(Vec::new()))
-    } else {
-        root
-    })
+    let mut root = root.unwrap_or_else(|| DocumentNode::new(text.len()..text.len(), DocumentValue::Null));
+    if matches!(root.value, DocumentValue::Null) {
+        root.value = DocumentValue::Map(Vec::new());
+    }
+    Ok(root)
 }
 
 struct YamlReader<'a> {
@@ -53,10 +52,8 @@ struct YamlReader<'a> {
 
 impl<'a> YamlReader<'a> {
     fn next(&mut self) -> Result<Option<(Event<'a>, Span)>, SyntaxError> {
-        self.parser
-            .next_event()
-            .transpose()
-            .map_err(|why: ScanError| self.wrong(why.marker().index(), why.info()))
+        let event = self.parser.next_event().transpose();
+        event.map_err(|why: ScanError| self.wrong(why.marker().index(), why.info()))
     }
 
     fn wrong(&self, index: usize, what: &str) -> SyntaxError {
@@ -100,9 +97,8 @@ impl<'a> YamlReader<'a> {
         let size = count(node);
         let mut node = node.clone();
         let Some(spare) = self.spare.checked_sub(size) else {
-            return Err(
-                self.wrong(span.start.index(), "aliases repeat too many values: write the values out")
-            );
+            let what = "aliases repeat too many values: write the values out";
+            return Err(self.wrong(span.start.index(), what));
         };
         self.spare = spare;
         node.span = self.offset(span.start.index())..self.offset(span.end.index());
@@ -126,10 +122,8 @@ impl<'a> YamlReader<'a> {
         while let Some((event, span)) = self.next()? {
             if matches!(event, Event::MappingEnd) {
                 let last = members.last().map(|member| member.node.span.end.max(member.key_span.end));
-                return Ok(DocumentNode::new(
-                    start..self.end(start, last, span),
-                    DocumentValue::Map(members),
-                ));
+                let span = start..self.end(start, last, span);
+                return Ok(DocumentNode::new(span, DocumentValue::Map(members)));
             }
             let key = self.node(event, span, depth + 1)?;
             let Some(name) = key.scalar() else {

@@ -1,13 +1,13 @@
-//! The commands that start packages.
+//! The commands that start packages, and the demands of packages beyond being started.
 
 use super::{
     LaunchError, PreparedLaunch, command_line,
-    document::{Argument, ArgumentKind, Input, NamedInput, Package},
+    document::{Argument, ArgumentKind, Input, Package},
     fill::{Filler, authored},
-    permission,
 };
 use crate::config::model::ServerConfig;
-use crate::registry::visible;
+use crate::names::is_variable;
+use crate::registry::{table, visible};
 
 pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<PreparedLaunch, LaunchError> {
     let registry = PackageRegistry::of(package)?;
@@ -22,44 +22,42 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Prepa
     let arguments = arguments(&package.arguments, "argument", filler)?;
     let mut config = ServerConfig { command: Some(program.to_owned()), ..ServerConfig::default() };
     for variable in &package.environment_variables {
-        environment(variable, &mut config, filler)?;
+        if !is_variable(&variable.name) {
+            return Err(LaunchError::malformed("name of a variable", &variable.name));
+        }
+        if let Some(value) = filler.one(&variable.name, &variable.input)? {
+            config.env.insert(variable.name.clone(), value);
+        }
     }
     let mut notes = Vec::new();
     if package.version.is_none() && !registry.is_versioned(&package.identifier) {
         notes.push("no version is named: the newest version is started".to_owned());
     }
-    let permissions = permission::requests(registry == PackageRegistry::Oci, &runtime);
+    let permissions = requests(registry == PackageRegistry::Oci, &runtime);
     let name = registry.package_name(package, program)?;
+    let index = index(package, registry)?;
     config.args = match registry {
         PackageRegistry::Npm | PackageRegistry::PyPi => {
-            let yes = (program == "npx" && !runtime.iter().any(|word| word == "-y" || word == "--yes"))
-                .then_some("-y");
+            let is_answered = runtime.iter().any(|word| word == "-y" || word == "--yes");
+            let yes = (program == "npx" && !is_answered).then_some("-y");
             let run = (program == "pipx").then_some("run");
-            let index = index(package, registry)?;
             let own = [yes, run].into_iter().flatten().map(str::to_owned).chain(index);
             // Some documents name the package among the runtime arguments as well.
             let named = runtime.iter().any(|word| *word == name || *word == package.identifier);
             own.chain(runtime).chain((!named).then_some(name)).chain(arguments).collect()
         }
         PackageRegistry::NuGet => {
-            let index = index(package, registry)?;
             let separator = (!arguments.is_empty()).then(|| "--".to_owned());
             let yes = "--yes".to_owned();
             [name, yes].into_iter().chain(index).chain(runtime).chain(separator).chain(arguments).collect()
         }
         PackageRegistry::Oci => {
-            let own = ["run", "-i", "--rm"];
+            let own = ["run", "-i", "--rm"].map(str::to_owned).into_iter();
             // Some documents have the word `run` as well.
             let said = usize::from(runtime.first().is_some_and(|word| word == "run"));
             let runtime = runtime.into_iter().skip(said);
             let passed = config.env.keys().flat_map(|name| ["-e".to_owned(), name.clone()]);
-            own.map(str::to_owned)
-                .into_iter()
-                .chain(passed)
-                .chain(runtime)
-                .chain([name])
-                .chain(arguments)
-                .collect()
+            own.chain(passed).chain(runtime).chain([name]).chain(arguments).collect()
         }
     };
     let shown = command_line(&config);
@@ -145,12 +143,8 @@ fn program(package: &Package, registry: PackageRegistry) -> Result<&'static str,
     };
     let program = allowed.iter().find(|program| **program == hint);
     program.copied().ok_or_else(|| {
-        LaunchError::Refused(format!(
-            "`{}` is not used for packages from {}: use one of {}",
-            visible(hint),
-            name,
-            allowed.join(", ")
-        ))
+        let (hint, allowed) = (visible(hint), allowed.join(", "));
+        LaunchError::Refused(format!("`{hint}` is not used for packages from {name}: use one of {allowed}"))
     })
 }
 
@@ -187,20 +181,6 @@ fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> Result<&'a st
         && text.len() <= 512
         && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));
     if fit { Ok(text) } else { Err(LaunchError::malformed(what, text)) }
-}
-
-fn environment(
-    variable: &NamedInput,
-    config: &mut ServerConfig,
-    filler: &mut Filler<'_>,
-) -> Result<(), LaunchError> {
-    if !crate::names::is_variable(&variable.name) {
-        return Err(LaunchError::malformed("name of a variable", &variable.name));
-    }
-    if let Some(value) = filler.one(&variable.name, &variable.input)? {
-        config.env.insert(variable.name.clone(), value);
-    }
-    Ok(())
 }
 
 const MAX_ARGUMENTS: usize = 256;
@@ -245,4 +225,56 @@ fn arguments(
 fn is_flag(argument: &Argument) -> bool {
     let said = Input { description: None, ..argument.input.clone() };
     said == Input::default() && argument.value_hint.is_none() && !argument.is_repeated
+}
+
+/// A demand of a package beyond being started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PackagePermission {
+    /// The kind of the demand, in words: `network` for networks of the machine or ports to it, `files` for its files,
+    /// `privileges` for powers that a container does not have otherwise, and `an option` for any other option of the
+    /// program that starts the package.
+    pub kind: &'static str,
+    /// The words that make the demand, with invisible characters as escapes.
+    pub words: String,
+}
+
+/// The harmless options of programs that start packages without a container.
+const RUNNER_HARMLESS: &[&str] = &["-y", "--yes"];
+
+/// Returns the demands of runtime arguments. Words that are not known to be harmless are reported.
+fn requests(container: bool, words: &[String]) -> Vec<PackagePermission> {
+    let mut requests = Vec::new();
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next() {
+        let (option, mut value) = match word.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (word.as_str(), None),
+        };
+        // `-v/:/host` means the same as `-v /:/host`.
+        let attached = !option.starts_with("--") && option.len() > 2 && option.is_char_boundary(2);
+        let attached = container && attached && option.starts_with('-');
+        let option = if attached { &option[..2] } else { option };
+        let known = if container {
+            table(include_str!("container_options.txt"), option)
+        } else {
+            RUNNER_HARMLESS.contains(&option).then_some(["harmless", "alone"])
+        };
+        let [kind, follows] = known.unwrap_or(["an option", "alone"]);
+        if follows == "value" && value.is_none() && option == word {
+            value = words.next_if(|next| !next.starts_with('-')).map(String::as_str);
+        }
+        // Options of one letter can stand together: `-iv /:/host` is `-i -v /:/host`.
+        let together = attached && option != "-e" && !["-it", "-ti"].contains(&word.as_str());
+        if kind == "harmless" && !together {
+            continue;
+        }
+        let kind = if kind == "harmless" { "an option" } else { kind };
+        let shown = match value {
+            Some(value) if !word.contains('=') => format!("{word} {value}"),
+            _ => word.clone(),
+        };
+        requests.push(PackagePermission { kind, words: visible(&shown) });
+    }
+    requests
 }

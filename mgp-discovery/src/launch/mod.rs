@@ -16,11 +16,10 @@ use crate::registry::visible;
 
 mod command;
 mod document;
-mod error;
 mod fill;
-mod permission;
 
-pub use self::{document::ServerJson, error::LaunchError, permission::PackagePermission};
+pub use self::command::PackagePermission;
+pub use self::document::ServerJson;
 
 /// A value that a person has to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +31,56 @@ pub struct RequiredInput {
     pub description: Option<String>,
     /// The values that may be answered; empty for any.
     pub choices: Vec<String>,
+}
+
+/// The reason why a server cannot be started as it is described.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The document is no `server.json`.
+    #[error("line {line}, column {column}: {what}")]
+    Document {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// The error in the document.
+        what: String,
+    },
+    /// The document has no such package or remote.
+    #[error("there is no such way to use the server: the document has {ways}")]
+    NoSuchWay {
+        /// The number of packages and remotes in the document.
+        ways: usize,
+    },
+    /// The document asks for something that is not done, in words.
+    #[error("{0}")]
+    Refused(String),
+    /// Values have to be filled in.
+    #[error("still needed: {}", needed.iter().map(|needed| needed.name.as_str()).collect::<Vec<_>>().join(", "))]
+    Missing {
+        /// The values that are missing.
+        needed: Vec<RequiredInput>,
+    },
+    /// An answer is not valid.
+    #[error("`{name}`: {why}")]
+    BadAnswer {
+        /// The name of the value.
+        name: String,
+        /// The error, and what to answer instead.
+        why: String,
+    },
+}
+
+impl LaunchError {
+    /// Returns the refusal of a text of the document with invalid characters, which are shown as escapes.
+    fn malformed(what: &str, text: &str) -> Self {
+        Self::Refused(format!("`{}` is no {what}", visible(text)))
+    }
+
+    fn too_large(what: &str, limit: usize) -> Self {
+        Self::Refused(format!("the document has more than {limit} {what}"))
+    }
 }
 
 /// A server that is ready to be put into `mgp.toml`.
@@ -90,9 +139,7 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLau
     let transport = match remote.kind.as_str() {
         "streamable-http" | "streamable_http" | "streamable" | "http" => TransportKind::Http,
         "sse" => TransportKind::Sse,
-        other => {
-            return Err(LaunchError::malformed("transport of a remote", other));
-        }
+        other => return Err(LaunchError::malformed("transport of a remote", other)),
     };
     if remote.headers.len() > MAX_HEADERS {
         return Err(LaunchError::too_large("headers", MAX_HEADERS));
@@ -102,20 +149,12 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLau
     if filler.missing.is_empty() && !url.starts_with("https://") && !url.starts_with("http://") {
         return Err(LaunchError::malformed("http address", &url));
     }
-    let mut notes = Vec::new();
-    if url.starts_with("http://") {
-        notes.push(
-            "the connection is not encrypted: others on the way can read and change all messages".to_owned(),
-        );
-    }
+    let open = "the connection is not encrypted: others on the way can read and change all messages";
+    let notes = url.starts_with("http://").then(|| open.to_owned()).into_iter().collect();
     let mut config = ServerConfig { url: Some(url), transport: Some(transport), ..ServerConfig::default() };
     for header in &remote.headers {
-        let fit = !header.name.is_empty()
-            && header
-                .name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-        if !fit {
+        let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        if header.name.is_empty() || !header.name.bytes().all(is_fit) {
             return Err(LaunchError::malformed("name of a header", &header.name));
         }
         if let Some(value) = filler.one(&header.name, &header.input)? {

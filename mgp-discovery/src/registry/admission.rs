@@ -1,15 +1,66 @@
-//! The checks of a registration against the policy.
+//! The policy of registrations, and the checks against it.
 
 use mgp_types::mgp::{Permission, RegisterServer, RiskLevel, ServerId, Timestamp, TrustLevel};
-use mgp_types::{Principal, PrincipalRole};
+use mgp_types::{Principal, PrincipalRole, agent_family};
 
-use super::policy::{RegistrationPolicy, is_web};
 use super::program::{CommandCode, loads_code};
+use super::registration_table::is_same;
 use super::{
     Approval, LaunchMethod, ProgramScript, Registrant, RegistrationTerms, RegistryError, ServerRegistration,
 };
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
-use crate::config::model::TransportKind;
+use crate::config::model::{RegistrationSettings, TransportKind};
+
+/// The rules of who may register which servers. The default policy refuses every registration.
+#[derive(Debug, Clone, Default)]
+pub struct RegistrationPolicy {
+    settings: RegistrationSettings,
+    configured: Vec<ServerId>,
+}
+
+impl RegistrationPolicy {
+    /// Creates the policy of `settings`, in which the ids of the `configured` servers are taken.
+    ///
+    /// An entry of `commands` that begins with `http://` or `https://` is not a program: a server may be registered at
+    /// any address that begins so. No address is allowed otherwise.
+    pub fn new(settings: &RegistrationSettings, configured: impl IntoIterator<Item = ServerId>) -> Self {
+        Self { settings: settings.clone(), configured: configured.into_iter().collect() }
+    }
+
+    /// Returns whether `by` may register servers at all.
+    pub fn admits(&self, by: &Principal) -> bool {
+        by.role() == PrincipalRole::Operator
+            || [Some(by.as_str()), agent_family(by.as_str())]
+                .into_iter()
+                .flatten()
+                .any(|agent| self.settings.agents.iter().any(|known| known == agent))
+    }
+
+    fn is_configured(&self, id: &ServerId) -> bool {
+        self.configured.iter().any(|known| is_same(known, id))
+    }
+
+    fn allows_program(&self, command: &str) -> bool {
+        !is_web(command) && self.settings.commands.iter().any(|known| known == command)
+    }
+
+    fn allows_variable(&self, name: &str) -> bool {
+        self.settings.env.iter().any(|known| known == name)
+    }
+
+    /// Returns whether the address is a listed one, or lies below it: `https://host/a` holds for `https://host/a/b` and
+    /// not for `https://host/ab`, and `https://host` not for `https://host.evil`.
+    fn allows_address(&self, url: &str) -> bool {
+        self.settings.commands.iter().filter(|listed| is_web(listed)).any(|listed| {
+            url.strip_prefix(listed.as_str())
+                .is_some_and(|rest| rest.is_empty() || listed.ends_with('/') || rest.starts_with(['/', '?']))
+        })
+    }
+}
+
+fn is_web(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
 
 const MAX_WORDS: usize = 32;
 

@@ -69,11 +69,7 @@ impl From<RegistryError> for Error {
                 return Self::internal("the change could not be stored and was not made").with_source(error);
             }
         };
-        let converted = Self::new(code, error.to_string());
-        match Recovery::for_code(code) {
-            Some(recovery) => converted.with_recovery(recovery),
-            None => converted,
-        }
+        Recovery::for_code(code).into_iter().fold(Self::new(code, error.to_string()), Self::with_recovery)
     }
 }
 

@@ -26,13 +26,10 @@
 //! | [`DiscoveryGate`] | the methods, also as tools |
 
 mod admission;
-mod code;
 mod error;
 mod event;
 mod gate;
-mod inline;
 mod inspection;
-mod policy;
 mod ports;
 mod program;
 mod record;
@@ -40,14 +37,14 @@ mod registration_table;
 mod service;
 mod store;
 
-pub use self::code::{ApprovedCode, CodeFile, InspectedCode};
+pub use self::admission::RegistrationPolicy;
 pub use self::error::{RegistryError, StoreError};
 pub use self::gate::DiscoveryGate;
-pub use self::policy::RegistrationPolicy;
 pub use self::ports::{CodeInspector, Inspection, ProgramScript, RunningServers, ServerView};
 pub(crate) use self::program::table;
 pub use self::record::{
-    Approval, LaunchMethod, Lifetime, Registrant, RegistrationTerms, ServerRegistration, visible,
+    Approval, ApprovedCode, CodeFile, InspectedCode, LaunchMethod, Lifetime, Registrant, RegistrationTerms,
+    ServerRegistration, visible,
 };
 pub use self::service::Registry;
 pub use self::store::SqliteRegistryStore;

@@ -108,9 +108,8 @@ impl Registry {
             let mut registered = self.started(&server).await;
             if !left_out.is_empty() {
                 let note = format!("not listed for registration, so not passed on: {}", left_out.join(", "));
-                let told_before =
-                    registered.message.map(|message| format!("{message}; ")).unwrap_or_default();
-                registered.message = Some(format!("{told_before}{note}"));
+                let told_before = registered.message.into_iter();
+                registered.message = Some(told_before.chain([note]).collect::<Vec<_>>().join("; "));
             }
             Ok(registered)
         };
@@ -130,8 +129,7 @@ impl Registry {
     ) -> Result<RegisteredServer, RegistryError> {
         let change = RegistrationChange::new(Actor::of(by), trace, "approved");
         let work = async {
-            operator(by)?;
-            let (claim, server) = self.0.table.claim(id)?;
+            let (claim, server) = self.claim(by, id)?;
             if server.is_approved() {
                 return Ok(RegisteredServer::new(id.clone(), ServerStatus::Registered));
             }
@@ -157,12 +155,10 @@ impl Registry {
     ) -> Result<(), RegistryError> {
         let change = RegistrationChange::new(Actor::of(by), trace, "denied");
         let work = async {
-            operator(by)?;
-            let (claim, server) = self.0.table.claim(id)?;
+            let (claim, server) = self.claim(by, id)?;
             if server.is_approved() {
-                return Err(RegistryError::Malformed(
-                    "the server is approved already: deregister it instead".into(),
-                ));
+                let why = "the server is approved already: deregister it instead";
+                return Err(RegistryError::Malformed(why.into()));
             }
             self.remove(&change, claim, &server).await
         };
@@ -181,8 +177,7 @@ impl Registry {
     ) -> Result<(), RegistryError> {
         let change = RegistrationChange::new(Actor::of(by), trace, "kept");
         let work = async {
-            operator(by)?;
-            let (claim, server) = self.0.table.claim(id)?;
+            let (claim, server) = self.claim(by, id)?;
             let kept = ServerRegistration { lifetime: Lifetime::Kept, ..ServerRegistration::clone(&server) };
             self.put(&change, claim, kept).await.map(drop)
         };
@@ -201,9 +196,8 @@ impl Registry {
         trace: Option<TraceId>,
         wanted: &DeregisterServer,
     ) -> Result<DeregisteredServer, RegistryError> {
-        let reason = words(wanted.reason.clone(), "reason")?;
         let mut change = RegistrationChange::new(Actor::of(by), trace, "deregistered");
-        change.reason = reason;
+        change.reason = words(wanted.reason.clone(), "reason")?;
         let work = async {
             // The answer for a server of another registrant is that for an unknown one: an agent does not learn which
             // servers there are.
@@ -231,12 +225,8 @@ impl Registry {
             let removed = match self.0.table.claim(&server.id) {
                 // The server may have been kept, or removed, since.
                 Ok((claim, server)) if server.lifetime != Lifetime::Kept => {
-                    self.remove(
-                        &RegistrationChange::new(Actor::kernel(), None, "deregistered"),
-                        claim,
-                        &server,
-                    )
-                    .await
+                    let change = RegistrationChange::new(Actor::kernel(), None, "deregistered");
+                    self.remove(&change, claim, &server).await
                 }
                 Ok(_) | Err(RegistryError::Unknown(_)) => Ok(()),
                 Err(busy) => Err(busy),
@@ -265,6 +255,19 @@ impl Registry {
     /// Returns all registered servers, in the order of their ids; for operators.
     pub fn registered(&self) -> Vec<Arc<ServerRegistration>> {
         self.0.table.all()
+    }
+
+    /// Returns the right of an operator to change an existing server, and the server as it is.
+    fn claim(
+        &self,
+        by: &Principal,
+        id: &ServerId,
+    ) -> Result<(Claim, Arc<ServerRegistration>), RegistryError> {
+        if by.role() != PrincipalRole::Operator {
+            let why = "only an operator may approve, deny or keep servers";
+            return Err(RegistryError::Forbidden(why.into()));
+        }
+        self.0.table.claim(id)
     }
 
     async fn start_again(&self, id: &ServerId) -> Result<(), RegistryError> {
@@ -375,12 +378,10 @@ impl Registry {
         id: &ServerId,
         work: impl Future<Output = Result<T, RegistryError>>,
     ) -> Result<T, RegistryError> {
+        use RegistryError::{Fleet, Store, Unrecorded};
         let outcome = work.await;
         if let Err(why) = &outcome
-            && !matches!(
-                why,
-                RegistryError::Unrecorded(_) | RegistryError::Store(_) | RegistryError::Fleet(_)
-            )
+            && !matches!(why, Unrecorded(_) | Store(_) | Fleet(_))
         {
             tracing::warn!(server = %id, error = %why, "a change of the registered servers is refused");
             let _ = self.0.audit.record(change.refused(id, why)).await;
@@ -390,13 +391,6 @@ impl Registry {
 }
 
 mgp_types::partial_debug!(Registry, self => table: self.0.table, store: self.0.store);
-
-fn operator(by: &Principal) -> Result<(), RegistryError> {
-    if by.role() == PrincipalRole::Operator {
-        return Ok(());
-    }
-    Err(RegistryError::Forbidden("only an operator may approve, deny or keep servers".into()))
-}
 
 /// Returns whether `by` registered the server, or may change any server.
 fn may_change(by: &Principal, server: &ServerRegistration) -> bool {

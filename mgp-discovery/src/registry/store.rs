@@ -31,11 +31,8 @@ impl SqliteRegistryStore {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         // SQLite would make the file readable for all users; the files beside it get the same mode.
-        options
-            .create(true)
-            .append(true)
-            .open(path)
-            .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        let opened = options.create(true).append(true).open(path);
+        opened.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         Self::prepare(Connection::open(path)?)
     }
 
@@ -75,14 +72,11 @@ impl SqliteRegistryStore {
     pub(super) fn load(&self) -> Result<Vec<ServerRegistration>, StoreError> {
         let connection = self.0.lock();
         let mut query = connection.prepare("SELECT record FROM registered_servers ORDER BY id")?;
-        let mut rows = query.query([])?;
-        let mut servers = Vec::new();
-        while let Some(row) = rows.next()? {
+        let servers = query.query_and_then([], |row| {
             let record = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
-            let server = serde_json::from_str(record);
-            servers.push(server.map_err(|error| StoreError::Damaged(error.to_string()))?);
-        }
-        Ok(servers)
+            serde_json::from_str(record).map_err(|error| StoreError::Damaged(error.to_string()))
+        })?;
+        servers.collect()
     }
 
     /// Stores a server, in place of one of the same id.

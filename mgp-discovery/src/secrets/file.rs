@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, DocumentMut, Item};
 
-use super::{Environment, Secret};
-use super::{SecretName, SecretStoreError, Secrets};
+use super::{Environment, Secret, SecretName, SecretStoreError, Secrets};
 use crate::atomic_file::create_private_folder;
 use crate::{AtomicFile, FileReaders, Position};
 
@@ -179,11 +178,8 @@ fn opened(path: &Path) -> Result<Option<File>, SecretStoreError> {
 /// Opens the file if it exists. The folder of the user's configuration is the user's own.
 #[cfg(not(unix))]
 fn opened(path: &Path) -> Result<Option<File>, SecretStoreError> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(SecretStoreError::Io { path: path.into(), error: error.to_string() }),
-    }
+    let wrong = |error: io::Error| SecretStoreError::Io { path: path.into(), error: error.to_string() };
+    crate::atomic_file::if_found(File::open(path)).map_err(wrong)
 }
 
 #[cfg(unix)]

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Secret;
 use super::keyring::{Keyring, KeyringError};
-use super::{SecretFile, SecretName, SecretStoreError, Secrets};
+use super::{Secret, SecretFile, SecretName, SecretStoreError, Secrets};
 
 /// The user's secrets, each in one of two places: the system's keyring, or the file.
 ///

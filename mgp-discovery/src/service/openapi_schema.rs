@@ -41,12 +41,9 @@ fn translated(schema: &Value, root: &Value, depth: usize) -> Value {
             | ("default", _) => {
                 out.insert(keyword.clone(), value.clone());
             }
-            ("required", Value::Array(names)) if !names.is_empty() => {
+            ("required" | "enum", Value::Array(values)) if !values.is_empty() => {
                 out.insert(keyword.clone(), value.clone());
-            }
-            ("enum", Value::Array(values)) if !values.is_empty() => {
-                out.insert(keyword.clone(), value.clone());
-                if values.contains(&Value::Null) {
+                if keyword == "enum" && values.contains(&Value::Null) {
                     out.insert("nullable".into(), true.into());
                 }
             }

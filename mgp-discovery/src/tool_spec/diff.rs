@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::interface::{RestOfInterface, ToolInterface};
-use super::name;
+use super::interface::{RestOfInterface, ToolInterface, is_same_tool};
 use super::schema_diff::{SchemaSide, changes};
 use super::version::{ChangeClass, ToolVersion};
 
@@ -98,10 +97,10 @@ impl ToolDiff {
         if let ([old], [new]) = (old, new) {
             return vec![Self::of(old, new)];
         }
-        let gone = old.iter().filter(|old| !new.iter().any(|new| name::is_same(&old.name, &new.name)));
+        let gone = old.iter().filter(|old| !new.iter().any(|new| is_same_tool(&old.name, &new.name)));
         let gone = gone
             .map(|old| Self::whole(old, (old.version, None), ChangeClass::Breaking, "the tool was removed"));
-        let kept = new.iter().map(|new| match old.iter().find(|old| name::is_same(&old.name, &new.name)) {
+        let kept = new.iter().map(|new| match old.iter().find(|old| is_same_tool(&old.name, &new.name)) {
             Some(old) => Self::of(old, new),
             None => Self::whole(new, (None, new.version), ChangeClass::Compatible, "the tool was added"),
         });
@@ -110,7 +109,7 @@ impl ToolDiff {
 
     pub(super) fn of(old: &ToolInterface, new: &ToolInterface) -> Self {
         let mut changes = new.changes_since(old);
-        if !name::is_same(&old.name, &new.name) {
+        if !is_same_tool(&old.name, &new.name) {
             let what = format!("the tool was called `{}` before", old.name);
             changes.insert(0, InterfaceChange { class: ChangeClass::Breaking, at: "/name".to_owned(), what });
         }

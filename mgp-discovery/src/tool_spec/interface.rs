@@ -1,13 +1,13 @@
-//! What callers of a tool rely on, from its definition or from its specification document.
+//! What callers of a tool rely on, from its definition or from its specification document: its name, its version and its schemas.
 
+use mgp_types::ext::DottedName;
 use mgp_types::{Object, RawJson};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use super::completed::CompletedSchema;
-use super::document::{Block, DocumentedTool, SpecDocument};
+use super::document::{Block, DocumentedTool, SectionKind, SpecDocument};
 use super::schema_diff::ANNOTATIONS;
-use super::section::SectionKind;
 use super::version::ToolVersion;
 
 /// The interface on which callers of a tool rely: its name, its version, and the schemas of its parameters and its
@@ -74,10 +74,8 @@ impl ToolInterface {
         if tools.len() > MAX_TOOLS {
             return Err(InvalidDefinition::TooMany);
         }
-        let tools = tools.iter().zip(1..);
-        tools
-            .map(|(tool, number)| Self::of_value(tool).ok_or(InvalidDefinition::Incomplete(number)))
-            .collect()
+        let read = |(tool, number)| Self::of_value(tool).ok_or(InvalidDefinition::Incomplete(number));
+        tools.iter().zip(1..).map(read).collect()
     }
 
     /// Reads the definition of a tool; `None` if it has no name, or no schema of its parameters.
@@ -198,3 +196,42 @@ fn text_of(tool: &DocumentedTool) -> Map<String, Value> {
 
 /// The largest number of tools that are read from one list.
 const MAX_TOOLS: usize = 10_000;
+
+/// Returns whether two names are of one tool: they are the same in lower case with underscores, or one of them is the
+/// other without its module.
+pub(super) fn is_same_tool(one: &str, other: &str) -> bool {
+    let (one, other) = (parts(one), parts(other));
+    let (long, short) = if one.len() >= other.len() { (one, other) } else { (other, one) };
+    !short.is_empty() && long.ends_with(&short)
+}
+
+/// Returns the invocation name of a tool; `None` if no letter or digit is left.
+///
+/// `FinancialAnalyzer` becomes `financial_analyzer`, and what is no letter or digit of ASCII an underscore. A name with
+/// the right form stays if no module is given.
+pub(super) fn invocation_name(module: Option<&str>, name: &str) -> Option<String> {
+    let mut all = module.map(parts).unwrap_or_default();
+    all.extend(parts(name));
+    let name = all.join(".");
+    DottedName::read(&name).map(|_| name)
+}
+
+/// Returns the parts of a name between dots and slashes, in lower case with underscores.
+fn parts(name: &str) -> Vec<String> {
+    name.split(['.', '/']).filter(|part| part.chars().any(|c| c.is_ascii_alphanumeric())).map(snake).collect()
+}
+
+fn snake(part: &str) -> String {
+    let mut text = String::with_capacity(part.len() + 4);
+    let mut before = '_';
+    for character in part.chars() {
+        let begins_word =
+            character.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit());
+        if begins_word {
+            text.push('_');
+        }
+        text.push(if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '_' });
+        before = character;
+    }
+    text
+}

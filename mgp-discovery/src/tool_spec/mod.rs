@@ -22,18 +22,12 @@
 mod completed;
 mod diff;
 mod document;
-mod error_types;
 mod finding;
 mod generate;
 mod interface;
 mod lint;
-mod name;
-mod sample;
 mod schema_diff;
 mod schema_rules;
-mod schema_table;
-mod section;
-mod table;
 #[cfg(test)]
 mod tests;
 mod version;

@@ -70,25 +70,19 @@ impl<'a> Comparison<'a> {
 
     fn types(&mut self, pointer: &str, old: &Value, new: &Value) {
         let (before, after) = (demanded_types(old), demanded_types(new));
-        let lacks = |of: &[&str], some: &[&str]| some.iter().any(|name| !of.contains(name));
-        let acceptance = match (before.is_empty(), after.is_empty()) {
-            (true, true) => return,
-            (true, false) => Acceptance::Narrower,
-            (false, true) => Acceptance::Wider,
-            (false, false) => match (lacks(&before, &after), lacks(&after, &before)) {
-                (false, false) => return,
-                (true, false) => Acceptance::Wider,
-                (false, true) => Acceptance::Narrower,
-                (true, true) => Acceptance::Other,
-            },
+        // No names stand for all types.
+        let lacks = |of: &[&str], some: &[&str]| {
+            !of.is_empty() && (some.is_empty() || some.iter().any(|name| !of.contains(name)))
+        };
+        let acceptance = match (lacks(&before, &after), lacks(&after, &before)) {
+            (false, false) => return,
+            (true, false) => Acceptance::Wider,
+            (false, true) => Acceptance::Narrower,
+            (true, true) => Acceptance::Other,
         };
         let describe = |names: &[&str]| if names.is_empty() { "any".to_owned() } else { names.join(" or ") };
-        let what = format!(
-            "{} changed its type from {} to {}",
-            self.named(pointer),
-            describe(&before),
-            describe(&after)
-        );
+        let (name, before, after) = (self.named(pointer), describe(&before), describe(&after));
+        let what = format!("{name} changed its type from {before} to {after}");
         self.note(acceptance, &member(pointer, "type"), &what);
     }
 
@@ -136,11 +130,9 @@ impl<'a> Comparison<'a> {
         match (word, old, new) {
             // References are followed, and the members are compared one by one.
             ("type" | "properties" | "required" | "$defs" | "definitions", ..) => {}
-            (
-                "items" | "additionalProperties",
-                Some(old @ Value::Object(_)),
-                Some(new @ Value::Object(_)),
-            ) => {
+            ("items" | "additionalProperties", Some(old), Some(new))
+                if old.is_object() && new.is_object() =>
+            {
                 self.compare(&at, old, new);
             }
             ("oneOf" | "anyOf" | "allOf", Some(Value::Array(old)), Some(Value::Array(new)))

@@ -1,6 +1,7 @@
 //! The audit record: searched, verified and exported, a page at a time.
 
 use std::io::{self, Write as _};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use mgp_security::StoreError;
@@ -74,6 +75,27 @@ pub(crate) struct EventRow {
     pub(crate) seq: u64,
     hash: String,
     pub(crate) event: RawJson,
+}
+
+/// Counts the events of the last day, by hour.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CountEvents {}
+
+/// The counts of the last day.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct EventCounts {
+    /// The hours, the oldest first.
+    pub(crate) hours: Vec<HourCount>,
+}
+
+/// The events of an hour.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HourCount {
+    pub(crate) since: Timestamp,
+    pub(crate) until: Timestamp,
+    pub(crate) events: u64,
+    /// The number of those that failed or were blocked.
+    pub(crate) failed: u64,
 }
 
 /// Reads where the record ends.
@@ -152,6 +174,34 @@ impl Operation for ReadLogEnd {
     }
 }
 
+impl Operation for CountEvents {
+    type Reply = EventCounts;
+
+    async fn run(self, call: &OperatorCall) -> Result<EventCounts, Error> {
+        let audit = &call.kernel.audit;
+        // Whole hours keep their addresses.
+        let this_hour = audit.clock.now().as_millis().div_euclid(HOUR_MILLIS);
+        let start = Timestamp::from_millis((this_hour + 1 - i64::from(HOURS)) * HOUR_MILLIS)
+            .unwrap_or(Timestamp::EPOCH);
+        let counts =
+            reading(audit, move |reader| reader.counts(start, HOUR, COUNTED)).await?.map_err(unreadable)?;
+        let hour = |number: u32| {
+            let (events, failed) = counts.get(&u64::from(number)).copied().unwrap_or_default();
+            let since = start.saturating_add(HOUR * number);
+            HourCount { since, until: since.saturating_add(HOUR), events, failed }
+        };
+        Ok(EventCounts { hours: (0..HOURS).map(hour).collect() })
+    }
+}
+
+impl TextForm for EventCounts {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        self.hours
+            .iter()
+            .try_for_each(|hour| writeln!(out, "{}  {}  {}", hour.since, hour.events, hour.failed))
+    }
+}
+
 impl Operation for QueryEvents {
     type Reply = EventPage;
 
@@ -192,13 +242,9 @@ impl EventRow {
         let tool = event.target.tool_name.as_ref().map_or("", ToolName::as_str);
         let parts = [server, tool].into_iter().filter(|part| !part.is_empty());
         let mut target = parts.collect::<Vec<_>>().join(".");
-        for (name, value) in &event.target.arguments {
-            target = format!("{target}  {name}={value}");
-        }
+        target.extend(event.target.arguments.iter().map(|(name, value)| format!("  {name}={value}")));
         let sources: Option<Vec<String>> = event.details.get("sources").and_then(|sources| sources.to().ok());
-        for source in sources.into_iter().flatten() {
-            target = format!("{target}  after {source}");
-        }
+        target.extend(sources.into_iter().flatten().map(|source| format!("  after {source}")));
         let (actor, target) = (printable(&event.actor.id), printable(&target));
         let (kind, result) = (printable(event.event_type.as_str()), event.result.as_str());
         format!("{}  {}  {kind}  {result}  {actor}  {target}", self.seq, event.timestamp)
@@ -247,16 +293,12 @@ impl Operation for VerifyLog {
 
 impl TextForm for VerifiedLog {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        match (&self.head, self.changed_at) {
-            (Some(head), _) => {
-                writeln!(out, "intact: {} events", self.events.unwrap_or_default())?;
-                writeln!(out, "head {}:{}", head.seq, head.hash)
-            }
-            (None, at) => {
-                let flaw = self.flaw.as_deref().unwrap_or_default();
-                writeln!(out, "changed at event {}: {flaw}", at.unwrap_or_default())
-            }
+        if let Some(head) = &self.head {
+            writeln!(out, "intact: {} events", self.events.unwrap_or_default())?;
+            return writeln!(out, "head {}:{}", head.seq, head.hash);
         }
+        let (at, flaw) = (self.changed_at.unwrap_or_default(), self.flaw.as_deref().unwrap_or_default());
+        writeln!(out, "changed at event {at}: {flaw}")
     }
 }
 
@@ -325,6 +367,11 @@ fn end(text: &str) -> Result<LogEnd, String> {
     })
 }
 
+const HOUR: Duration = Duration::from_hours(1);
+const HOUR_MILLIS: i64 = 3_600_000;
+const HOURS: u32 = 24;
+/// The number of the newest events that are counted.
+const COUNTED: u64 = 200_000;
 const MAX_KNOWN: usize = 1_000;
 /// The number of events in a page of an export. A page stays well under the limit of a message, even if each event is
 /// as long as it can be.

@@ -6,6 +6,7 @@ use clap::Args;
 use mgp_discovery::clients::{args_without_secrets, without_secrets};
 use mgp_types::Error;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::operation::{Operation, OperatorCall};
 use crate::AppliedConfig;
@@ -23,7 +24,7 @@ pub(crate) struct ShownConfig {
     state: String,
     /// The parts of `mgp.toml` that are in effect, without possible secrets: the values of variables and headers, and
     /// texts that look like one in a command line or an address.
-    config: serde_json::Value,
+    config: Value,
 }
 
 /// Reloads the configuration. If it is faulty, returns the fault, and the old one stays in effect.
@@ -59,8 +60,7 @@ impl Operation for ReloadConfig {
     async fn run(self, call: &OperatorCall) -> Result<AppliedConfig, Error> {
         let state = call.kernel.config.state().display().to_string();
         call.record_act("dev.cloto.mgp.config_reloaded", &[("state", &state)]).await?;
-        let applied = call.kernel.reload.accept().await;
-        applied.map_err(|error| Error::invalid_params(error.to_string()))
+        call.kernel.reload.accept().await.map_err(|error| Error::invalid_params(error.to_string()))
     }
 }
 
@@ -68,17 +68,14 @@ impl TextForm for AppliedConfig {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         let Self { added, changed, removed, needs_restart } = self;
         for (what, servers) in [("added", added), ("changed", changed), ("removed", removed)] {
-            for server in servers {
-                writeln!(out, "{what} {}", printable(server.as_str()))?;
-            }
+            servers.iter().try_for_each(|server| writeln!(out, "{what} {}", printable(server.as_str())))?;
         }
         if added.is_empty() && changed.is_empty() && removed.is_empty() {
             writeln!(out, "no server changed")?;
         }
-        for section in needs_restart {
-            writeln!(out, "[{section}] changed, and takes effect when the kernel is restarted")?;
-        }
-        Ok(())
+        needs_restart.iter().try_for_each(|section| {
+            writeln!(out, "[{section}] changed, and takes effect when the kernel is restarted")
+        })
     }
 }
 
@@ -92,21 +89,22 @@ impl Operation for ListUnmatched {
 }
 
 /// Removes values that may be secrets, wherever they stand.
-fn hide(value: &mut serde_json::Value) {
+fn hide(value: &mut Value) {
     match value {
-        serde_json::Value::Array(items) => items.iter_mut().for_each(hide),
-        serde_json::Value::Object(members) => {
+        Value::Array(items) => items.iter_mut().for_each(hide),
+        Value::Object(members) => {
             for (name, value) in members {
                 match value {
-                    serde_json::Value::Object(table) if SECRET_TABLES.contains(&name.as_str()) => {
+                    Value::Object(table) if SECRET_TABLES.contains(&name.as_str()) => {
                         table.values_mut().for_each(|value| *value = "***".into());
                     }
-                    serde_json::Value::Array(args) if name == "args" => {
+                    Value::Array(args) if name == "args" => {
                         let texts = args.iter().map(|text| text.as_str().unwrap_or_default().to_owned());
                         let shown = args_without_secrets(&texts.collect::<Vec<_>>());
-                        *args = shown.into_iter().map(serde_json::Value::from).collect();
+                        *args = shown.into_iter().map(Value::from).collect();
                     }
-                    serde_json::Value::String(text) if SECRET_TEXTS.contains(&name.as_str()) => {
+                    Value::String(text) if SECRETS.contains(&name.as_str()) => "***".clone_into(text),
+                    Value::String(text) if SECRET_TEXTS.contains(&name.as_str()) => {
                         *text = without_secrets(name, text);
                     }
                     _ => hide(value),
@@ -118,7 +116,9 @@ fn hide(value: &mut serde_json::Value) {
 }
 
 /// The members whose texts may contain a secret.
-const SECRET_TEXTS: [&str; 4] = ["command", "url", "otlp", "embedder"];
+const SECRET_TEXTS: [&str; 5] = ["command", "url", "otlp", "embedder", "webhook"];
+/// The members that are a secret.
+const SECRETS: [&str; 3] = ["client_secret", "private_key", "secret"];
 /// The tables of which each value may be a secret.
 const SECRET_TABLES: [&str; 3] = ["env", "headers", "otlp_headers"];
 
@@ -133,6 +133,8 @@ mod tests {
         let mut config = json!({
             "servers": [{"id": "a", "env": {"KEY": "s3cret"}, "agents": {"x": {"headers": {"A": "s3cret"}}}}],
             "telemetry": {"otlp_headers": {"A": "s3cret"}},
+            "approvals": {"notify": [{"webhook": "https://h.example/?token=s3cret", "secret": "s3cret"}]},
+            "listen": {"oauth": {"issuers": [{"introspection": {"client_secret": "s3cret"}}]}},
             "registration": {"env": ["NAME"]},
         });
         hide(&mut config);

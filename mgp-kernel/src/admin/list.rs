@@ -6,14 +6,15 @@ use mgp_types::{BoxFuture, Error, Object, RawJson};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
-    access, audit, config, explain, keys, operators, page, permissions, pins, questions, registrations,
+    access, audit, config, explain, keys, operators, permissions, pins, questions, registrations,
     server_orders, servers, status, tools,
 };
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 45] = [
+static OPERATIONS: [OperationEntry; 46] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
+    OperationEntry::of::<audit::CountEvents>("kernel/audit/counts", ProofNeed::None),
     OperationEntry::of::<audit::ExportEvents>("kernel/audit/export", ProofNeed::None),
     OperationEntry::of::<audit::QueryEvents>("kernel/audit/query", ProofNeed::None),
     OperationEntry::of::<audit::ReadLogEnd>("kernel/audit/head", ProofNeed::None),
@@ -33,7 +34,7 @@ static OPERATIONS: [OperationEntry; 45] = [
     OperationEntry::of::<operators::ProvePresence>("kernel/operators/prove", ProofNeed::None),
     OperationEntry::of::<operators::ReadProofStatus>("kernel/operators/standing", ProofNeed::None),
     OperationEntry::of::<operators::SetPassphrase>("kernel/operators/passphrase", ProofNeed::None),
-    OperationEntry::of::<page::OpenPage>("kernel/page/open", ProofNeed::None),
+    OperationEntry::of::<operators::OpenPage>("kernel/page/open", ProofNeed::None),
     OperationEntry::of::<permissions::GrantPermission>("kernel/permissions/grant", ProofNeed::All),
     OperationEntry::of::<permissions::ListGrants>("kernel/permissions/list", ProofNeed::None),
     OperationEntry::of::<permissions::ResetDecision>("kernel/permissions/reset", ProofNeed::All),
@@ -130,9 +131,9 @@ mod tests {
             ["stop", "permissions/revoke", "permissions/deny", "server/reconnect", "server/stop"];
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
-            "access/list", "audit/export", "audit/query", "audit/head", "audit/verify", "config/unmatched",
-            "config/show", "explain", "status", "yield", "keys/list", "operators/token", "operators/prove",
-            "operators/standing", "operators/passphrase", "page/open", "permissions/list",
+            "access/list", "audit/counts", "audit/export", "audit/query", "audit/head", "audit/verify",
+            "config/unmatched", "config/show", "explain", "status", "yield", "keys/list", "operators/token",
+            "operators/prove", "operators/standing", "operators/passphrase", "page/open", "permissions/list",
             "permissions/pending", "permissions/show", "permissions/watch", "pins/list", "pins/diff",
             "registrations/list", "server/logs", "servers", "stats", "tools",
         ];

@@ -17,7 +17,6 @@ pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod operation;
 pub(crate) mod operators;
-pub(crate) mod page;
 pub(crate) mod permissions;
 pub(crate) mod pins;
 pub(crate) mod questions;

@@ -1,12 +1,14 @@
-//! The proofs of operators that a person is there, and the passphrase and tokens for them.
+//! The proofs of operators that a person is there, the passphrase and tokens for them, and their way to the page.
 
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 
 use mgp_types::Error;
 use mgp_types::mgp::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Operation, OperatorCall};
+use super::operation::{KernelNeed, Operation, OperatorCall};
+use crate::lifecycle::page_door::PageOperator;
 use crate::proof::{NeededProof, OperatorConnection, Proof};
 use crate::terminal::{TextForm, TextWriter};
 
@@ -117,7 +119,7 @@ impl Operation for SetPassphrase {
 
     async fn run(self, call: &OperatorCall) -> Result<PassphraseSet, Error> {
         call.record_act("dev.cloto.mgp.operator_passphrase_asked", &[]).await?;
-        call.kernel.policies.proofs.set_passphrase(of_socket(call)?, self.old, self.new).await?;
+        call.kernel.policies.proofs.set_passphrase(of_socket(call, SECRETS_ARE)?, self.old, self.new).await?;
         call.record_act("dev.cloto.mgp.operator_passphrase_set", &[]).await?;
         call.kernel.config.accept_running();
         Ok(PassphraseSet { set: true })
@@ -137,7 +139,7 @@ impl Operation for IssueToken {
         let until = self.expires_at.to_string();
         call.record_act("dev.cloto.mgp.operator_token_asked", &[("until", &until)]).await?;
         let proofs = &call.kernel.policies.proofs;
-        let token = proofs.new_token(of_socket(call)?, self.passphrase, self.expires_at).await?;
+        let token = proofs.new_token(of_socket(call, SECRETS_ARE)?, self.passphrase, self.expires_at).await?;
         Ok(IssuedToken { token, expires_at: self.expires_at })
     }
 }
@@ -148,11 +150,44 @@ impl TextForm for IssuedToken {
     }
 }
 
-/// Returns the connection whose person is asked for a passphrase; a holder of an operator's key has none.
-fn of_socket(call: &OperatorCall) -> Result<&OperatorConnection, Error> {
+/// Has the page served, and makes a code with which one browser signs in.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OpenPage {}
+
+/// The address of the page, and a code for one login.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OpenedPage {
+    pub(crate) address: SocketAddr,
+    pub(crate) code: String,
+}
+
+impl Operation for OpenPage {
+    const NEED: KernelNeed = KernelNeed::ANY_SERVERS;
+    type Reply = OpenedPage;
+
+    async fn run(self, call: &OperatorCall) -> Result<OpenedPage, Error> {
+        let is_own = of_socket(call, "the page is")?.is_own;
+        let operator = PageOperator { by: call.by.clone(), is_own };
+        let (address, code) = call.kernel.lifecycle.page.open(operator).await?;
+        call.record_act("dev.cloto.mgp.page_opened", &[]).await?;
+        Ok(OpenedPage { address, code })
+    }
+}
+
+impl TextForm for OpenedPage {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "page: http://{}/\ncode: {}", self.address, self.code)
+    }
+}
+
+/// Returns the connection of the person who asks for `what`; a holder of an operator's key has none.
+fn of_socket<'a>(call: &'a OperatorCall, what: &str) -> Result<&'a OperatorConnection, Error> {
     call.connection.as_deref().ok_or_else(|| {
-        Error::invalid_request(
-            "passphrases and tokens are for operators at the kernel's socket, not for those with a key",
-        )
+        Error::invalid_request(format!(
+            "{what} for operators at the kernel's socket, not for those with a key"
+        ))
     })
 }
+
+/// The things that no holder of a key can ask for, as the refusal names them.
+const SECRETS_ARE: &str = "passphrases and tokens are";

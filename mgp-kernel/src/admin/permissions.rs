@@ -163,8 +163,7 @@ impl Operation for ResetDecision {
         };
         let server = ServerId::from(self.what.as_str());
         let grants = &call.kernel.policies.grants;
-        let reset = grants.reset(&call.by, self.agent_id, &server, permission).await?;
-        Ok(DecisionReset { reset })
+        Ok(DecisionReset { reset: grants.reset(&call.by, self.agent_id, &server, permission).await? })
     }
 }
 
@@ -345,17 +344,15 @@ fn check_names(
 /// Returns the standard permissions, and those that some server is known to need.
 fn known_permissions(kernel: &Sections) -> BTreeSet<String> {
     let config = kernel.targets.config.load();
-    let standard = Permission::KNOWN.iter().map(|one| one.as_str().to_owned());
-    let mut known: BTreeSet<String> = standard.collect();
+    let mut known: BTreeSet<_> = Permission::KNOWN.iter().map(|one| one.as_str().to_owned()).collect();
     for server in &config.servers {
         known.extend(server.security.permissions.iter().map(|one| one.as_str().to_owned()));
         known.extend(server.mgp.iter().flat_map(|mgp| &mgp.permissions_required).cloned());
     }
     known.extend(config.permissions.grants.iter().map(|grant| grant.permission.as_str().to_owned()));
     known.extend(kernel.policies.grants.waiting().into_iter().map(|(_, one)| one.as_str().to_owned()));
-    known.extend(
-        kernel.policies.grants.all_records().into_iter().map(|record| record.permission.as_str().to_owned()),
-    );
+    let decided = kernel.policies.grants.all_records().into_iter();
+    known.extend(decided.map(|record| record.permission.as_str().to_owned()));
     known
 }
 
@@ -364,9 +361,8 @@ fn known_agents(kernel: &Sections) -> BTreeSet<String> {
     let mut known = BTreeSet::from([LOCAL_AGENT.to_owned(), KEYLESS_AGENT.to_owned()]);
     known.extend(kernel.targets.config.load().agents.iter().map(|agent| agent.id.clone()));
     known.extend(kernel.policies.keys.keys().iter().map(|key| key.owner.as_str().to_owned()));
-    let connected = kernel.lifecycle.connections.clients();
-    known
-        .extend(connected.iter().map(|one| one.session.principal(&one.agent, None).access_id().into_owned()));
+    let connected = kernel.lifecycle.connections.clients().into_iter();
+    known.extend(connected.map(|one| one.session.principal(&one.agent, None).access_id().into_owned()));
     let rules = kernel.targets.visibility.access.entries();
     known.extend(rules.iter().map(|rule| rule.entry.agent_id.as_str().to_owned()));
     let decided = kernel.policies.grants.all_records().into_iter().filter_map(|record| record.agent);

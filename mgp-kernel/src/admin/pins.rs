@@ -6,8 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use mgp_discovery::tool_spec::{InterfaceChange, ToolInterface};
 use mgp_security::definition::{
-    ApproveError, Definition, DefinitionFindings, DefinitionGuard, DefinitionKind, DefinitionName, Diff,
-    PinState, server_of,
+    ApproveError, Definition, DefinitionGuard, DefinitionKind, DefinitionName, Diff, PinState, server_of,
 };
 use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, RawJson, code};
@@ -198,16 +197,14 @@ impl Operation for PinnedName {
         let listed = found.as_ref().filter(|found| found.is_held).and_then(|found| found.definition.as_ref());
         let approved = state.as_ref().and_then(PinState::approved);
         let waiting = listed.or_else(|| state.as_ref().and_then(PinState::pending));
-        let diff = match (approved, waiting) {
-            (Some(approved), Some(waiting)) => Diff::between(approved, waiting),
-            _ => Diff::default(),
-        };
+        let both = approved.zip(waiting);
+        let diff = both.map(|(approved, waiting)| Diff::between(approved, waiting)).unwrap_or_default();
         let changes = diff.changes.into_iter().map(|change| PinChange {
             at: change.pointer,
             before: change.before,
             after: change.after,
         });
-        let interface = approved.zip(waiting).map(|(old, new)| interface(&name, old, new));
+        let interface = both.map(|(old, new)| interface(&name, old, new));
         let definition = waiting.or(approved).map(|definition| definition.canonical().clone());
         let waiting = waiting.map(|definition| definition.digest().to_string());
         Ok(PinDiff {
@@ -226,14 +223,14 @@ impl Operation for PinnedName {
 
 impl TextForm for PinDiff {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        match self.row.state {
-            PinStatus::Approved => writeln!(out, "the definition is the approved one")?,
+        let state = match self.row.state {
+            PinStatus::Approved => "the definition is the approved one\n",
             PinStatus::New => {
-                let new = "the definition is new, and none was approved before; `mgp pin show` shows it";
-                writeln!(out, "{new}")?;
+                "the definition is new, and none was approved before; `mgp pin show` shows it\n"
             }
-            PinStatus::Changed | PinStatus::Refused => {}
-        }
+            PinStatus::Changed | PinStatus::Refused => "",
+        };
+        write!(out, "{state}")?;
         self.write_changes(out)?;
         self.write_standing(out)?;
         self.write_waiting(out)
@@ -269,9 +266,7 @@ impl PinDiff {
         for change in &self.changes {
             writeln!(out, "{}", printable(&change.at))?;
             for (sign, text) in [('-', &change.before), ('+', &change.after)] {
-                if let Some(text) = text {
-                    writeln!(out, "  {sign} {}", printable(text))?;
-                }
+                text.iter().try_for_each(|text| writeln!(out, "  {sign} {}", printable(text)))?;
             }
         }
         if self.omitted > 0 {
@@ -296,10 +291,9 @@ impl PinDiff {
 pub(crate) fn write_interface_change(out: &mut impl io::Write, change: &InterfaceChange) -> io::Result<()> {
     write!(out, "{:<13}  {}", change.class.as_str(), printable(&change.what).replace('\n', " "))?;
     if change.at.is_empty() {
-        writeln!(out)
-    } else {
-        writeln!(out, "  ({})", printable(&change.at).replace('\n', " "))
+        return writeln!(out);
     }
+    writeln!(out, "  ({})", printable(&change.at).replace('\n', " "))
 }
 
 /// Returns what the changes of a tool mean for those who call it.
@@ -344,8 +338,8 @@ impl Operation for ApprovePin {
                 "no definition of `{name}` of `{server}` waits for approval"
             )));
         };
-        let unseen = found.as_ref().filter(|found| found.is_held && !is_named(found, &self.despite));
-        if let Some(found) = unseen {
+        let is_named = |rule: &str| self.despite.iter().any(|named| named == rule);
+        if let Some(found) = found.as_ref().filter(|found| found.is_held && !found.rules().all(is_named)) {
             return Err(Error::invalid_params(format!(
                 "the definition of `{name}` of `{server}` is held for what is in it, and is approved only by whoever names that: {}",
                 found.describe()
@@ -396,11 +390,6 @@ impl TextForm for ApprovedPin {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         writeln!(out, "approved {}", self.digest)
     }
-}
-
-/// Returns whether the rules of all findings are named.
-fn is_named(found: &DefinitionFindings, despite: &[String]) -> bool {
-    found.rules().all(|rule| despite.iter().any(|named| named == rule))
 }
 
 fn unknown(server: &ServerId, name: &DefinitionName) -> Error {

@@ -8,8 +8,8 @@ use clap::Args;
 use mgp_security::permission::{
     ApprovalAnswer, ApprovalId, ApprovalSubject, GrantLifetime, GrantTerms, GrantedTo, PendingApproval,
 };
-use mgp_types::Error;
 use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
+use mgp_types::{Error, Object};
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, OperatorCall};
@@ -111,6 +111,8 @@ pub(crate) struct DenyQuestion {
     pub(crate) id: String,
     /// The end of the denial; by default after the time that is configured.
     pub(crate) expires_at: Option<Timestamp>,
+    /// The reason, which the agent is told.
+    pub(crate) reason: Option<String>,
 }
 
 /// The result of a decision.
@@ -253,7 +255,7 @@ impl Operation for DenyQuestion {
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
         let mut no = ApprovalAnswer::new(call.by.clone(), Decision::Denied);
-        no.terms = terms(None, self.expires_at);
+        (no.terms, no.reason) = (terms(None, self.expires_at), self.reason);
         decide(call, &self.id, &no).await
     }
 }
@@ -333,8 +335,14 @@ pub(super) fn terms(scope: Option<Scope>, end: Option<Timestamp>) -> GrantTerms 
     GrantTerms { scope: scope.map(Box::new), expires_at: end, ..GrantTerms::default() }
 }
 
+/// Returns the id of the question that a call waits for, if the call was refused for that reason.
+pub(crate) fn awaited(error: &Error) -> Option<String> {
+    let details = Object::from_raw(&error.recovery()?.details?).ok()?;
+    details.text("approval_id").map(Into::into)
+}
+
 impl OpenQuestion {
-    pub(super) fn of(open: PendingApproval) -> Self {
+    pub(crate) fn of(open: PendingApproval) -> Self {
         let message = open.message();
         let (permission, tool_name, risk) = match open.subject {
             ApprovalSubject::Permission { permission, risk, tool, .. } => (Some(permission), tool, risk),

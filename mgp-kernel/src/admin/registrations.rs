@@ -145,11 +145,8 @@ impl Operation for ApproveRegistration {
 
     async fn run(self, call: &OperatorCall) -> Result<ApprovedRegistration, Error> {
         let approved = call.kernel.registry.approve(&call.by, call.trace, &self.server_id).await?;
-        Ok(ApprovedRegistration {
-            server_id: self.server_id,
-            status: approved.status,
-            message: approved.message,
-        })
+        let (status, message) = (approved.status, approved.message);
+        Ok(ApprovedRegistration { server_id: self.server_id, status, message })
     }
 }
 
@@ -275,12 +272,8 @@ impl RegistrationRow {
         let mut say =
             |what: &str, value: &str| writeln!(out, "  {what:<12}{}", printable(value).replace('\n', " "));
         say("starts", &self.launch)?;
-        if let Some(code) = &self.inline_code {
-            say("", code)?;
-        }
-        if let Some(folder) = &self.folder {
-            say("in", folder)?;
-        }
+        self.inline_code.iter().try_for_each(|code| say("", code))?;
+        self.folder.iter().try_for_each(|folder| say("in", folder))?;
         if !self.env.is_empty() {
             say("variables", &self.env.join(", "))?;
         }
@@ -289,17 +282,12 @@ impl RegistrationRow {
         say("trust", &self.trust_level.to_string())?;
         say("permissions", if permissions.is_empty() { "none" } else { &permissions })?;
         say("code", self.digest.as_deref().unwrap_or("not inspected"))?;
-        for file in &self.files {
-            say("", &format!("{}  {}", file.digest, file.path))?;
-        }
+        self.files.iter().try_for_each(|file| say("", &format!("{}  {}", file.digest, file.path)))?;
         match &self.unconfined {
             Some(why) => say("confined", &format!("no, although it has to be: {why}"))?,
             None => say("confined", if self.confined { "yes, by the system" } else { "no" })?,
         }
-        if let Some(because) = &self.justification {
-            say("because", because)?;
-        }
-        Ok(())
+        self.justification.iter().try_for_each(|because| say("because", because))
     }
 }
 

@@ -93,11 +93,8 @@ impl Operation for StartServer {
         server.start();
         let end = Instant::now() + LONGEST_START;
         // The order to start is carried out later, so the state of a server that was stopped is none to answer with.
-        let is_on_its_way = |state| {
-            use ServerState::{Connecting, Disconnected, Registered};
-            matches!(state, Registered | Connecting | Disconnected)
-        };
-        while is_on_its_way(server.state()) && Instant::now() < end {
+        let on_its_way = [ServerState::Registered, ServerState::Connecting, ServerState::Disconnected];
+        while on_its_way.contains(&server.state()) && Instant::now() < end {
             sleep(LOOK_EVERY).await;
         }
         Ok(ServerStateChanged { state: server.state() })

@@ -266,9 +266,8 @@ impl TextForm for Stats {
         }
         writeln!(out)?;
         // Times are counted as upper bounds.
-        let time = |micros: Option<u64>| {
-            or_dash(micros.map(|micros| format!("{:?}", Duration::from_micros(micros))))
-        };
+        let time =
+            |micros: Option<u64>| or_dash(micros.map(Duration::from_micros).map(|time| format!("{time:?}")));
         let rows = self.calls.iter().map(|row| {
             [
                 row.server_id.to_string(),

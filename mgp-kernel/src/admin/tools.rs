@@ -19,6 +19,9 @@ use crate::terminal::{TextForm, TextWriter, printable};
 pub(crate) struct ListTools {
     pub(crate) server_id: Option<ServerId>,
     pub(crate) name: Option<String>,
+    /// Words, all of which the name or the description of a tool has.
+    pub(crate) words: Option<String>,
+    pub(crate) risk: Option<RiskLevel>,
     #[serde(flatten)]
     pub(crate) page: PageRequest,
 }
@@ -72,8 +75,14 @@ impl Operation for ListTools {
             });
         }
         let server = self.server_id.as_ref();
-        let of = |tool: &&Arc<CatalogTool>| server.is_none_or(|server| *server == tool.resolved.server);
-        let (tools, next_offset) = self.page.of(snapshot.tools().iter().filter(of).map(row));
+        let words = self.words.as_deref().unwrap_or_default().to_lowercase();
+        let fits = |tool: &&Arc<CatalogTool>| {
+            server.is_none_or(|server| *server == tool.resolved.server)
+                && self.risk.is_none_or(|risk| risk == tool.resolved.security.risk)
+                && has_words(tool, &words)
+        };
+        let (found, next_offset) = self.page.of(snapshot.tools().iter().filter(fits));
+        let tools = found.into_iter().map(row).collect();
         let held = if self.page.offset == 0 { held_tools(definitions, server, None) } else { Vec::new() };
         Ok(ToolPage { tools, held, near: Vec::new(), next_offset })
     }
@@ -130,8 +139,7 @@ impl TextForm for ToolRow {
             writeln!(out, "{}: {}", standing.is, printable(&standing.reason))?;
             writeln!(out, "{}", printable(&standing.way))?;
         }
-        let pretty = serde_json::to_string_pretty(&definition).unwrap_or_default();
-        writeln!(out, "{}", printable(&pretty))
+        writeln!(out, "{}", printable(&serde_json::to_string_pretty(&definition).unwrap_or_default()))
     }
 }
 
@@ -139,8 +147,17 @@ impl HeldTool {
     fn cells(&self) -> [String; 3] {
         let ShownDefinitionStatus { is, rules, reason, command, .. } = &self.standing;
         let why = if rules.is_empty() { reason.clone() } else { rules.join(", ") };
-        let command = command.as_deref().unwrap_or_default();
-        [self.name.clone(), is.clone(), format!("{why}: {command}")]
+        [self.name.clone(), is.clone(), format!("{why}: {}", command.as_deref().unwrap_or_default())]
+    }
+}
+
+/// Returns whether the name or the description of a tool has all of these words, which are in small letters.
+fn has_words(tool: &CatalogTool, words: &str) -> bool {
+    let mut missing = words.split_whitespace().filter(|word| !tool.shown.contains(word)).peekable();
+    missing.peek().is_none() || {
+        let text = tool.resolved.definition.text("description").unwrap_or_default().to_lowercase();
+        let name = tool.shown.to_lowercase();
+        missing.all(|word| name.contains(word) || text.contains(word))
     }
 }
 

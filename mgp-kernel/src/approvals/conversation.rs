@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use mgp_types::mgp::CallRecord;
 use mgp_types::{
-    Context, Error, Method, Object, Outbox, Principal, RawJson, Request, Response, Session, StreamId, code,
+    BoxFuture, Context, Error, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response,
+    Session, StreamId, code,
 };
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::port::ParkedCallPort;
+use super::check_declared;
 use super::quota::{Quota, QuotaSlot};
 use super::table::ParkedCallShared;
 use super::unattended::UnattendedCall;
@@ -220,15 +221,14 @@ impl CallConversation {
     /// Takes the outcome of the round, in a call that has been parked.
     pub(super) fn take_outcome(&self) -> Option<Result<Response, Error>> {
         let mut state = self.state.lock();
-        let outcome = match std::mem::replace(&mut state.phase, CallPhase::Over) {
-            CallPhase::Finished(outcome, _) => outcome,
-            CallPhase::Over => Err(Error::internal("the call ended without an answer; make it again")),
+        match std::mem::replace(&mut state.phase, CallPhase::Over) {
+            CallPhase::Finished(outcome, _) => Some(outcome),
+            CallPhase::Over => Some(Err(Error::internal("the call ended without an answer; make it again"))),
             waiting => {
                 state.phase = waiting;
-                return None;
+                None
             }
-        };
-        Some(outcome)
+        }
     }
 
     /// Ends the round with the questions there are; the client has `ttl` for its answers. Returns `None` if there are
@@ -391,5 +391,40 @@ impl PendingQuestion {
 impl Drop for PendingQuestion {
     fn drop(&mut self) {
         self.conversation.take_back(&self.key);
+    }
+}
+
+/// The way back to the client of a call, whichever round it is in.
+struct ParkedCallPort(Arc<CallConversation>);
+
+impl ParkedCallPort {
+    /// Asks the client; the answer comes with one of its next rounds.
+    async fn ask(&self, question: Request) -> Result<Response, Error> {
+        let session = self.0.session().ok_or_else(Error::cancelled)?;
+        check_declared(&session, &question).await?;
+        self.0.ask(question.method, question.params)?.answer().await
+    }
+}
+
+impl OutboxPort for ParkedCallPort {
+    fn notify(&self, stream: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let Some((outbox, progress)) = self.0.way_back() else {
+                tracing::debug!(method = %notification.method, "dropping a notification between two rounds");
+                return Ok(());
+            };
+            if notification.method == Method::PROGRESS && progress != self.0.progress {
+                // Each round has a progress token of its own, or wants no progress.
+                let Some(progress) = progress else { return Ok(()) };
+                notification.params.set("progressToken", progress);
+            }
+            let Some((port, current)) = outbox.into_parts() else { return Ok(()) };
+            let stream = if stream == self.0.stream { current } else { stream };
+            port.notify(stream, notification).await
+        })
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(self.ask(request))
     }
 }

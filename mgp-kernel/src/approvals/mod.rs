@@ -13,11 +13,7 @@
 
 mod approvers;
 mod conversation;
-mod driver;
-mod elicitations;
-mod future;
 mod parked_calls;
-mod port;
 mod quota;
 mod relay_questions;
 mod table;
@@ -31,12 +27,11 @@ use std::sync::Arc;
 use mgp_types::{Context, Error, Method, Origin, Request, Session};
 
 pub(crate) use self::approvers::approvers_of;
-pub(crate) use self::elicitations::ElicitationSessions;
 pub(crate) use self::parked_calls::ParkedCallLayer;
 #[cfg(test)]
 pub(crate) use self::parked_calls::ParkedCallService;
 pub(crate) use self::quota::ParkedCallLimits;
-pub(crate) use self::relay_questions::relay;
+pub(crate) use self::relay_questions::{ElicitationSessions, relay};
 
 /// Returns whether the method is a question to a client at all.
 pub(crate) fn is_question(method: &Method) -> bool {

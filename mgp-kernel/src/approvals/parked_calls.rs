@@ -3,20 +3,22 @@
 //! To run the call again with the answer would pass its gates twice. Only what the protocols force is parked,
 //! bounded in number and time.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_security::audit::AuditLayer;
+use mgp_types::mgp::CallRecord;
 use mgp_types::{Error, Method, Object, Outbox, Request, RequestKind, Response, RpcService, Session};
+use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::conversation::CallConversation;
-use super::driver::AskableCall;
-use super::future::{FirstRound, ParkedCallFuture, ResumedRound};
 use super::quota::{ParkedCallLimits, Quota};
-use super::table::{ParkedCallShared, ParkedCallTable};
-use super::ticket::{self, Tickets};
+use super::table::{AskableCall, ParkedCallShared, ParkedCallTable, park};
+use super::ticket::{Ticket, Tickets, binding, unknown};
+use super::unattended::{UnattendedCall, follow};
 
 /// A layer that makes [`ParkedCallService`] services, which share the calls they have parked.
 #[derive(Clone)]
@@ -97,7 +99,7 @@ impl<S: RpcService<Future: 'static>> ParkedCallService<S> {
                 .map_err(|_| Error::invalid_params("`inputResponses` must be an object"))?,
             None => Object::new(),
         };
-        let conversation = self.parked_calls.table.get(ticket.call).ok_or_else(ticket::unknown)?;
+        let conversation = self.parked_calls.table.get(ticket.call).ok_or_else(unknown)?;
         conversation.resume(ticket.round, request, &answers)?;
         let (parked_calls, trail) = (Arc::clone(&self.parked_calls), request.context.trail.clone());
         Ok(ResumedRound { ticket, conversation, parked_calls, trail, is_answered: false })
@@ -137,4 +139,102 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ParkedCallService<S> {
 
 fn may_ask(method: &Method) -> bool {
     *method == Method::TOOLS_CALL || *method == Method::PROMPTS_GET || *method == Method::RESOURCES_READ
+}
+
+pin_project! {
+    /// The future of [`ParkedCallService`].
+    #[project = Projected]
+    pub(crate) enum ParkedCallFuture<F> {
+        /// The call cannot ask.
+        Passed { #[pin] future: F },
+        /// No call waits for the answers of the request.
+        Refused { error: Option<Error> },
+        /// The first round of a call.
+        Started { started: FirstRound<F> },
+        /// A later round of a call.
+        Resumed { resumed: ResumedRound },
+    }
+}
+
+impl<F> Future for ParkedCallFuture<F>
+where
+    F: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Passed { future } => future.poll(cx),
+            Projected::Refused { error } => {
+                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
+            }
+            Projected::Started { started } => started.poll(cx),
+            Projected::Resumed { resumed } => resumed.poll(cx),
+        }
+    }
+}
+
+/// A call that has not asked yet, driven by its client's first round.
+pub(crate) struct FirstRound<F> {
+    call: Option<AskableCall<F>>,
+    /// The request of the client, without the way back.
+    subject: Request,
+    parked_calls: Arc<ParkedCallShared>,
+}
+
+impl<F: Future<Output = Result<Response, Error>> + Send + 'static> FirstRound<F> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
+        let Some(call) = &mut self.call else { return Poll::Pending };
+        let conversation = Arc::clone(&call.conversation);
+        conversation.awaited_by(cx.waker());
+        if let Poll::Ready(outcome) = call.future.as_mut().poll(cx) {
+            self.call = None;
+            return Poll::Ready(outcome);
+        }
+        let Some(asked) = conversation.park(self.parked_calls.limits.ttl) else { return Poll::Pending };
+        let Some(call) = self.call.take() else { return Poll::Pending };
+        if let Some(audit) = &self.parked_calls.audit {
+            conversation.record_with(UnattendedCall { audit: audit.clone(), request: self.subject.clone() });
+        }
+        let (call, binding) = (park(&self.parked_calls, call), binding(&self.subject));
+        Poll::Ready(self.parked_calls.ask(Ticket { call, round: asked.round, binding }, &asked))
+    }
+}
+
+/// A round that continues a parked call. Dropping it before it is answered ends the call: the client took it back.
+pub(crate) struct ResumedRound {
+    ticket: Ticket,
+    conversation: Arc<CallConversation>,
+    parked_calls: Arc<ParkedCallShared>,
+    trail: Option<Arc<CallRecord>>,
+    is_answered: bool,
+}
+
+impl ResumedRound {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
+        self.conversation.awaited_by(cx.waker());
+        let outcome = if let Some(outcome) = self.conversation.take_outcome() {
+            // The place is free before the client gets the outcome, and may call again.
+            self.conversation.end();
+            self.parked_calls.table.end(self.ticket.call);
+            outcome
+        } else if let Some(asked) = self.conversation.park(self.parked_calls.limits.ttl) {
+            self.parked_calls.ask(Ticket { round: asked.round, ..self.ticket }, &asked)
+        } else {
+            return Poll::Pending;
+        };
+        self.is_answered = true;
+        if let (Some(known), Some(own)) = (&self.conversation.trail, &self.trail) {
+            follow(known, own);
+        }
+        Poll::Ready(outcome)
+    }
+}
+
+impl Drop for ResumedRound {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.parked_calls.table.end(self.ticket.call);
+        }
+    }
 }

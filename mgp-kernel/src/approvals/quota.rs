@@ -78,10 +78,8 @@ impl Quota {
         let own = taken.by.get(&principal).copied().unwrap_or_default();
         let all: usize = taken.by.values().sum();
         if all >= self.limits.max_parked || own >= self.limits.max_parked_per_principal {
-            return Err(Error::new(
-                code::RESOURCE_EXHAUSTED,
-                "the client cannot be asked: too many calls wait for answers already; answer those, or ask later",
-            ));
+            let message = "the client cannot be asked: too many calls wait for answers already; answer those, or ask later";
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
         }
         taken.by.insert(principal.clone(), own + 1);
         drop(taken);

@@ -1,17 +1,18 @@
-//! The table of parked calls, and the state that the services of one layer share.
+//! The table of parked calls with their tasks, and the state that the services of one layer share.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
 
 use mgp_security::audit::AuditLayer;
 use mgp_types::json::ObjectWriter;
 use mgp_types::{Error, RawJson, Response};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::conversation::{CallConversation, ClientQuestion, ParkedStatus, RoundQuestions};
-use super::driver::{AskableCall, ParkedCallDriver};
 use super::quota::{ParkedCallLimits, Quota};
 use super::ticket::{Ticket, Tickets};
 
@@ -99,6 +100,70 @@ where
     let task = tokio::spawn(ParkedCallDriver { call, is_running: true, number, parked_calls, sleep });
     parked.calls.insert(number, ParkedCall { conversation, task: task.abort_handle() });
     number
+}
+
+/// A call that may ask its client. Dropping it ends its questions.
+pub(super) struct AskableCall<F> {
+    pub(super) future: Pin<Box<F>>,
+    pub(super) conversation: Arc<CallConversation>,
+}
+
+impl<F> Drop for AskableCall<F> {
+    fn drop(&mut self) {
+        self.conversation.end();
+    }
+}
+
+/// The future of a parked call's task: it drives the call, and ends it when the client does not come back in time. A
+/// call that has ended waits here until its outcome is taken.
+struct ParkedCallDriver<F> {
+    call: AskableCall<F>,
+    is_running: bool,
+    number: u64,
+    parked_calls: Weak<ParkedCallShared>,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for ParkedCallDriver<F> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        let conversation = Arc::clone(&this.call.conversation);
+        conversation.driven_by(cx.waker(), this.is_running);
+        if this.is_running {
+            match this.call.future.as_mut().poll(cx) {
+                Poll::Ready(outcome) => {
+                    this.is_running = false;
+                    conversation.finish(outcome);
+                }
+                Poll::Pending => conversation.waits(),
+            }
+        }
+        loop {
+            match conversation.standing() {
+                ParkedStatus::Over => return Poll::Ready(()),
+                ParkedStatus::Awaited => return Poll::Pending,
+                ParkedStatus::Parked(until) => {
+                    if this.sleep.deadline() != until {
+                        this.sleep.as_mut().reset(until);
+                    }
+                    if this.sleep.as_mut().poll(cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                    conversation.expire(until);
+                }
+            }
+        }
+    }
+}
+
+impl<F> Drop for ParkedCallDriver<F> {
+    fn drop(&mut self) {
+        if let Some(parked_calls) = self.parked_calls.upgrade() {
+            parked_calls.table.end(self.number);
+        }
+    }
 }
 
 /// Returns the result that asks these questions, to be answered with `state`.

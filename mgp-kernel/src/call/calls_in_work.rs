@@ -14,11 +14,8 @@ use parking_lot::Mutex;
 #[derive(Clone, Default)]
 pub(crate) struct CallsInWork(Arc<Mutex<CallTable>>);
 
-#[derive(Default)]
-struct CallTable {
-    /// The calls by the number under which the server reports.
-    calls: BTreeMap<u64, ActiveCall>,
-}
+/// The calls by the number under which the server reports.
+type CallTable = BTreeMap<u64, ActiveCall>;
 
 struct ActiveCall {
     context: Box<CallContext>,
@@ -32,29 +29,26 @@ impl CallsInWork {
     /// Returns the client's call that has `stream`.
     pub(crate) fn on(&self, stream: StreamId) -> Option<Box<CallContext>> {
         let table = self.0.lock();
-        table.calls.values().rev().find(|call| call.is_on(stream)).map(|call| call.context.clone())
+        table.values().rev().find(|call| call.is_on(stream)).map(|call| call.context.clone())
     }
 
     /// Returns whether the client's call that has `stream` is in work.
     pub(crate) fn has(&self, stream: StreamId) -> bool {
-        self.0.lock().calls.values().any(|call| call.is_on(stream))
+        self.0.lock().values().any(|call| call.is_on(stream))
     }
 
     /// Returns the way to the caller to whom the server reports progress under this number, and its own token.
     pub(crate) fn reported(&self, number: u64) -> Option<(Outbox, RawJson)> {
         let table = self.0.lock();
-        let call = table.calls.get(&number)?;
+        let call = table.get(&number)?;
         Some((call.context.outbox.clone(), call.progress.clone()?))
     }
 
     /// Notes that the server called back about the call that has `stream`.
     pub(crate) fn call_back(&self, stream: StreamId) {
-        let mut table = self.0.lock();
-        table
-            .calls
-            .values_mut()
-            .filter(|call| call.is_on(stream))
-            .for_each(|call| call.is_called_back = true);
+        for call in self.0.lock().values_mut().filter(|call| call.is_on(stream)) {
+            call.is_called_back = true;
+        }
     }
 
     pub(crate) fn callers(&self) -> ActiveCallers {
@@ -83,7 +77,7 @@ impl CallsInWork {
     /// Returns all calls of clients, the latest first. A call without a session is no client's.
     fn latest_first(&self) -> Vec<CallContext> {
         let table = self.0.lock();
-        let contexts = table.calls.values().rev().map(|call| &*call.context);
+        let contexts = table.values().rev().map(|call| &*call.context);
         contexts.filter(|context| context.session.is_some()).cloned().collect()
     }
 
@@ -102,9 +96,7 @@ impl CallsInWork {
         let reports = progress.is_some();
         let call = ActiveCall { context: request.context.clone(), progress, is_called_back: false };
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        let mut table = self.0.lock();
-        table.calls.insert(number, call);
-        drop(table);
+        self.0.lock().insert(number, call);
         if let Some(meta) = request.meta_mut().filter(|_| reports) {
             meta.set(key::PROGRESS_TOKEN, RawJson::from_written(number.to_string().into_bytes()));
         }
@@ -146,7 +138,7 @@ impl CallInWork {
 
     /// Ends the entry. Returns the stream of the call if the server called back about it.
     pub(crate) fn end(&self) -> Option<StreamId> {
-        let ended = self.calls.0.lock().calls.remove(&self.number);
+        let ended = self.calls.0.lock().remove(&self.number);
         // Dropped without the lock: the way back to a client may end with it.
         ended.filter(|call| call.is_called_back).map(|call| call.context.outbox.stream())
     }

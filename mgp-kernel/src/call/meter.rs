@@ -95,7 +95,10 @@ impl Gate for MeterGate {
     type Pass = Option<CountedCall>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        Flow::Pass((request.kind == RequestKind::Call).then(|| CountedCall::begin(&self.0)))
+        Flow::Pass((request.kind == RequestKind::Call).then(|| {
+            self.0.begun();
+            CountedCall { meter: self.0.clone(), since: Instant::now() }
+        }))
     }
 
     fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {
@@ -109,13 +112,6 @@ impl Gate for MeterGate {
 pub(crate) struct CountedCall {
     meter: Meter,
     since: Instant,
-}
-
-impl CountedCall {
-    fn begin(meter: &Meter) -> Self {
-        meter.begun();
-        Self { meter: meter.clone(), since: Instant::now() }
-    }
 }
 
 impl Drop for CountedCall {

@@ -27,9 +27,7 @@ impl Gate for OwnServerGate {
     fn enter(&self, request: &mut Request) -> Flow {
         let principal = request.context.principal.as_ref().filter(|_| self.is_own);
         if let Some(agent) = principal.and_then(|principal| principal.agent_name()) {
-            let mut meta = request.params.object("_meta").unwrap_or_default();
-            meta.set(AGENT_META, RawJson::from_text(agent));
-            request.params.set("_meta", meta.to_raw());
+            request.params.object_mut_or_new("_meta").set(AGENT_META, RawJson::from_text(agent));
         }
         Flow::Pass(())
     }

@@ -41,13 +41,10 @@ impl Gate for RegistryTimeoutGate {
     type Pass = Option<TimedCall>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        let session = request.context.session.as_ref();
         let is_of_registry = request.kind == RequestKind::Call
             && request.method == Method::TOOLS_CALL
-            && request
-                .context
-                .session
-                .as_ref()
-                .is_some_and(|session| session.extensions().has(ExtensionId::ToolRegistry));
+            && session.is_some_and(|session| session.extensions().has(ExtensionId::ToolRegistry));
         let Some(tool) = request.context.tool.clone().filter(|_| is_of_registry) else {
             return Flow::Pass(None);
         };

@@ -18,11 +18,8 @@ pub(super) type LogLevels = Mutex<HashMap<ConnectionKey, Severity, RandomState>>
 /// it reaches is asked for the level that the most verbose session wants.
 pub(crate) async fn set_level(changes: Arc<ChangeListeners>, request: Request) -> Result<Response, Error> {
     let level = request.params.text("level").and_then(|level| Severity::named(&level));
-    let level = level.ok_or_else(|| {
-        Error::invalid_params(
-            "`level` is one of debug, info, notice, warning, error, critical, alert and emergency",
-        )
-    })?;
+    let known = "`level` is one of debug, info, notice, warning, error, critical, alert and emergency";
+    let level = level.ok_or_else(|| Error::invalid_params(known))?;
     request.context.session()?.set_log_level(Some(level));
     changes.open(&request.context);
     tell_levels(&changes).await;

@@ -48,7 +48,7 @@ pub(crate) async fn listen(
         honoured.resource_subscriptions = Some(uris);
     }
     // Listening starts before the acknowledgement, so that no change after it is missed.
-    let listener = Arc::new(ChangeListener::request(view.principal().clone(), wanted));
+    let listener = Arc::new(ChangeListener::request(view.principal.clone(), wanted));
     changes.add(&listener)?;
     // The relays end with the request.
     let mut relayed = JoinSet::new();
@@ -93,7 +93,7 @@ async fn watch_all(
     uris: &[String],
     wanted: &mut ListenFilter,
 ) {
-    let snapshot = view.catalog().snapshot();
+    let snapshot = view.visibility.catalog.snapshot();
     let deadline = Instant::now() + LONGEST;
     let mut asked = JoinSet::new();
     let mut take = |outcome: Option<Result<Option<(ResourceKey, WantedResource)>, _>>| {
@@ -108,7 +108,7 @@ async fn watch_all(
         if asked.len() >= AT_ONCE {
             take(asked.join_next().await);
         }
-        let (changes, context, principal) = (Arc::clone(changes), context.clone(), view.principal().clone());
+        let (changes, context, principal) = (Arc::clone(changes), context.clone(), view.principal.clone());
         let Ok(line) = line(&changes.fleet, owner.server, &context) else { continue };
         let (own, shown): (Arc<str>, Arc<str>) = (owner.uri.into(), shown.as_str().into());
         asked.spawn(async move {

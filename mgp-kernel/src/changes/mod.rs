@@ -3,7 +3,6 @@
 //! Clients get notifications only of what they may see, nobody waits for a client that reads slowly, and a server is
 //! subscribed to a resource once, however many clients want to know.
 
-mod access;
 mod from_servers;
 mod levels;
 mod listen;
@@ -20,8 +19,8 @@ use arc_swap::ArcSwapOption;
 use foldhash::fast::RandomState;
 use mgp_security::access::AccessPolicy;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
-use mgp_types::mgp::ServerId;
-use mgp_types::{Context, Error, Principal, Session, code};
+use mgp_types::mgp::{AgentId, EntryType, ServerId};
+use mgp_types::{Context, Error, Principal, Session, agent_family, code};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -33,7 +32,6 @@ use self::watch::ResourceWatches;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications as _};
 
-pub(crate) use self::access::tell_endings;
 pub(crate) use self::levels::set_level;
 pub(crate) use self::listen::{declares_tasks, listen};
 
@@ -182,6 +180,22 @@ impl ChangeListeners {
         is_asked_for && (list != ListKind::Tools || self.has_router_tools(listener))
     }
 
+    /// Notifies the clients of `agent`, or all, of a change in what they may use: of servers as a whole, or of tools.
+    pub(crate) fn may_use_others(&self, agent: Option<&AgentId>, changed: EntryType) {
+        self.tell_tools();
+        let lists = match changed {
+            EntryType::ServerGrant => &ListKind::ALL[..],
+            EntryType::ToolGrant => &[ListKind::Tools],
+        };
+        let is_it =
+            |id: &str| agent.is_none_or(|agent| [Some(id), agent_family(id)].contains(&Some(agent.as_str())));
+        for listener in self.listeners().into_iter().filter(|one| is_it(&one.principal.access_id())) {
+            for list in lists.iter().filter(|list| self.is_wanted(&listener, **list)) {
+                self.offer(&listener, ChangeMessage::List(*list));
+            }
+        }
+    }
+
     fn offer(&self, listener: &Arc<ChangeListener>, news: ChangeMessage) {
         if listener.mailbox.offer(news) && listener.session.is_some() {
             self.push(listener);
@@ -209,6 +223,18 @@ impl ChangeListeners {
         while errands.try_join_next().is_some() {}
         if errands.len() < MAX_ERRANDS {
             errands.spawn_on(errand, &runtime);
+        }
+    }
+}
+
+/// Notifies agents of entries about them that have ended by themselves, for as long as it is polled.
+pub(crate) async fn tell_endings(changes: Arc<ChangeListeners>, access: AccessPolicy) {
+    let mut endings = access.endings();
+    loop {
+        for ended in endings.next().await {
+            let entry = &ended.entry;
+            let kind = entry.tool_name.as_ref().map_or(EntryType::ServerGrant, |_| EntryType::ToolGrant);
+            changes.may_use_others(Some(&entry.agent_id), kind);
         }
     }
 }

@@ -214,10 +214,8 @@ async fn listen(hearing: Arc<ListenReceiver>, principal: Principal) {
         };
         drop(known);
         let filter = SubscriptionFilter::new().with_resource_subscriptions(vec![uri.to_string()]);
-        let Ok(mut request) = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))
-        else {
-            return;
-        };
+        let request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter));
+        let Ok(mut request) = request else { return };
         *request.context = in_the_name_of(principal);
         request.context.outbox = Outbox::new(Arc::clone(&hearing) as _, StreamId::fresh());
         let listening = upstream.call(request);

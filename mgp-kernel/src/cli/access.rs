@@ -15,7 +15,7 @@ use crate::admin::access::{ListAccess, NamedTarget, advised};
 use crate::admin::operation::KernelNeed;
 use crate::admin::servers::ListServers;
 use crate::admin::tools::ListTools;
-use crate::terminal::{Exit, Failure, ahead, word_of};
+use crate::terminal::{Exit, Failure, Result, ahead, word_of};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AccessCommand {
@@ -64,7 +64,7 @@ pub(super) struct AccessEntryArgs {
     force: bool,
 }
 
-pub(super) async fn run(cx: &CommandContext, access: AccessCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, access: AccessCommand) -> Result {
     let work = async |link: &KernelLink| match access {
         AccessCommand::Query(target) => query(link, target).await,
         AccessCommand::Grant { deny: false, entry } => make(link, entry, AccessPermission::Allow).await,
@@ -79,7 +79,7 @@ pub(super) async fn run(cx: &CommandContext, access: AccessCommand) -> Result<Ex
 
 /// Shows whether an agent may use a server or tool. The command ends with 0 if it may and with 3 if it may not, so that
 /// scripts can check it.
-async fn query(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Failure> {
+async fn query(link: &KernelLink, target: AccessTargetArgs) -> Result {
     let names = link.names(&target).await?;
     let (agent, server, tool) = target.named(&names, false)?;
     let state: AccessState =
@@ -88,28 +88,20 @@ async fn query(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Fail
     link.output.show(&state, |state, out| {
         use std::io::Write as _;
         write!(out, "{} ({}", word_of(state.permission), word_of(state.source))?;
-        if let Some(by) = &state.granted_by {
-            write!(out, " by {by}")?;
-        }
-        if let Some(end) = state.expires_at {
-            write!(out, ", until {end}")?;
-        }
+        state.granted_by.iter().try_for_each(|by| write!(out, " by {by}"))?;
+        state.expires_at.iter().try_for_each(|end| write!(out, ", until {end}"))?;
         writeln!(out, ")")
     })?;
     Ok(if allowed { Exit::Done } else { Exit::Auth })
 }
 
-async fn make(
-    link: &KernelLink,
-    wanted: AccessEntryArgs,
-    permission: AccessPermission,
-) -> Result<Exit, Failure> {
+async fn make(link: &KernelLink, wanted: AccessEntryArgs, permission: AccessPermission) -> Result {
     let names = link.names(&wanted.target).await?;
     let (agent, server, tool) = wanted.target.named(&names, wanted.force)?;
     let mut entry = AccessGrant::new(agent, server, permission).with_expires_at(wanted.until);
     (entry.justification, entry.force) = (wanted.because, wanted.force);
     entry = tool.into_iter().fold(entry, AccessGrant::for_tool);
-    let made: Result<StoredEntry, Failure> = link.request(method::ACCESS_GRANT, &entry).await;
+    let made: Result<StoredEntry> = link.request(method::ACCESS_GRANT, &entry).await;
     let stored = made.map_err(|failure| {
         let verb = if permission == AccessPermission::Deny { "deny" } else { "grant" };
         let command = |meant: &str| {
@@ -120,14 +112,12 @@ async fn make(
     link.output.result(&stored)
 }
 
-async fn revoke(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Failure> {
+async fn revoke(link: &KernelLink, target: AccessTargetArgs) -> Result {
     let list =
         link.ask(&ListAccess { agent_id: Some(target.agent.clone()), ..ListAccess::default() }).await?;
     // Entries of servers that no longer exist can be named, too.
-    let targets = list
-        .entries
-        .iter()
-        .map(|StoredEntry { entry, .. }| NamedTarget::new(&entry.server_id, entry.tool_name.as_ref()));
+    let entries = list.entries.iter().map(|stored| &stored.entry);
+    let targets = entries.map(|entry| NamedTarget::new(&entry.server_id, entry.tool_name.as_ref()));
     let (agent, server, tool) = target.named(&targets.collect::<Vec<_>>(), false)?;
     let entry = tool.into_iter().fold(AccessRevoke::new(agent, server), AccessRevoke::for_tool);
     let revoked: Value = link.request(method::ACCESS_REVOKE, &entry).await?;
@@ -139,11 +129,7 @@ async fn revoke(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Fai
 }
 
 impl AccessTargetArgs {
-    fn named(
-        self,
-        known: &[NamedTarget],
-        unseen: bool,
-    ) -> Result<(AgentId, ServerId, Option<ToolName>), Failure> {
+    fn named(self, known: &[NamedTarget], unseen: bool) -> Result<(AgentId, ServerId, Option<ToolName>)> {
         let target = match self.tool {
             Some(tool) => NamedTarget::in_two(self.server, tool),
             None => match NamedTarget::in_one(&self.server)? {
@@ -159,7 +145,7 @@ impl AccessTargetArgs {
 impl KernelLink {
     /// Asks the kernel for the names that tell servers from tools. A target that is unambiguous by itself needs no
     /// request.
-    async fn names(&self, target: &AccessTargetArgs) -> Result<Vec<NamedTarget>, Failure> {
+    async fn names(&self, target: &AccessTargetArgs) -> Result<Vec<NamedTarget>> {
         if target.tool.is_some() || NamedTarget::in_one(&target.server)?.is_some() {
             return Ok(Vec::new());
         }

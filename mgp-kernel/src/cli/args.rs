@@ -1,14 +1,18 @@
-//! The command line as clap parses it: the global options and all commands, and what is told of a wrong one.
+//! The command line as clap parses it: the global options and all commands, what is told of a wrong one, and the manual
+//! pages and completion scripts of all of them.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::{fs, io};
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
+use clap_mangen::Man;
 use mgp_security::check::InputCheck;
 use mgp_types::mgp::ServerId;
+use serde_json::json;
 
 use super::output::{Global, Output};
 use super::{
@@ -20,7 +24,7 @@ use crate::admin::registrations::{
     ApproveRegistration, DenyRegistration, KeepRegistration, ListRegistrations,
 };
 use crate::admin::server_orders::{RestartServer, StartServer};
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, Result};
 
 /// A security gateway between MCP clients and MCP servers: one server for each client, any number of servers behind
 /// it
@@ -111,6 +115,8 @@ pub(super) enum Command {
     Audit(audit::AuditCommand),
     /// Open the page of the kernel in a browser, where people see and decide
     Ui(page::PageArgs),
+    /// Show what waits, the servers and the record on this terminal, and answer with one key
+    Watch,
     /// Show and approve definitions of tools, prompts and templates
     #[command(subcommand)]
     Pin(pins::PinCommand),
@@ -244,4 +250,36 @@ fn lacks_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let is_meant =
         !name.starts_with('-') && command.first()?.starts_with(|c: char| c != '-') && !words.contains(&"--");
     is_meant.then(|| format!("mgp add {name} -- {}", command.join(" ")))
+}
+
+/// Prints the manual page, or writes the pages of all commands to a folder.
+pub(super) fn manual(output: &Output, dir: Option<&Path>) -> Result {
+    let mut root = Cli::command();
+    root.build();
+    let Some(folder) = dir else {
+        let mut page = Vec::new();
+        Man::new(root).render(&mut page).map_err(|error| unwritten(Path::new("the page"), &error))?;
+        return output.print(&page);
+    };
+    let mut files = Vec::new();
+    let written = fs::create_dir_all(folder).and_then(|()| write_pages(&root, folder, &mut files));
+    written.map_err(|error| unwritten(folder, &error))?;
+    output.show(&json!({ "files": files }), |_, _| Ok(()))
+}
+
+/// Prints a completion script for a shell.
+pub(super) fn completions(output: &Output, shell: Shell) -> Result {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "mgp", &mut script);
+    output.print(&script)
+}
+
+fn write_pages(command: &clap::Command, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    files.push(Man::new(command.clone()).generate_to(folder)?);
+    let mut inner = command.get_subcommands().filter(|inner| inner.get_name() != "help");
+    inner.try_for_each(|inner| write_pages(inner, folder, files))
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("{} cannot be written: {error}", path.display()))
 }

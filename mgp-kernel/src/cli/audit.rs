@@ -12,7 +12,7 @@ use super::context::CommandContext;
 use super::link::{KernelLink, operate};
 use crate::admin::audit::{EventSelection, ExportEvents, ExportFormat, QueryEvents, ReadLogEnd, VerifyLog};
 use crate::admin::operation::{KernelNeed, PageRequest};
-use crate::terminal::{Exit, Failure, TextForm};
+use crate::terminal::{Exit, Failure, Result, TextForm};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
@@ -49,7 +49,7 @@ pub(super) struct AuditExportArgs {
     out: Option<PathBuf>,
 }
 
-pub(super) async fn run(cx: &CommandContext, audit: AuditCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, audit: AuditCommand) -> Result {
     match audit {
         AuditCommand::Query(query) => operate(cx, query).await,
         AuditCommand::Flows(mut query) => {
@@ -72,7 +72,7 @@ pub(super) async fn run(cx: &CommandContext, audit: AuditCommand) -> Result<Exit
     }
 }
 
-async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result<Exit, Failure> {
+async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result {
     let AuditTailArgs { events, lines, follow } = wanted;
     let newest = QueryEvents { events: events.clone(), limit: Some(lines), ..QueryEvents::default() };
     let mut page = link.ask(&newest).await?;
@@ -88,12 +88,9 @@ async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result<Exit, Failure>
         link.output.note("no kernel runs, so no events will follow");
     }
     loop {
-        let mut lines = Vec::new();
-        for row in &page.events {
-            link.output.add_line(&mut lines, row, &row.line())?;
-            behind = row.seq;
-        }
-        if !link.output.write(&lines)? || !link.output.follows().await {
+        let rows = page.events.iter().map(|row| (row, row.line()));
+        behind = page.events.last().map_or(behind, |last| last.seq);
+        if !link.output.lines(rows)? || !link.output.follows().await {
             return Ok(Exit::Done);
         }
         let next = QueryEvents {
@@ -106,14 +103,10 @@ async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result<Exit, Failure>
     }
 }
 
-async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result<Exit, Failure> {
+async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result {
     let unwritten = |error: io::Error| Failure::usage(format!("the export cannot be written: {error}"));
-    let mut file = wanted
-        .out
-        .as_deref()
-        .map(|out| AtomicFile::at(out, FileReaders::Owner))
-        .transpose()
-        .map_err(unwritten)?;
+    let file = wanted.out.as_deref().map(|out| AtomicFile::at(out, FileReaders::Owner));
+    let mut file = file.transpose().map_err(unwritten)?;
     let mut asked = wanted.export;
     let mut events = 0;
     loop {
@@ -124,10 +117,8 @@ async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result<Exit, Fail
             None => {}
         }
         events += page.events;
-        match page.next_behind {
-            Some(behind) => asked.behind = behind,
-            None => break,
-        }
+        let Some(behind) = page.next_behind else { break };
+        asked.behind = behind;
     }
     if let (Some(file), Some(out)) = (file, &wanted.out) {
         file.finish().map_err(unwritten)?;

@@ -7,7 +7,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, Result};
 
 /// Takes the lock under which one process at a time starts a kernel for a state directory, unless another process holds it. It
 /// ends with the file that is returned, and with the process at the latest.
 ///
 /// # Errors
 /// The state directory or the lock file cannot be created.
-pub(super) fn start_lock(state: &Path) -> Result<Option<File>, Failure> {
+pub(super) fn start_lock(state: &Path) -> Result<Option<File>> {
     let path = state.join("start.lock");
     let unusable = |error: io::Error| Failure::file(&path, error);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(unusable)?;
@@ -40,18 +40,11 @@ pub(super) fn start_lock(state: &Path) -> Result<Option<File>, Failure> {
 ///
 /// # Errors
 /// The kernel cannot be started, or reports why it does not start.
-pub(super) async fn start(
-    state: PathBuf,
-    global: Vec<OsString>,
-    options: Vec<OsString>,
-) -> Result<bool, Failure> {
+pub(super) async fn start(state: PathBuf, global: Vec<OsString>, options: Vec<OsString>) -> Result<bool> {
     let started = tokio::task::spawn_blocking(move || {
         let (log, begins_at) = open_log(&state).map_err(unstarted)?;
-        let mut child = command(&global, "--detach", &options)
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .map_err(unstarted)?;
+        let mut command = command(&global, "--detach", &options);
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().map_err(unstarted)?;
         let mut line = String::new();
         if let Some(out) = child.stdout.take() {
             // The read ends with an empty text if the kernel ends without a message.
@@ -68,7 +61,7 @@ pub(super) async fn start(
 ///
 /// # Errors
 /// The process cannot be started.
-pub(super) fn detach(global: &[OsString], options: &[OsString]) -> Result<(), Failure> {
+pub(super) fn detach(global: &[OsString], options: &[OsString]) -> Result<()> {
     // This fails only in the leader of a process group, which already has a session that no terminal ends.
     let _ = rustix::process::setsid();
     command(global, "--background", options).spawn().map_err(unstarted)?;
@@ -87,7 +80,7 @@ pub(super) fn tell(outcome: Result<(), &Failure>) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-fn read(line: &str, state: &Path, begins_at: u64) -> Result<bool, Failure> {
+fn read(line: &str, state: &Path, begins_at: u64) -> Result<bool> {
     if line.trim_end() == LISTENS {
         return Ok(true);
     }
@@ -110,11 +103,9 @@ fn command(global: &[OsString], how: &str, options: &[OsString]) -> Command {
 fn program() -> PathBuf {
     let own = env::current_exe().unwrap_or_default().into_os_string();
     // So the system names a file that has been replaced or removed.
-    let own = own
-        .as_bytes()
-        .strip_suffix(b" (deleted)")
-        .map_or_else(|| own.clone(), |path| OsStr::from_bytes(path).into());
-    Some(PathBuf::from(own)).filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
+    let own = own.as_bytes().strip_suffix(b" (deleted)").unwrap_or_else(|| own.as_bytes());
+    let own = Some(PathBuf::from(OsStr::from_bytes(own)));
+    own.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 
 /// Returns the path of the log of a kernel in the background.
@@ -135,13 +126,10 @@ fn open_log(state: &Path) -> io::Result<(File, u64)> {
 }
 
 /// Returns the lines that were written to the log after the position `begins_at`, at most the last `MAX_LINES`.
-pub(super) fn last_lines(state: &Path, begins_at: u64) -> String {
-    let Ok(mut log) = File::open(log_file(state)) else { return String::new() };
-    let mut text = Vec::new();
-    if log.seek(SeekFrom::Start(begins_at)).is_err() || log.read_to_end(&mut text).is_err() {
-        return String::new();
-    }
-    let text = String::from_utf8_lossy(&text);
+fn last_lines(state: &Path, begins_at: u64) -> String {
+    let log = fs::read(log_file(state)).unwrap_or_default();
+    let begin = usize::try_from(begins_at).unwrap_or(usize::MAX);
+    let text = String::from_utf8_lossy(log.get(begin..).unwrap_or_default());
     let lines: Vec<_> = text.lines().rev().take(MAX_LINES).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }

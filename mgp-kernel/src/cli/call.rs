@@ -18,13 +18,14 @@ use tokio::time::{Instant, sleep};
 use super::context::CommandContext;
 use super::input::read_text;
 use super::link::KernelLink;
-use super::permissions::{awaited, decide};
+use super::permissions::decide;
 use super::{proof, tools};
 use crate::admin::explain::ExplainCall;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
+use crate::admin::questions::awaited;
 use crate::admin::servers::ServerRow;
 use crate::admin::tools::ToolRow;
-use crate::terminal::{Exit, Failure, printable, span};
+use crate::terminal::{Exit, Failure, Result, printable, span};
 
 #[derive(Debug, Args)]
 pub(super) struct CallArgs {
@@ -54,11 +55,11 @@ pub(super) struct CallArgs {
     agent: Option<String>,
 }
 
-pub(super) async fn run(cx: &CommandContext, args: CallArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, args: CallArgs) -> Result {
     KernelLink::with(cx, KernelNeed::ANY_SERVERS, async |link| call(link, args).await).await
 }
 
-async fn call(link: &KernelLink, args: CallArgs) -> Result<Exit, Failure> {
+async fn call(link: &KernelLink, args: CallArgs) -> Result {
     let given = given(&args)?;
     let tool = tools::one(link, &args.tool).await?;
     let definition = Object::from_raw(&tool.definition).unwrap_or_default();
@@ -112,10 +113,9 @@ async fn call(link: &KernelLink, args: CallArgs) -> Result<Exit, Failure> {
     let is_raw = args.raw || !io::stdout().is_terminal();
     link.output.show(&result, |result, out| write_result(result, is_raw, out))?;
     if failed {
-        Err(Failure::new(Exit::Tool, format!("{} reported that the call failed", tool.name)))
-    } else {
-        Ok(Exit::Done)
+        return Err(Failure::new(Exit::Tool, format!("{} reported that the call failed", tool.name)));
     }
+    Ok(Exit::Done)
 }
 
 /// Returns the failure of a call. If the server is not there, the failure says why.
@@ -146,14 +146,12 @@ async fn refused(link: &KernelLink, tool: &ToolRow, error: Error, timeout: Durat
             _ => sleep(LOOK_EVERY).await,
         }
     };
-    let message = match row.why() {
-        Some(why) => format!("{}: {}", failure.message(), printable(why)),
-        None => failure.message().to_owned(),
-    };
+    let why = row.why().map(|why| format!(": {}", printable(why))).unwrap_or_default();
+    let message = format!("{}{why}", failure.message());
     failure.with_message(message).hint(row.remedy())
 }
 
-fn given(args: &CallArgs) -> Result<Option<Object>, Failure> {
+fn given(args: &CallArgs) -> Result<Option<Object>> {
     let (json, whence) = match (&args.args, &args.args_file) {
         (Some(json), _) => (json.clone(), "--args".to_owned()),
         (None, Some(path)) => (read_text(path)?, path.display().to_string()),
@@ -211,7 +209,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// declares as an array.
 ///
 /// A value whose type the schema leaves open is a string; `KEY:=JSON` gives any other value.
-fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<RawJson, Failure> {
+fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<RawJson> {
     let schema: Value = schema.and_then(|schema| schema.to().ok()).unwrap_or_default();
     let mut arguments: Map<String, Value> = Map::new();
     for pair in given {
@@ -239,9 +237,7 @@ fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<RawJson, Fail
             (key, value)
         };
         match arguments.get_mut(key) {
-            None => {
-                arguments.insert(key.to_owned(), value);
-            }
+            None => _ = arguments.insert(key.to_owned(), value),
             Some(Value::Array(items)) => match value {
                 Value::Array(more) => items.extend(more),
                 one => items.push(one),
@@ -258,7 +254,7 @@ fn meant<'s>(key: &str, schema: &'s Value) -> Option<&'s str> {
     if known.contains_key(key) { None } else { nearest(key, known.keys().map(String::as_str)) }
 }
 
-fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, Failure> {
+fn typed(key: &str, text: &str, schema: &Value) -> Result<Value> {
     let wrong = |what: &str| Failure::usage(format!("`{key}` has to be {what}, and `{text}` is not"));
     match kind(schema) {
         Some("integer") => {
@@ -280,7 +276,7 @@ fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, Failure> {
     }
 }
 
-fn json(key: &str, text: &str) -> Result<Value, Failure> {
+fn json(key: &str, text: &str) -> Result<Value> {
     serde_json::from_str(text).map_err(|error| Failure::usage(format!("`{key}` has to be JSON: {error}")))
 }
 

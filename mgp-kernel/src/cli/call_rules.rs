@@ -12,7 +12,7 @@ use serde_json::json;
 use super::context::CommandContext;
 use super::input::word;
 use super::proof;
-use crate::terminal::{Exit, Failure, or_dash};
+use crate::terminal::{Exit, Failure, Result, or_dash};
 
 #[derive(Debug, Args)]
 pub(super) struct OpenArgs {
@@ -26,7 +26,7 @@ pub(super) struct OpenArgs {
     everywhere: bool,
 }
 
-pub(super) async fn open(cx: &CommandContext, open: OpenArgs) -> Result<Exit, Failure> {
+pub(super) async fn open(cx: &CommandContext, open: OpenArgs) -> Result {
     let folder = real(&open.folder)?;
     let within = open.within.as_deref().unwrap_or_else(|| Path::new("."));
     let within = if open.everywhere { None } else { Some(real(within)?) };
@@ -37,17 +37,15 @@ pub(super) async fn open(cx: &CommandContext, open: OpenArgs) -> Result<Exit, Fa
     (rule.open, rule.within) = (vec![folder.clone()], within.clone());
     cx.change(&path, |file| Ok(file.open_folders(&rule)?))?;
     let file = path.display().to_string();
-    let whom = match &within {
-        Some(within) => format!("clients that work in {within}"),
-        None => "all clients".to_owned(),
-    };
+    let those = within.as_ref().map(|within| format!("clients that work in {within}"));
+    let whom = those.unwrap_or_else(|| "all clients".to_owned());
     let opened = json!({ "folder": folder, "within": within, "file": file });
     cx.output.line(&opened, &format!("{folder} is open to {whom}, by {file}"))?;
     cx.output.note("a kernel in the background follows at once, another one after `mgp reload`");
     Ok(Exit::Done)
 }
 
-fn real(folder: &Path) -> Result<String, Failure> {
+fn real(folder: &Path) -> Result<String> {
     let real = folder.canonicalize().map_err(|error| Failure::file(folder, error))?;
     if !real.is_dir() {
         return Err(Failure::file(folder, "this is not a folder"));
@@ -84,7 +82,7 @@ pub(super) struct AskedCalls {
     effect: Option<CallEffect>,
 }
 
-pub(super) async fn ask(cx: &CommandContext, ask: AskCommand) -> Result<Exit, Failure> {
+pub(super) async fn ask(cx: &CommandContext, ask: AskCommand) -> Result {
     let (calls, asking) = match ask {
         AskCommand::List => return list(cx),
         AskCommand::Never(calls) => (calls, Some(Asking::Never)),
@@ -115,7 +113,7 @@ pub(super) async fn ask(cx: &CommandContext, ask: AskCommand) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-fn list(cx: &CommandContext) -> Result<Exit, Failure> {
+fn list(cx: &CommandContext) -> Result {
     let (rules, file) = (cx.read()?.config.ask, cx.to_make(false)?.display().to_string());
     cx.output.show(&json!({ "rules": rules, "file": file }), |_, out| {
         let row = |rule: &AskRule| {

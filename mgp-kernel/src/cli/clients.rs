@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::clients::{
@@ -11,7 +10,7 @@ use mgp_discovery::clients::{
 };
 
 use crate::lifecycle::KERNEL;
-use crate::terminal::Failure;
+use crate::terminal::{Failure, Result};
 
 /// The places of the configuration files of clients on this machine.
 pub(super) struct ClientLocations {
@@ -21,13 +20,13 @@ pub(super) struct ClientLocations {
 }
 
 impl ClientLocations {
-    pub(super) fn this() -> Result<Self, Failure> {
+    pub(super) fn this() -> Result<Self> {
         let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = env::home_dir().ok_or_else(|| {
             Failure::usage("there is no home directory, so no clients are found").hint("set HOME")
         })?;
-        let project = env::current_dir()
-            .map_err(|error| Failure::usage(format!("the current folder cannot be found: {error}")))?;
+        let project =
+            env::current_dir().map_err(Failure::with_error("the current folder cannot be found"))?;
         let system = OperatingSystem::current();
         let mut places = ClientDirectories::new(system, &home);
         if let (OperatingSystem::Linux, Some(directory)) = (system, set("XDG_CONFIG_HOME")) {
@@ -68,23 +67,18 @@ impl ClientLocations {
         let mut by_name: Vec<_> =
             all().filter(|(_, file)| file.file_name() == path.file_name()).map(|(kind, _)| kind).collect();
         by_name.dedup();
-        match *by_name {
-            [kind] => Some(kind),
-            _ => by_content(path, text),
-        }
+        if let [kind] = *by_name { Some(kind) } else { by_content(path, text) }
     }
 }
 
 /// Reads a client's file.
-pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
-    let wrong = |error: io::Error| Failure::file(path, error);
-    match read_file(path).map_err(wrong)? {
-        Some(text) if text.len() > MAX_FILE_BYTES => {
-            Err(Failure::file(path, "the file is too long for a client's configuration"))
-        }
-        Some(text) => Ok(text),
-        None => Err(Failure::file(path, "there is no such file")),
+pub(super) fn text_of(path: &Path) -> Result<String> {
+    let text = read_file(path).map_err(|error| Failure::file(path, error))?;
+    let text = text.ok_or_else(|| Failure::file(path, "there is no such file"))?;
+    if text.len() > MAX_FILE_BYTES {
+        return Err(Failure::file(path, "the file is too long for a client's configuration"));
     }
+    Ok(text)
 }
 
 /// Returns whether a server is mgp itself at a URL, which must not become a server of mgp. An entry by which a client
@@ -105,18 +99,15 @@ fn by_content(path: &Path, text: &str) -> Option<ClientKind> {
         Some("toml") => Some(Format::Toml),
         _ => None,
     };
-    let mut best: Option<(usize, ClientKind)> = None;
-    for kind in ClientKind::ALL {
-        if format.is_some_and(|format| format != kind.format()) {
-            continue;
-        }
-        let Ok(found) = read(kind, text, &ReadOptions::default()) else { continue };
+    let kinds =
+        ClientKind::ALL.into_iter().filter(|kind| format.is_none_or(|format| format == kind.format()));
+    let counted = kinds.filter_map(|kind| {
+        let found = read(kind, text, &ReadOptions::default()).ok()?;
         let servers = found.servers.len().saturating_sub(found.skipped.len());
-        if servers > best.map_or(0, |(most, _)| most) {
-            best = Some((servers, kind));
-        }
-    }
-    best.map(|(_, kind)| kind)
+        (servers > 0).then_some((servers, kind))
+    });
+    // Of several with the most, the last one that comes is taken.
+    counted.rev().max_by_key(|(servers, _)| *servers).map(|(_, kind)| kind)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::clients::ClientLocations;
 use super::context::CommandContext;
 use super::link::operate;
 use crate::admin::config::ShowConfig;
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, Result};
 use crate::{settings, telemetry};
 
 #[derive(Debug, Subcommand)]
@@ -28,7 +28,7 @@ pub(super) enum ConfigCommand {
     Reference,
 }
 
-pub(super) async fn run(cx: &CommandContext, command: ConfigCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, command: ConfigCommand) -> Result {
     match command {
         ConfigCommand::Check => check(cx),
         ConfigCommand::Show(show) => operate(cx, show).await,
@@ -37,7 +37,7 @@ pub(super) async fn run(cx: &CommandContext, command: ConfigCommand) -> Result<E
     }
 }
 
-fn check(cx: &CommandContext) -> Result<Exit, Failure> {
+fn check(cx: &CommandContext) -> Result {
     let configured = cx.read()?;
     for server in &configured.config.servers {
         drop(settings::network_policy(&configured.config, server)?);
@@ -52,22 +52,18 @@ fn check(cx: &CommandContext) -> Result<Exit, Failure> {
     }
     (checked["servers"], checked["state"], checked["socket"]) = (json!(servers), json!(state), json!(socket));
     cx.output.show(&checked, |_, out| {
-        for file in &files {
-            writeln!(out, "file    {file}")?;
-        }
+        files.iter().try_for_each(|file| writeln!(out, "file    {file}"))?;
         if files.is_empty() {
             writeln!(out, "there is no configuration; `mgp add NAME -- COMMAND` writes one")?;
         }
-        for warning in &warnings {
-            writeln!(out, "{}", warning.trim_end())?;
-        }
+        warnings.iter().try_for_each(|warning| writeln!(out, "{}", warning.trim_end()))?;
         writeln!(out, "servers {servers}")?;
         writeln!(out, "state   {state}")?;
         writeln!(out, "socket  {socket}")
     })
 }
 
-pub(super) fn init(cx: &CommandContext, project: bool) -> Result<Exit, Failure> {
+pub(super) fn init(cx: &CommandContext, project: bool) -> Result {
     let file = cx.to_make(project)?;
     make(&file)?;
     cx.keep_trust_of(&file, "", TEXT)?;
@@ -86,10 +82,9 @@ pub(super) fn init(cx: &CommandContext, project: bool) -> Result<Exit, Failure> 
     let file = file.display().to_string();
     cx.output.show(&json!({ "file": file, "clients": found.collect::<Vec<_>>() }), |_, out| {
         writeln!(out, "wrote {file}")?;
-        for (client, path, servers) in &clients {
-            writeln!(out, "{client} has {servers} servers ({path})")?;
-        }
-        Ok(())
+        clients
+            .iter()
+            .try_for_each(|(client, path, servers)| writeln!(out, "{client} has {servers} servers ({path})"))
     })?;
     cx.output.note(if clients.is_empty() {
         "`mgp add NAME -- COMMAND` adds a server"
@@ -100,7 +95,7 @@ pub(super) fn init(cx: &CommandContext, project: bool) -> Result<Exit, Failure> 
 }
 
 /// Creates the file with access for its owner only, and fails if the file exists.
-fn make(path: &Path) -> Result<(), Failure> {
+fn make(path: &Path) -> Result<()> {
     let wrong = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => Failure::usage(format!("{} already exists", path.display()))
             .hint("`mgp config check` checks the file, `mgp add` and `mgp import` add servers to it"),

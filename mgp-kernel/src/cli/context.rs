@@ -16,7 +16,7 @@ use super::output::{Global, Output};
 use crate::Telemetry;
 use crate::listen::socket;
 use crate::state_folder::{folder_state, users_folder};
-use crate::terminal::Failure;
+use crate::terminal::{Failure, Result};
 
 /// The context of a command: the options that every command has, which say what kernel it is about, and its output.
 #[derive(Debug, Clone)]
@@ -78,31 +78,26 @@ impl CommandContext {
     }
 
     /// Reads the configuration.
-    pub(super) fn read(&self) -> Result<EffectiveConfig, Failure> {
+    pub(super) fn read(&self) -> Result<EffectiveConfig> {
         let loaded = Config::load(&self.locations(), &ProcessEnvironment);
         let LoadedConfig { mut config, warnings, files, faulty, untrusted, .. } =
             loaded.map_err(|error| {
                 Failure::configuration(&error)
                     .hint("`mgp config reference` lists all keys, `--config` names another file")
             })?;
-        let state = match (&self.global.state, &config.kernel.state) {
-            (Some(state), _) => state.clone(),
-            (None, own) => {
-                let state = match own {
-                    Some(own) => expanded(own),
-                    None => users_folder("XDG_STATE_HOME", ".local/state").ok_or_else(|| {
-                        Failure::usage("there is no home directory")
-                            .hint("name the folder with `--state DIR`")
-                    })?,
-                };
-                // The kernel of a folder with a file of its own runs beside the user's, which has the user's address.
-                match self.folder() {
-                    Some(file) => {
-                        config.listen.http = None;
-                        folder_state(&state, file.path())
-                    }
-                    None => state,
-                }
+        let state = if let Some(state) = &self.global.state {
+            state.clone()
+        } else {
+            let own = config.kernel.state.as_deref().map(expanded);
+            let own = own.or_else(|| users_folder("XDG_STATE_HOME", ".local/state")).ok_or_else(|| {
+                Failure::usage("there is no home directory").hint("name the folder with `--state DIR`")
+            })?;
+            // The kernel of a folder with a file of its own runs beside the user's, which has the user's address.
+            if let Some(file) = self.folder() {
+                config.listen.http = None;
+                folder_state(&own, file.path())
+            } else {
+                own
             }
         };
         // Each state directory has a socket of its own, or two kernels would use the same one.
@@ -126,46 +121,33 @@ impl CommandContext {
         Self { without_folder: self.folder().is_none(), ..self.clone() }
     }
 
-    /// Returns the configuration file that commands change: that of this folder if it is there and trusted, or else the
-    /// user's.
-    pub(super) fn to_change(&self) -> Result<PathBuf, Failure> {
+    /// Returns the configuration file that commands change: the one that `scope` chooses, or else that of this folder if it
+    /// is there and trusted, or else the user's.
+    pub(super) fn to_change_in(&self, scope: ConfigScope) -> Result<PathBuf> {
         let locations = self.locations();
-        let folder = locations.folder_file().filter(|file| is_trusted(&locations, file));
-        let found = folder.or_else(|| locations.own_file());
-        found.map(Path::to_path_buf).ok_or_else(no_home)
-    }
-
-    /// Returns the configuration file that `scope` chooses, or else the [usual](Self::to_change) one.
-    pub(super) fn to_change_in(&self, scope: ConfigScope) -> Result<PathBuf, Failure> {
-        if !scope.project && !scope.user {
-            return self.to_change();
-        }
-        let locations = self.locations();
-        if locations.required() {
-            let named = locations.own_file().map(|file| file.display().to_string()).unwrap_or_default();
+        let (folder, own) = (locations.folder_file(), locations.own_file());
+        if (scope.project || scope.user) && locations.required() {
+            let named = own.map(|file| file.display().to_string()).unwrap_or_default();
             return Err(Failure::usage(format!(
                 "`--project` and `--user` do not apply: the configuration is {named}"
             ))
             .hint("leave `--project` and `--user` out, or `--config` and MGP_CONFIG_PATH"));
         }
-        let file = if scope.project { locations.folder_file() } else { locations.own_file() };
+        let file = match scope {
+            ConfigScope { project: true, .. } => folder,
+            ConfigScope { user: true, .. } => own,
+            _ => folder.filter(|file| is_trusted(&locations, file)).or(own),
+        };
         file.map(Path::to_path_buf).ok_or_else(no_home)
     }
 
     /// Returns the configuration file to create: the one that is named explicitly, or else the project's or the user's.
-    pub(super) fn to_make(&self, project: bool) -> Result<PathBuf, Failure> {
-        if !project && self.locations().required() {
-            return self.to_change();
-        }
-        self.to_change_in(ConfigScope { project, user: !project })
+    pub(super) fn to_make(&self, project: bool) -> Result<PathBuf> {
+        self.to_change_in(ConfigScope { project, user: !project && !self.locations().required() })
     }
 
     /// Changes the configuration in the file at `path`, which stays trusted if it was.
-    pub(super) fn change(
-        &self,
-        path: &Path,
-        edit: impl FnOnce(&mut ConfigFile) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    pub(super) fn change(&self, path: &Path, edit: impl FnOnce(&mut ConfigFile) -> Result<()>) -> Result<()> {
         let mut file = ConfigFile::open(path)?;
         edit(&mut file)?;
         file.save(FileReaders::Kept)?;
@@ -174,13 +156,13 @@ impl CommandContext {
 
     /// Trusts a folder's file that a command changed, if the file was trusted or empty before. Other files need no
     /// trust.
-    pub(super) fn keep_trust(&self, file: &ConfigFile) -> Result<(), Failure> {
+    pub(super) fn keep_trust(&self, file: &ConfigFile) -> Result<()> {
         self.keep_trust_of(file.path(), file.text_before(), file.text())
     }
 
     /// Trusts a folder's file whose text was changed from `before` to `after`, on the same conditions as
     /// [`keep_trust`](Self::keep_trust).
-    pub(super) fn keep_trust_of(&self, path: &Path, before: &str, after: &str) -> Result<(), Failure> {
+    pub(super) fn keep_trust_of(&self, path: &Path, before: &str, after: &str) -> Result<()> {
         let locations = self.locations();
         let Some(trusted) = locations.trusted().filter(|_| locations.folder_file() == Some(path)) else {
             return Ok(());
@@ -233,7 +215,7 @@ impl CommandContext {
     }
 
     /// Starts the log on standard error, at the level of the command line or else at the configured level.
-    pub(super) fn start_log(&self, settings: &TelemetrySettings) -> Result<Telemetry, Failure> {
+    pub(super) fn start_log(&self, settings: &TelemetrySettings) -> Result<Telemetry> {
         let chosen = match (self.global.quiet, self.global.verbose) {
             (true, _) => Some("error"),
             (false, 0) => None,
@@ -245,7 +227,7 @@ impl CommandContext {
 
     /// Starts the log of a command that runs no kernel for clients, if the options or `MGP_LOG` ask for it. Otherwise such
     /// a command logs nothing, because it prints what it has to say.
-    pub(super) fn start_log_if_asked(&self) -> Result<Option<Telemetry>, Failure> {
+    pub(super) fn start_log_if_asked(&self) -> Result<Option<Telemetry>> {
         let is_asked = self.global.verbose > 0 || env::var_os("MGP_LOG").is_some();
         is_asked.then(|| self.start_log(&TelemetrySettings::default())).transpose()
     }

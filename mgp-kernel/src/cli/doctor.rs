@@ -29,7 +29,7 @@ use crate::proof::NeededProof;
 use crate::servers::confine::support;
 use crate::servers::upstream::is_needed;
 use crate::settings;
-use crate::terminal::{Exit, Failure, printable};
+use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Serialize)]
 struct DoctorFinding {
@@ -42,7 +42,7 @@ struct DoctorFinding {
 }
 
 /// Runs all checks, and prints their results. The command ends with 5 if something is not in order.
-pub(super) async fn run(cx: &CommandContext) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext) -> Result {
     let mut findings = Vec::new();
     if let Some(config) = configured(cx, &mut findings) {
         let work = async |link: &KernelLink| kernel(link, &config, &mut findings).await;
@@ -52,27 +52,19 @@ pub(super) async fn run(cx: &CommandContext) -> Result<Exit, Failure> {
     }
     let healthy = findings.iter().all(|finding| finding.ok);
     cx.output.show(&json!({ "healthy": healthy, "findings": findings }), |_, out| {
-        for finding in &findings {
+        findings.iter().try_for_each(|finding| {
             let mark = if finding.ok { "ok " } else { "no " };
             writeln!(out, "{mark} {}: {}", finding.what, printable(&finding.detail))?;
-            if let Some(hint) = &finding.hint {
-                writeln!(out, "    {}", printable(hint))?;
-            }
-        }
-        Ok(())
+            finding.hint.iter().try_for_each(|hint| writeln!(out, "    {}", printable(hint)))
+        })
     })?;
     Ok(if healthy { Exit::Done } else { Exit::Tool })
 }
 
 /// Checks the configuration, and returns it if it can be used.
 fn configured(cx: &CommandContext, findings: &mut Vec<DoctorFinding>) -> Option<Config> {
-    let EffectiveConfig { config, files, warnings, untrusted, state, .. } = match cx.read() {
-        Ok(configured) => configured,
-        Err(failure) => {
-            findings.push(DoctorFinding::failed("configuration", &failure));
-            return None;
-        }
-    };
+    let read = cx.read().map_err(|failure| findings.push(DoctorFinding::failed("configuration", &failure)));
+    let EffectiveConfig { config, files, warnings, untrusted, state, .. } = read.ok()?;
     let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     let detail = if files.is_empty() {
         "there is none".to_owned()
@@ -146,11 +138,7 @@ fn unasked(config: &Config) -> Option<DoctorFinding> {
     })
 }
 
-async fn kernel(
-    link: &KernelLink,
-    config: &Config,
-    findings: &mut Vec<DoctorFinding>,
-) -> Result<(), Failure> {
+async fn kernel(link: &KernelLink, config: &Config, findings: &mut Vec<DoctorFinding>) -> Result<()> {
     findings.push(DoctorFinding::right("kernel", "runs"));
     let KernelStatus { http, waiting, .. } = link.ask(&ReadStatus {}).await?;
     if !waiting.is_empty() {
@@ -171,9 +159,7 @@ async fn kernel(
             ServerState::Connected => (true, format!("{}: {} tools", server.id, server.tools)),
             state => (false, format!("{} is {state}", server.id)),
         };
-        if let Some(error) = server.why() {
-            detail = format!("{detail}: {error}");
-        }
+        detail.extend(server.why().map(|error| format!(": {error}")));
         let hint = (!ok).then(|| server.remedy());
         findings.push(DoctorFinding::of("server", ok, detail).hint(hint));
     }
@@ -204,11 +190,7 @@ async fn kernel(
 }
 
 /// Returns findings on the variables that servers probably miss, by their output and by their names.
-async fn variables(
-    link: &KernelLink,
-    config: &Config,
-    servers: &[ServerRow],
-) -> Result<Vec<DoctorFinding>, Failure> {
+async fn variables(link: &KernelLink, config: &Config, servers: &[ServerRow]) -> Result<Vec<DoctorFinding>> {
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     let is_inherited = |name: &str| is_needed(name) || config.passes_variable(name);
     let mut findings = Vec::new();
@@ -234,7 +216,7 @@ async fn variables(
 }
 
 /// Returns whether the record is as it was written.
-fn record(verified: Result<VerifiedLog, Failure>) -> DoctorFinding {
+fn record(verified: Result<VerifiedLog>) -> DoctorFinding {
     let detail = match verified {
         Ok(VerifiedLog { changed_at: None, events, .. }) => {
             return DoctorFinding::right("record", format!("intact, {} events", events.unwrap_or_default()));
@@ -249,7 +231,7 @@ fn record(verified: Result<VerifiedLog, Failure>) -> DoctorFinding {
 }
 
 /// Returns findings on the keys that are refused because the name of their owner is reserved for somebody else.
-async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>, Failure> {
+async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>> {
     let list = |page| ListKeys { page, ..ListKeys::default() };
     let keys = link.all(list, |list| (list.keys, list.next_offset)).await?;
     let refused = keys.into_iter().filter(|key| key.reserved).map(|KeyRow { id, owner, .. }| {

@@ -17,7 +17,7 @@ use super::clients::{ClientLocations, is_mgp, text_of};
 use super::context::{CommandContext, EffectiveConfig};
 use super::input::{agrees, is_person_there};
 use super::output::Output;
-use crate::terminal::{Exit, Failure, printable, with_causes};
+use crate::terminal::{Exit, Failure, Result, printable, with_causes};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -51,7 +51,7 @@ pub(super) struct ExportArgs {
 /// The name of a server that stays in a client's file, and the reason.
 type KeptServer = (String, String);
 
-pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result {
     let path = export.file(&ClientLocations::this()?)?;
     if export.rollback {
         return take_back(&cx.output, export.to, &path);
@@ -59,8 +59,7 @@ pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit
     let text = if path.exists() { Some(text_of(&path)?) } else { None };
     let (mut removed, mut kept, mut doubled) = (Vec::new(), Vec::new(), Vec::new());
     if export.replace {
-        let configured = cx.read()?;
-        (removed, kept) = export.parted(&configured, &path, text.as_deref().unwrap_or_default())?;
+        (removed, kept) = export.parted(&cx.read()?, &path, text.as_deref().unwrap_or_default())?;
     } else if let (Ok(configured), Some(text)) = (cx.read(), &text) {
         // A file that cannot be read is refused when the change is planned.
         doubled = export.parted(&configured, &path, text).map(|(removed, _)| removed).unwrap_or_default();
@@ -84,10 +83,8 @@ pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit
     if !decided {
         ask(&cx.output, &shown, &text(false)).await?;
     }
-    let mut backup = None;
-    if plan.changes() && !export.dry_run {
-        backup = Some(plan.apply().map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?);
-    }
+    let applied = (plan.changes() && !export.dry_run).then(|| plan.apply()).transpose();
+    let backup = applied.map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?;
     let stays: Vec<_> = kept.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect();
     let mut report = json!({
         "client": client,
@@ -129,7 +126,7 @@ pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit
 }
 
 /// Shows the change of the file at `path`, and asks a person to confirm it; refuses it if there is no terminal to ask at.
-async fn ask(output: &Output, path: &str, change: &str) -> Result<(), Failure> {
+async fn ask(output: &Output, path: &str, change: &str) -> Result<()> {
     if output.json || !is_person_there() {
         let message = format!("{path} was not changed: there is no terminal to ask for confirmation");
         return Err(
@@ -140,7 +137,7 @@ async fn ask(output: &Output, path: &str, change: &str) -> Result<(), Failure> {
     if agrees("write this change?").await? { Ok(()) } else { Err(Failure::usage("nothing was changed")) }
 }
 
-fn take_back(output: &Output, client: ClientKind, path: &Path) -> Result<Exit, Failure> {
+fn take_back(output: &Output, client: ClientKind, path: &Path) -> Result {
     let kept_at = roll_back(path).map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?;
     let kept_at = kept_at.map(|kept| kept.display().to_string());
     let path = path.display().to_string();
@@ -156,17 +153,15 @@ fn take_back(output: &Output, client: ClientKind, path: &Path) -> Result<Exit, F
 impl ExportArgs {
     /// Returns the path of the client's file: the first that exists and is for servers, or else the one that the client
     /// would create.
-    fn file(&self, machine: &ClientLocations) -> Result<PathBuf, Failure> {
+    fn file(&self, machine: &ClientLocations) -> Result<PathBuf> {
         let scope = if self.project { FileScope::Project } else { FileScope::User };
         let mut files: Vec<CandidateFile> = machine.places.candidates(self.to);
         files.retain(|file| file.scope == scope);
-        let there = files.iter().position(|file| file.path.exists() && self.has_servers(&file.path, machine));
+        let there = files.iter().find(|file| file.path.exists() && self.has_servers(&file.path, machine));
         // Of several places, the one at which the client is installed is used.
-        let there = there.or_else(|| files.iter().position(|file| file.sign.is_dir())).unwrap_or(0);
-        if files.is_empty() {
-            return Err(Failure::usage(format!("{} has no project file in this folder", self.to.title())));
-        }
-        Ok(files.swap_remove(there).path)
+        let there = there.or_else(|| files.iter().find(|file| file.sign.is_dir())).or_else(|| files.first());
+        let none = || Failure::usage(format!("{} has no project file in this folder", self.to.title()));
+        there.map(|file| file.path.clone()).ok_or_else(none)
     }
 
     /// Returns whether an existing file lists servers or may list them. VS Code has a file of its own for servers, so
@@ -179,14 +174,13 @@ impl ExportArgs {
         found.is_some_and(|found| !found.servers.is_empty())
     }
 
-    fn entry(&self, cx: &CommandContext) -> Result<ClientEntry, Failure> {
+    fn entry(&self, cx: &CommandContext) -> Result<ClientEntry> {
         if let Some(url) = &self.url {
             return Ok(ClientEntry::Url(url.clone()));
         }
         let unknown =
             |what: &str| Failure::usage(format!("{what} is not UTF-8 and cannot be written as JSON"));
-        let program = called_as()
-            .map_err(|error| Failure::usage(format!("the path of this program cannot be found: {error}")))?;
+        let program = called_as().map_err(Failure::with_error("the path of this program cannot be found"))?;
         let text = |path: PathBuf| path.into_os_string().into_string();
         let command = text(program).map_err(|_| unknown("the path of this program"))?;
         let mut args = Vec::new();
@@ -206,7 +200,7 @@ impl ExportArgs {
         configured: &EffectiveConfig,
         path: &Path,
         text: &str,
-    ) -> Result<(Vec<String>, Vec<KeptServer>), Failure> {
+    ) -> Result<(Vec<String>, Vec<KeptServer>)> {
         let options = ReadOptions { secrets: LiteralSecrets::Keep, ..ClientLocations::this()?.options() };
         let read = read(self.to, text, &options).map_err(|error| Failure::file(path, error))?;
         // Secrets are compared as well: of two servers that differ only in secrets, mgp has at most one.

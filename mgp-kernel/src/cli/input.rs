@@ -8,10 +8,10 @@ use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflu
 
 use serde::de::DeserializeOwned;
 
-use crate::terminal::Failure;
+use crate::terminal::{Failure, Result};
 
 /// Returns the text of a file, or of standard input if the path is `-`.
-pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
+pub(super) fn read_text(path: &Path) -> Result<String> {
     let unread = |error: io::Error| Failure::usage(format!("{} cannot be read: {error}", path.display()));
     let mut text = String::new();
     let read = if path.as_os_str() == "-" {
@@ -37,7 +37,7 @@ pub(super) fn is_person_there() -> bool {
 
 /// Writes a question, and returns the line that the person types; `None` if the input has ended. Nothing that was typed
 /// before the question stood there is taken for its answer.
-pub(super) async fn typed_answer(question: String) -> Result<Option<String>, Failure> {
+pub(super) async fn typed_answer(question: String) -> Result<Option<String>> {
     let typed = tokio::task::spawn_blocking(move || {
         let input = io::stdin();
         if input.is_terminal() {
@@ -48,15 +48,12 @@ pub(super) async fn typed_answer(question: String) -> Result<Option<String>, Fai
         let length = input.read_line(&mut line)?;
         Ok((length > 0).then(|| line.trim().to_owned()))
     });
-    typed
-        .await
-        .map_err(io::Error::other)
-        .and_then(|typed| typed)
-        .map_err(|error: io::Error| Failure::usage(format!("the question cannot be asked: {error}")))
+    let typed = typed.await.map_err(io::Error::other).and_then(|typed| typed);
+    typed.map_err(|error: io::Error| Failure::usage(format!("the question cannot be asked: {error}")))
 }
 
 /// Asks whether to do something, and returns whether the person agrees.
-pub(super) async fn agrees(question: &str) -> Result<bool, Failure> {
+pub(super) async fn agrees(question: &str) -> Result<bool> {
     let answer = typed_answer(format!("{question} [y/N] ")).await?;
     Ok(matches!(answer.as_deref(), Some("y" | "Y" | "yes")))
 }

@@ -19,7 +19,7 @@ use crate::Kernel;
 use crate::kernel::ServerStarts;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, Result};
 
 fn of_others(state: &Path, could_join: bool) -> Failure {
     let whose = if could_join { ", from other files or for another agent" } else { "" };
@@ -54,9 +54,7 @@ impl KernelConnector<'_> {
     pub(super) fn tell(&self, kernel: &JoinedKernel) {
         let Some(note) = &kernel.note else { return };
         self.output.note(&format!("joined the running kernel, process {}", note.pid));
-        for difference in note.differences(self.config) {
-            self.output.note(&difference);
-        }
+        note.differences(self.config).iter().for_each(|difference| self.output.note(difference));
     }
 
     /// Starts a kernel in this process; returns `None` if the state directory is in use by a kernel that can be joined at the
@@ -67,7 +65,7 @@ impl KernelConnector<'_> {
         own_files: &[PathBuf],
         at: Option<&Path>,
         starts: ServerStarts,
-    ) -> Result<Option<Kernel>, Failure> {
+    ) -> Result<Option<Kernel>> {
         let mut held = StateInUse::new(self.state, self.operators, self.output);
         loop {
             match Kernel::begin(self.config.clone(), self.state.to_owned(), own_files.to_vec(), starts).await
@@ -97,7 +95,7 @@ impl KernelConnector<'_> {
     ///
     /// # Errors
     /// The running kernel cannot be shared, or the new one does not start.
-    pub(super) async fn reach(&self) -> Result<JoinedKernel, Failure> {
+    pub(super) async fn reach(&self) -> Result<JoinedKernel> {
         let began = Instant::now();
         let (mut has_told, mut has_made_way, mut deaths) = (false, false, 0);
         loop {
@@ -151,7 +149,7 @@ impl KernelConnector<'_> {
         }
     }
 
-    async fn join(&self) -> Result<Option<JoinedKernel>, Failure> {
+    async fn join(&self) -> Result<Option<JoinedKernel>> {
         let halves = match join(self.at).await {
             // A kernel that many clients reach at once is there a moment later.
             Err(failure) if failure.exit == Exit::Unreachable => None,
@@ -180,7 +178,7 @@ impl<'a> StateInUse<'a> {
     ///
     /// # Errors
     /// The state directory has been in use for too long.
-    pub(super) async fn wait(&mut self) -> Result<(), Failure> {
+    pub(super) async fn wait(&mut self) -> Result<()> {
         let (state, waited) = (self.state.display(), self.since.elapsed());
         if waited >= LONGEST_IN_USE {
             let operators = self.operators.display();

@@ -26,7 +26,7 @@ use crate::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::proof::OperatorConnection;
-use crate::terminal::{Exit, Failure, TextForm, printable};
+use crate::terminal::{Exit, Failure, Result, TextForm, printable};
 
 /// A connection of a command to a kernel.
 pub(super) struct KernelLink {
@@ -38,16 +38,13 @@ pub(super) struct KernelLink {
 }
 
 /// Runs a command that is one operation.
-pub(super) async fn operate<O: Operation<Reply: TextForm>>(
-    cx: &CommandContext,
-    operation: O,
-) -> Result<Exit, Failure> {
+pub(super) async fn operate<O: Operation<Reply: TextForm>>(cx: &CommandContext, operation: O) -> Result {
     KernelLink::with(cx, operation.need(), async |link| link.operate(&operation).await).await
 }
 
 impl KernelLink {
     /// Connects to the running kernel, or starts one in the background, whose servers start when somebody needs them.
-    async fn with_servers(cx: &CommandContext) -> Result<Self, Failure> {
+    async fn with_servers(cx: &CommandContext) -> Result<Self> {
         let configured = cx.read()?;
         configured.tell_warnings(&cx.output);
         let EffectiveConfig { config, state, socket, .. } = &configured;
@@ -72,8 +69,8 @@ impl KernelLink {
     pub(super) async fn with<T>(
         cx: &CommandContext,
         need: KernelNeed,
-        work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        work: impl AsyncFnOnce(&Self) -> Result<T>,
+    ) -> Result<T> {
         let link = Self::open(cx, need).await?;
         let outcome = work(&link).await;
         link.close().await;
@@ -81,7 +78,7 @@ impl KernelLink {
     }
 
     /// Connects to the kernel that is needed.
-    async fn open(cx: &CommandContext, need: KernelNeed) -> Result<Self, Failure> {
+    async fn open(cx: &CommandContext, need: KernelNeed) -> Result<Self> {
         match need {
             KernelNeed::State => Self::to_stored(cx).await,
             KernelNeed::Running => Self::to_running(cx).await?.ok_or_else(|| {
@@ -100,7 +97,7 @@ impl KernelLink {
 
     /// Connects to the running kernel, or opens its data in this process, where that ends with the command: nothing stays
     /// behind of a command that needs no server.
-    async fn to_stored(cx: &CommandContext) -> Result<Self, Failure> {
+    async fn to_stored(cx: &CommandContext) -> Result<Self> {
         let configured = cx.read()?;
         let mut held = StateInUse::new(&configured.state, &configured.socket, &cx.output);
         let kernel = loop {
@@ -119,7 +116,7 @@ impl KernelLink {
     }
 
     /// Connects to the running kernel, if there is one.
-    pub(super) async fn to_running(cx: &CommandContext) -> Result<Option<Self>, Failure> {
+    pub(super) async fn to_running(cx: &CommandContext) -> Result<Option<Self>> {
         Ok(reach(&cx.read()?).await?.map(|client| Self::to(client, cx)))
     }
 
@@ -134,10 +131,7 @@ impl KernelLink {
     }
 
     /// Has the kernel do the operation that a command is, and prints the reply.
-    pub(super) async fn operate<O: Operation<Reply: TextForm>>(
-        &self,
-        operation: &O,
-    ) -> Result<Exit, Failure> {
+    pub(super) async fn operate<O: Operation<Reply: TextForm>>(&self, operation: &O) -> Result {
         let reply = self.ask(operation).await.map_err(|failure| operation.refused(failure))?;
         let exit = operation.exit(&reply)?;
         self.output.result(&reply)?;
@@ -145,7 +139,7 @@ impl KernelLink {
     }
 
     /// Has the kernel do an operation.
-    pub(super) async fn ask<O: Operation>(&self, operation: &O) -> Result<O::Reply, Failure> {
+    pub(super) async fn ask<O: Operation>(&self, operation: &O) -> Result<O::Reply> {
         self.request(OperationEntry::name_of::<O>(), operation).await
     }
 
@@ -155,7 +149,7 @@ impl KernelLink {
         &self,
         ask: impl Fn(PageRequest) -> O,
         rows: impl Fn(O::Reply) -> (Vec<T>, Option<u64>),
-    ) -> Result<Vec<T>, Failure> {
+    ) -> Result<Vec<T>> {
         let (mut all, mut next) = (Vec::new(), Some(0));
         while let Some(offset) = next {
             let (more, behind) = rows(self.ask(&ask(PageRequest { offset, limit: None })).await?);
@@ -171,7 +165,7 @@ impl KernelLink {
         &self,
         method: &'static str,
         params: &impl Serialize,
-    ) -> Result<R, Failure> {
+    ) -> Result<R> {
         let result = match self.client.request(method, params).await {
             Err(error) if let Some(needed) = proof::demanded(&error) => {
                 proof::give(self, needed).await?;
@@ -195,21 +189,17 @@ impl KernelLink {
     }
 
     /// Lists the servers, and has those of `begin` start if they wait until somebody needs them.
-    pub(super) async fn servers(&self, begin: ServersToBegin) -> Result<Vec<ServerRow>, Failure> {
+    pub(super) async fn servers(&self, begin: ServersToBegin) -> Result<Vec<ServerRow>> {
         self.ask(&ListServers { begin }).await.map(|list| list.servers)
     }
 
     /// Lists the servers when each of `wanted` is connected or has failed once. The kernel tries a failed server again for
     /// minutes, which is too long for a command.
-    pub(super) async fn settled(&self, wanted: &ServersToBegin) -> Result<Vec<ServerRow>, Failure> {
+    pub(super) async fn settled(&self, wanted: &ServersToBegin) -> Result<Vec<ServerRow>> {
         self.settled_within(wanted, PATIENCE).await
     }
 
-    async fn settled_within(
-        &self,
-        wanted: &ServersToBegin,
-        patience: Duration,
-    ) -> Result<Vec<ServerRow>, Failure> {
+    async fn settled_within(&self, wanted: &ServersToBegin, patience: Duration) -> Result<Vec<ServerRow>> {
         let began = Instant::now();
         loop {
             let servers = self.servers(wanted.clone()).await?;
@@ -232,7 +222,7 @@ impl KernelLink {
 
     /// Lists the servers for a command about all tools. Servers of which no tool is known start; they are waited for briefly,
     /// as are those whose tools have changed, and longer if no tool of any server is known.
-    pub(super) async fn heard(&self) -> Result<Vec<ServerRow>, Failure> {
+    pub(super) async fn heard(&self) -> Result<Vec<ServerRow>> {
         let servers = self.servers(ServersToBegin::None).await?;
         let unheard = servers.iter().filter(|row| row.is_unheard() || row.listing).map(|row| row.id.clone());
         let unheard = ServersToBegin::Only(unheard.collect());
@@ -262,10 +252,7 @@ fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
 
 /// Connects to the running kernel, if there is one. A kernel in the background that nobody uses, and that was started from
 /// another configuration or environment, ends first, as does one that is stopping.
-async fn running(
-    configured: &EffectiveConfig,
-    held: &mut StateInUse<'_>,
-) -> Result<Option<OperatorClient>, Failure> {
+async fn running(configured: &EffectiveConfig, held: &mut StateInUse<'_>) -> Result<Option<OperatorClient>> {
     let Some(client) = reach(configured).await? else { return Ok(None) };
     let note = KernelNote::read(&configured.state);
     if note.as_ref().is_some_and(|note| note.fits(&configured.config)) || !steps_aside(&client, note).await {
@@ -299,7 +286,7 @@ async fn steps_aside(client: &OperatorClient, note: Option<KernelNote>) -> bool 
 }
 
 /// Connects to the socket of a kernel at `path`; `None` if no kernel runs.
-pub(super) async fn join(path: &Path) -> Result<Option<(OwnedReadHalf, OwnedWriteHalf)>, Failure> {
+pub(super) async fn join(path: &Path) -> Result<Option<(OwnedReadHalf, OwnedWriteHalf)>> {
     let error = match socket::connect(path).await {
         Ok(halves) => return Ok(Some(halves)),
         Err(error) => error,
@@ -313,7 +300,7 @@ pub(super) async fn join(path: &Path) -> Result<Option<(OwnedReadHalf, OwnedWrit
     Err(Failure::new(exit, format!("the kernel at {} {what}", path.display())))
 }
 
-async fn reach(configured: &EffectiveConfig) -> Result<Option<OperatorClient>, Failure> {
+async fn reach(configured: &EffectiveConfig) -> Result<Option<OperatorClient>> {
     let path = &configured.socket;
     let Some((reader, writer)) = join(path).await? else { return Ok(None) };
     let connected = operator_client().connect_io(reader, writer).await;
@@ -327,9 +314,10 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<OperatorClient>, F
         if error.code() == code::PERMISSION_DENIED {
             return Failure::new(Exit::Auth, error.message().to_owned());
         }
-        let message =
-            format!("the program at {} is not a kernel, or refuses connections: {error}", path.display());
-        Failure::unreachable(message)
+        let path = path.display();
+        Failure::unreachable(format!(
+            "the program at {path} is not a kernel, or refuses connections: {error}"
+        ))
     })
 }
 

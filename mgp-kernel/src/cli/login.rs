@@ -8,12 +8,12 @@ use mgp_discovery::config::model::{ServerConfig, ServerGrant, Sharing};
 use mgp_discovery::config::{Endpoint, ProcessEnvironment, nearest};
 use serde_json::{Map, json};
 
-use super::browser::open_in_browser;
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
+use super::page::open_in_browser;
 use crate::admin::server_orders::ReconnectServer;
 use crate::servers::authorization;
-use crate::terminal::{Exit, Failure, printable};
+use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct LoginArgs {
@@ -36,7 +36,7 @@ pub(super) struct LoginServer {
     agent: Option<String>,
 }
 
-pub(super) async fn login(cx: &CommandContext, args: LoginArgs) -> Result<Exit, Failure> {
+pub(super) async fn login(cx: &CommandContext, args: LoginArgs) -> Result {
     let found = FoundServer::of(cx, &args.server)?;
     if let Some(way) = found.server.oauth.as_ref().and_then(|oauth| without_person(oauth.grant)) {
         return Err(Failure::usage(format!("{} needs no login: {way}", found.server.id)));
@@ -63,7 +63,7 @@ pub(super) async fn login(cx: &CommandContext, args: LoginArgs) -> Result<Exit, 
     found.show(cx, true).await
 }
 
-pub(super) async fn logout(cx: &CommandContext, args: LoginServer) -> Result<Exit, Failure> {
+pub(super) async fn logout(cx: &CommandContext, args: LoginServer) -> Result {
     let found = FoundServer::of(cx, &args)?;
     let had =
         found.oauth(LoopbackBrowser::new(|_| {}))?.logout().await.map_err(|error| found.refused(&error))?;
@@ -82,15 +82,13 @@ struct FoundServer {
 }
 
 impl FoundServer {
-    fn of(cx: &CommandContext, named: &LoginServer) -> Result<Self, Failure> {
+    fn of(cx: &CommandContext, named: &LoginServer) -> Result<Self> {
         let configured = cx.read()?;
         let Some(server) = configured.config.server(&named.server).cloned() else {
             let known = configured.config.servers.iter().map(|server| server.id.as_str());
             let failure = Failure::usage(format!("there is no server {}", printable(&named.server)));
-            return Err(match nearest(&named.server, known) {
-                Some(meant) => failure.hint(format!("did you mean {meant}?")),
-                None => failure.hint("`mgp servers` lists them"),
-            });
+            let meant = nearest(&named.server, known).map(|meant| format!("did you mean {meant}?"));
+            return Err(failure.hint(meant.unwrap_or_else(|| "`mgp servers` lists them".to_owned())));
         };
         if server.url.is_none() {
             let message =
@@ -114,7 +112,7 @@ impl FoundServer {
         }
     }
 
-    fn oauth(&self, browser: LoopbackBrowser) -> Result<Arc<OAuth>, Failure> {
+    fn oauth(&self, browser: LoopbackBrowser) -> Result<Arc<OAuth>> {
         let expanded = self.server.expanded(&ProcessEnvironment);
         let expanded = expanded.map_err(|fault| Failure::usage(fault.to_string()))?;
         let (Endpoint::Http { url, .. } | Endpoint::Sse { url, .. }) = expanded.endpoint else {
@@ -134,13 +132,9 @@ impl FoundServer {
             _ => Exit::Usage,
         };
         let id = &self.server.id;
-        let hint = match error {
-            OAuthError::Unfetched { .. } => {
-                format!("check `url` of {id} in mgp.toml, and that the server runs")
-            }
-            OAuthError::NoAnswer(_) => {
-                format!("`mgp login {id}` begins again, `--device` needs no browser here")
-            }
+        let hint = match exit {
+            Exit::Unreachable => format!("check `url` of {id} in mgp.toml, and that the server runs"),
+            Exit::Waiting => format!("`mgp login {id}` begins again, `--device` needs no browser here"),
             _ => format!(
                 "`mgp login {id}` begins again; `[servers.oauth]` of {id} in mgp.toml names another issuer or client"
             ),
@@ -149,7 +143,7 @@ impl FoundServer {
     }
 
     /// Shows what changed, and has a running kernel connect to the server anew.
-    async fn show(&self, cx: &CommandContext, is_logged_in: bool) -> Result<Exit, Failure> {
+    async fn show(&self, cx: &CommandContext, is_logged_in: bool) -> Result {
         let mut state = None;
         if let Some(link) = KernelLink::to_running(cx).await? {
             let restarted = link.ask(&ReconnectServer { server_id: self.server.id.as_str().into() }).await;

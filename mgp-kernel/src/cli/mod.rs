@@ -9,10 +9,8 @@ mod access;
 mod args;
 mod audit;
 mod background;
-mod browser;
 mod call;
 mod call_rules;
-mod check;
 mod clients;
 mod config;
 mod context;
@@ -23,7 +21,6 @@ mod input;
 mod kernel_connector;
 mod link;
 mod login;
-mod man;
 mod model;
 mod output;
 mod page;
@@ -41,11 +38,14 @@ mod service;
 mod spec;
 mod tools;
 mod trust;
+mod watch;
 
 use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use mgp_security::check::{CheckError, InputCheck};
 
 use self::args::{Cli, Command, KeysCommand, RegistrationsCommand};
 use self::context::CommandContext;
@@ -53,7 +53,7 @@ use self::link::operate;
 use crate::admin::server_orders::StopServer;
 use crate::admin::status::ReadStats;
 use crate::demo::{self, Options};
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, Result, with_causes};
 
 /// Runs the command that `args` describe, whose first element is the name of the program, and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
@@ -68,32 +68,29 @@ fn run_words(args: &[OsString]) -> ExitCode {
         Err(error) => return args::misused(&error, args),
     };
     let cx = CommandContext::new(&cli.global);
-    // Confinement applies to a single thread, so this process must not have any other.
-    if let Command::Confine(confined) = &cli.command {
-        let failure = replacing::confine(confined);
+    let outcome = match cli.command {
+        // Confinement applies to a single thread, so this process must not have any other.
+        Command::Confine(confined) => Err(replacing::confine(&confined)),
+        command => run_in_threads(command, &cx),
+    };
+    let exit = outcome.unwrap_or_else(|failure| {
         cx.output.failure(&failure);
-        return failure.exit.into();
-    }
+        failure.exit
+    });
+    exit.into()
+}
+
+/// Runs a command that may have as many threads as there are processors.
+fn run_in_threads(chosen: Command, cx: &CommandContext) -> Result {
     if let Some(mgp) = this_program() {
         crate::set_confinement_launcher(mgp);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let outcome = match runtime {
-        Ok(runtime) => {
-            let outcome = runtime.block_on(command(cli.command, &cx));
-            // A read that still waits for standard input must not keep the process alive.
-            runtime.shutdown_background();
-            outcome
-        }
-        Err(error) => Err(Failure::new(Exit::Usage, format!("threads cannot be started: {error}"))),
-    };
-    match outcome {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
-            cx.output.failure(&failure);
-            failure.exit.into()
-        }
-    }
+    let runtime = runtime.map_err(Failure::with_error("threads cannot be started"))?;
+    let outcome = runtime.block_on(command(chosen, cx));
+    // A read that still waits for standard input must not keep the process alive.
+    runtime.shutdown_background();
+    outcome
 }
 
 /// Returns the path of the running program. On Linux, it leads to this program even if its file has been replaced by a
@@ -102,12 +99,9 @@ fn this_program() -> Option<std::path::PathBuf> {
     if cfg!(target_os = "linux") { Some("/proc/self/exe".into()) } else { std::env::current_exe().ok() }
 }
 
-async fn command(command: Command, cx: &CommandContext) -> Result<Exit, Failure> {
-    let telemetry = match command {
-        // `mgp serve` starts the log itself, because its configuration says more about it.
-        Command::Serve(_) => None,
-        _ => cx.start_log_if_asked()?,
-    };
+async fn command(command: Command, cx: &CommandContext) -> Result {
+    // `mgp serve` starts the log itself, because its configuration says more about it.
+    let telemetry = if matches!(command, Command::Serve(_)) { None } else { cx.start_log_if_asked()? };
     if command.reads_configuration() {
         cx.tell_untrusted();
     }
@@ -118,12 +112,9 @@ async fn command(command: Command, cx: &CommandContext) -> Result<Exit, Failure>
     outcome
 }
 
-async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> {
+async fn chosen(command: Command, cx: &CommandContext) -> Result {
     match command {
-        Command::Demo => {
-            let options = Options { json: cx.output.json, color: cx.output.color };
-            shown(demo::run(options).await)
-        }
+        Command::Demo => shown(demo::run(Options { json: cx.output.json, color: cx.output.color }).await),
         Command::DemoServer { name } => shown(demo::serve(&name).await),
         Command::Confine(args) => Err(replacing::confine(&args)),
         Command::Serve(args) => Box::pin(serve::run(cx, args)).await,
@@ -158,8 +149,9 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> 
         Command::Service(args) => service::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
         Command::Ui(args) => page::run(cx, &args).await,
+        Command::Watch => watch::run(cx).await,
         Command::Pin(args) => pins::run(cx, args).await,
-        Command::Check { kind } => check::run(kind),
+        Command::Check { kind } => check(kind),
         Command::Spec(args) => spec::run(cx, args).await,
         Command::Logs(args) => server_commands::logs(cx, args).await,
         Command::Restart(args) => operate(cx, args).await,
@@ -170,24 +162,32 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> 
         Command::Status => server_commands::status(cx).await,
         Command::Stats => operate(cx, ReadStats {}).await,
         Command::Doctor => doctor::run(cx).await,
-        Command::Completions { shell } => man::completions(&cx.output, shell),
-        Command::Man { dir } => man::run(&cx.output, dir.as_deref()),
+        Command::Completions { shell } => args::completions(&cx.output, shell),
+        Command::Man { dir } => args::manual(&cx.output, dir.as_deref()),
         Command::Config(args) => config::run(cx, args).await,
         Command::Trust(args) => changed(cx, Box::pin(trust::run(cx, &args))).await,
         Command::Untrust { folder } => trust::forget(&cx.output, folder.as_deref()),
     }
 }
 
+/// Judges rows `{"id","input"}` from standard input, one per line, and prints the verdicts. It needs no kernel.
+fn check(kind: InputCheck) -> Result {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match kind.judge_rows(io::stdin().lock(), &mut out) {
+        Ok(_) => Ok(Exit::Done),
+        // A reader that closes the pipe has read what it wants.
+        Err(CheckError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Done),
+        Err(error) => Err(Failure::usage(with_causes(&error.to_string(), &error))),
+    }
+}
+
 /// Returns the outcome of the demo, or of one of its servers.
-fn shown(outcome: anyhow::Result<()>) -> Result<Exit, Failure> {
+fn shown(outcome: anyhow::Result<()>) -> Result {
     outcome.map(|()| Exit::Done).map_err(|error| Failure::new(Exit::Tool, format!("{error:#}")))
 }
 
 /// Runs a command that changes the configuration, and has the change taken where a passphrase guards that.
-async fn changed(
-    cx: &CommandContext,
-    change: impl Future<Output = Result<Exit, Failure>>,
-) -> Result<Exit, Failure> {
+async fn changed(cx: &CommandContext, change: impl Future<Output = Result>) -> Result {
     let before = proof::waiting(cx);
     let exit = change.await?;
     proof::take_change(cx, &before).await;
@@ -195,7 +195,7 @@ async fn changed(
 }
 
 /// Ends a command by which people begin, and offers to set up the proof that decisions take.
-async fn begun(cx: &CommandContext, outcome: Result<Exit, Failure>) -> Result<Exit, Failure> {
+async fn begun(cx: &CommandContext, outcome: Result) -> Result {
     let exit = outcome?;
     proof::offered(cx).await?;
     Ok(exit)

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::output::Output;
 use crate::models::{Downloader, InstallError, KNOWN, ModelStore, PublishedModel};
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, Result};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ModelCommand {
@@ -30,7 +30,7 @@ pub(super) enum ModelCommand {
     },
 }
 
-pub(super) async fn run(output: &Output, command: ModelCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(output: &Output, command: ModelCommand) -> Result {
     let store = ModelStore::of_user().ok_or_else(|| {
         Failure::usage("there is no home directory for models").hint("set HOME or XDG_DATA_HOME")
     })?;
@@ -46,7 +46,7 @@ async fn install(
     store: &ModelStore,
     model: &'static PublishedModel,
     from: Option<PathBuf>,
-) -> Result<Exit, Failure> {
+) -> Result {
     match from {
         Some(from) => {
             let store = store.clone();
@@ -63,7 +63,7 @@ async fn install(
     Ok(Exit::Done)
 }
 
-async fn download(output: &Output, store: &ModelStore, model: &PublishedModel) -> Result<(), Failure> {
+async fn download(output: &Output, store: &ModelStore, model: &PublishedModel) -> Result<()> {
     let downloader = Downloader::new().map_err(|error| Failure::usage(error.to_string()))?;
     let size = model.size();
     let mut shown = None;
@@ -88,7 +88,7 @@ async fn download(output: &Output, store: &ModelStore, model: &PublishedModel) -
     })
 }
 
-fn list(output: &Output, store: &ModelStore) -> Result<Exit, Failure> {
+fn list(output: &Output, store: &ModelStore) -> Result {
     let models = KNOWN.iter().map(|model| {
         json!({
             "name": model.name,
@@ -108,7 +108,7 @@ fn list(output: &Output, store: &ModelStore) -> Result<Exit, Failure> {
     })
 }
 
-fn remove(output: &Output, store: &ModelStore, model: &'static PublishedModel) -> Result<Exit, Failure> {
+fn remove(output: &Output, store: &ModelStore, model: &'static PublishedModel) -> Result {
     let removed = store.remove(model).map_err(|error| Failure::usage(error.to_string()))?;
     if !removed {
         return Err(Failure::usage(format!("{} is not installed", model.name)));

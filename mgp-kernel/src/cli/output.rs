@@ -12,7 +12,7 @@ use tokio::io::Interest;
 use tokio::net::unix::pipe;
 use tokio::time::sleep;
 
-use crate::terminal::{Exit, Failure, TextForm, TextWriter};
+use crate::terminal::{Exit, Failure, Result, TextForm, TextWriter};
 
 /// The options of every command.
 #[derive(Debug, Clone, Default, Args)]
@@ -70,7 +70,7 @@ impl Output {
     }
 
     /// Prints a result, and the notes on it.
-    pub(super) fn result(&self, result: &impl TextForm) -> Result<Exit, Failure> {
+    pub(super) fn result(&self, result: &impl TextForm) -> Result {
         let exit = self.show(result, TextForm::write)?;
         result.notes().iter().for_each(|note| self.note(note));
         Ok(exit)
@@ -81,54 +81,52 @@ impl Output {
         &self,
         value: &T,
         plain: impl FnOnce(&T, &mut TextWriter) -> io::Result<()>,
-    ) -> Result<Exit, Failure> {
+    ) -> Result {
         let out = if self.json {
-            let mut out = serde_json::to_vec(value).map_err(|error| unwritten(&error))?;
+            let mut out = serde_json::to_vec(value).map_err(Failure::with_error(UNWRITTEN))?;
             out.push(b'\n');
             out
         } else {
             let heading = self.paint(Style::new().bold());
             let mut text = TextWriter { written: Vec::new(), heading, is_quiet: self.quiet };
-            plain(value, &mut text).map_err(|error| unwritten(&error))?;
+            plain(value, &mut text).map_err(Failure::with_error(UNWRITTEN))?;
             text.written
         };
         self.print(&out)
     }
 
     /// Prints bytes as they are, which nobody has to read.
-    pub(super) fn print(&self, bytes: &[u8]) -> Result<Exit, Failure> {
+    pub(super) fn print(&self, bytes: &[u8]) -> Result {
         self.write(bytes).map(|_| Exit::Done)
     }
 
     /// Prints `value` as JSON, or the line `text`.
-    pub(super) fn line(&self, value: &Value, text: &str) -> Result<Exit, Failure> {
+    pub(super) fn line(&self, value: &Value, text: &str) -> Result {
         self.show(value, |_, out| writeln!(out, "{text}"))
     }
 
-    /// Appends a line to `lines`: `value` as JSON, or `plain`.
-    pub(super) fn add_line(
-        &self,
-        lines: &mut Vec<u8>,
-        value: &impl Serialize,
-        plain: &str,
-    ) -> Result<(), Failure> {
-        if self.json {
-            serde_json::to_writer(&mut *lines, value).map_err(|error| unwritten(&error))?;
-        } else {
-            lines.extend_from_slice(plain.as_bytes());
+    /// Writes a line for each row: the row as JSON, or its text. Returns whether anybody still reads standard output.
+    pub(super) fn lines(&self, rows: impl IntoIterator<Item = (impl Serialize, String)>) -> Result<bool> {
+        let mut lines = Vec::new();
+        for (row, text) in rows {
+            if self.json {
+                serde_json::to_writer(&mut lines, &row).map_err(Failure::with_error(UNWRITTEN))?;
+            } else {
+                lines.extend_from_slice(text.as_bytes());
+            }
+            lines.push(b'\n');
         }
-        lines.push(b'\n');
-        Ok(())
+        self.write(&lines)
     }
 
     /// Writes bytes to standard output as they are, and returns whether anybody still reads it.
     #[expect(clippy::unused_self, reason = "whoever writes says to which output")]
-    pub(super) fn write(&self, bytes: &[u8]) -> Result<bool, Failure> {
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<bool> {
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
             // The reader has closed the pipe, as `head` does when it has read enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => Err(unwritten(&error)),
+            Err(error) => Err(Failure::with_error(UNWRITTEN)(error)),
             Ok(()) => Ok(true),
         }
     }
@@ -181,19 +179,14 @@ impl Output {
     }
 
     pub(super) fn failure(&self, failure: &Failure) {
-        let mut text = Vec::new();
-        if self.json {
-            // The failure consists of texts and a number, so it can always be serialized.
-            text = serde_json::to_vec(&json!({ "error": failure })).unwrap_or_default();
+        let text = if self.json {
+            json!({ "error": failure }).to_string()
         } else {
             let red = self.paint(AnsiColor::Red.on_default().bold());
-            let _ = write!(text, "{red}error:{red:#} {}", failure.message());
-            if let Some(hint) = failure.advice() {
-                let _ = write!(text, "\n{hint}");
-            }
-        }
-        text.push(b'\n');
-        let _ = io::stderr().write_all(&text);
+            let hint = failure.advice().map(|hint| format!("\n{hint}")).unwrap_or_default();
+            format!("{red}error:{red:#} {}{hint}", failure.message())
+        };
+        let _ = io::stderr().write_all((text + "\n").as_bytes());
     }
 
     /// Returns the style if colours are used, or else no style.
@@ -202,9 +195,8 @@ impl Output {
     }
 }
 
-fn unwritten(error: &dyn std::error::Error) -> Failure {
-    Failure::usage(format!("the output cannot be written: {error}"))
-}
+/// The beginning of the failure of a command whose output cannot be written.
+const UNWRITTEN: &str = "the output cannot be written";
 
 /// The time between two looks at what a command follows.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -1,13 +1,14 @@
-//! `mgp ui`: opens the page of the kernel in a browser.
+//! `mgp ui`: opens the page of the kernel in a browser; and opening pages in the browser of the person.
+
+use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use super::browser::open_in_browser;
 use super::context::CommandContext;
 use super::link::KernelLink;
-use crate::admin::operation::Operation as _;
-use crate::admin::page::OpenPage;
-use crate::terminal::{Exit, Failure};
+use crate::admin::operation::KernelNeed;
+use crate::admin::operators::OpenPage;
+use crate::terminal::Result;
 
 #[derive(Debug, Args)]
 pub(super) struct PageArgs {
@@ -16,10 +17,47 @@ pub(super) struct PageArgs {
     no_browser: bool,
 }
 
-pub(super) async fn run(cx: &CommandContext, args: &PageArgs) -> Result<Exit, Failure> {
-    let opened = KernelLink::with(cx, OpenPage {}.need(), async |link| link.ask(&OpenPage {}).await).await?;
+pub(super) async fn run(cx: &CommandContext, args: &PageArgs) -> Result {
+    let opened =
+        KernelLink::with(cx, KernelNeed::ANY_SERVERS, async |link| link.ask(&OpenPage {}).await).await?;
     if !args.no_browser && !cx.output.json {
         open_in_browser(&format!("http://{}/", opened.address));
     }
     cx.output.result(&opened)
+}
+
+/// Opens a page in the browser, and returns whether a program for that was started. The address goes to the program as one
+/// argument, never through a shell, and only addresses of the web are opened.
+pub(super) fn open_in_browser(url: &str) -> bool {
+    let is_web = url.starts_with("https://") || url.starts_with("http://");
+    // White space, quotes and control characters are no part of an address.
+    let is_plain =
+        url.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\'));
+    is_web && is_plain && OPENERS.iter().any(|opener| is_started(opener, url))
+}
+
+fn is_started(opener: &[&str], url: &str) -> bool {
+    let [program, args @ ..] = opener else { return false };
+    let mut command = Command::new(program);
+    command.args(args).arg(url).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
+}
+
+/// The programs that open pages, each with the arguments in front of the address.
+const OPENERS: &[&[&str]] =
+    if cfg!(target_os = "macos") { &[&["open"]] } else { &[&["xdg-open"], &["gio", "open"], &["wslview"]] };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_addresses_of_the_web_are_opened() {
+        for url in [
+            "file:///etc/passwd", "javascript:alert(1)", "-h", "https://a.example/ --new",
+            "https://a.example/$(id)`id`", "https://a.example/\"x", "vscode://install",
+        ] {
+            assert!(!open_in_browser(url), "{url}");
+        }
+    }
 }

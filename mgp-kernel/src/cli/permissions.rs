@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use mgp_security::permission::{GrantLifetime, GrantedTo};
+use mgp_types::Error;
 use mgp_types::mgp::{AgentId, Permission, RiskLevel, Scope, Timestamp};
-use mgp_types::{Error, Object};
 
 use super::context::CommandContext;
 use super::input::{is_person_there, read_text, typed_answer};
@@ -86,6 +86,9 @@ pub(super) struct PermissionDenyArgs {
     /// The end of the denial of a question: a time, or a span such as 2h
     #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = ahead, conflicts_with = "permission")]
     until: Option<Timestamp>,
+    /// The reason for the denial of a question, which the agent is told
+    #[arg(long, value_name = "TEXT", conflicts_with = "permission")]
+    because: Option<String>,
     /// Deny for the calls of this agent only, if a server is named
     #[arg(long, value_name = "AGENT", requires = "permission")]
     agent: Option<AgentId>,
@@ -174,7 +177,7 @@ async fn deny(cx: &CommandContext, no: PermissionDenyArgs) -> Result<Exit, Failu
     }
     KernelLink::with(cx, KernelNeed::State, async |link| {
         let id = question_id(link, no.what).await?;
-        link.operate(&DenyQuestion { id, expires_at: no.until }).await
+        link.operate(&DenyQuestion { id, expires_at: no.until, reason: no.because }).await
     })
     .await
 }
@@ -235,12 +238,6 @@ fn scope(json: &str) -> Result<Scope, String> {
     serde_json::from_str(json).map_err(|error| format!("this is not a scope: {error}"))
 }
 
-/// Returns the id of the question that a call waits for, if the call was refused for that reason.
-pub(super) fn awaited(error: &Error) -> Option<String> {
-    let details = Object::from_raw(&error.recovery()?.details?).ok()?;
-    details.text("approval_id").map(Into::into)
-}
-
 /// Asks the person at the terminal whether their call may go on, and approves the question `id` if they agree.
 ///
 /// # Errors
@@ -263,7 +260,7 @@ pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Re
 async fn answer(link: &KernelLink, question: &OpenQuestion) -> Result<PermissionDecided, Failure> {
     match approval(question).await? {
         Some(yes) => link.ask(&yes).await,
-        None => link.ask(&DenyQuestion { id: question.id.clone(), expires_at: None }).await,
+        None => link.ask(&DenyQuestion { id: question.id.clone(), expires_at: None, reason: None }).await,
     }
 }
 

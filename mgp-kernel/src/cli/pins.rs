@@ -13,7 +13,7 @@ use super::link::{KernelLink, operate};
 use crate::admin::definition_status::ShownDefinitionStatus;
 use crate::admin::operation::{KernelNeed, Operation as _};
 use crate::admin::pins::{ApprovePin, ListPins, PinDiff, PinRow, PinnedName};
-use crate::terminal::{Exit, Failure, printable};
+use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PinCommand {
@@ -50,7 +50,7 @@ pub(super) struct PinApproveArgs {
     yes: bool,
 }
 
-pub(super) async fn run(cx: &CommandContext, pin: PinCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, pin: PinCommand) -> Result {
     match pin {
         PinCommand::List(list) => operate(cx, list).await,
         PinCommand::Diff(named) => operate(cx, named).await,
@@ -66,26 +66,16 @@ pub(super) async fn run(cx: &CommandContext, pin: PinCommand) -> Result<Exit, Fa
 }
 
 /// Returns all pins, or those of one server; with `waiting`, only those that are held or flagged.
-pub(super) async fn pins(
-    link: &KernelLink,
-    server: Option<&ServerId>,
-    waiting: bool,
-) -> Result<Vec<PinRow>, Failure> {
+pub(super) async fn pins(link: &KernelLink, server: Option<&ServerId>, waiting: bool) -> Result<Vec<PinRow>> {
     let list = |page| ListPins { server_id: server.cloned(), waiting, page };
     link.all(list, |list| (list.pins, list.next_offset)).await
 }
 
-async fn approve(link: &KernelLink, wanted: PinApproveArgs) -> Result<Exit, Failure> {
-    match (&wanted.server, &wanted.name) {
-        (Some(server_id), Some(name)) => {
-            let named = PinnedName { server_id: server_id.clone(), name: name.clone() };
-            one(link, &wanted, named).await
-        }
-        _ => several(link, &wanted).await,
-    }
-}
-
-async fn one(link: &KernelLink, wanted: &PinApproveArgs, named: PinnedName) -> Result<Exit, Failure> {
+async fn approve(link: &KernelLink, wanted: PinApproveArgs) -> Result {
+    let (Some(server_id), Some(name)) = (&wanted.server, &wanted.name) else {
+        return several(link, &wanted).await;
+    };
+    let named = PinnedName { server_id: server_id.clone(), name: name.clone() };
     let diff = link.ask(&named).await?;
     let mut approve = approval(&diff);
     approve.any_order = wanted.any_order;
@@ -102,11 +92,11 @@ async fn one(link: &KernelLink, wanted: &PinApproveArgs, named: PinnedName) -> R
         // Without a digest on the command line, the kernel approves the definition that waits.
         approve.digest = None;
     }
-    approve.digest = wanted.digest.clone().or(approve.digest);
+    approve.digest = wanted.digest.or(approve.digest);
     link.output.result(&link.ask(&approve).await?)
 }
 
-async fn several(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Exit, Failure> {
+async fn several(link: &KernelLink, wanted: &PinApproveArgs) -> Result {
     let rows = pins(link, wanted.server.as_ref(), true).await?;
     let is_meant = |row: &PinRow| {
         !wanted.since_config || row.standing.as_ref().is_some_and(|standing| standing.since_config)
@@ -116,12 +106,8 @@ async fn several(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Exit, Fai
         let PinRow { server_id, name, standing, .. } = row;
         let named = PinnedName { server_id, name };
         match standing {
-            Some(standing) if standing.is_approvable => {
-                taken.push(link.ask(&named).await?);
-            }
-            standing => {
-                left.push((named, standing.map(|it| it.reason).unwrap_or_default()));
-            }
+            Some(standing) if standing.is_approvable => taken.push(link.ask(&named).await?),
+            standing => left.push((named, standing.map(|it| it.reason).unwrap_or_default())),
         }
     }
     if taken.is_empty() && left.is_empty() {
@@ -155,11 +141,10 @@ async fn several(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Exit, Fai
         for PinnedName { server_id, name } in &approved {
             writeln!(out, "approved {} of {server_id}", printable(&name.to_string()))?;
         }
-        for (PinnedName { server_id, name }, why) in &left {
+        left.iter().try_for_each(|(PinnedName { server_id, name }, why)| {
             let name = printable(&name.to_string());
-            writeln!(out, "did not approve {name} of {server_id}: {}", printable(why))?;
-        }
-        Ok(())
+            writeln!(out, "did not approve {name} of {server_id}: {}", printable(why))
+        })
     })?;
     Ok(if left.is_empty() { Exit::Done } else { Exit::Tool })
 }
@@ -176,7 +161,7 @@ fn approval(diff: &PinDiff) -> ApprovePin {
 }
 
 /// Returns the failure that says why there is nothing to approve.
-async fn nothing(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Failure, Failure> {
+async fn nothing(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Failure> {
     let server = wanted.server.as_ref();
     let whose = server.map(|server| format!(" of `{server}`")).unwrap_or_default();
     if wanted.since_config {
@@ -193,10 +178,9 @@ async fn nothing(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Failure, 
 ///
 /// # Errors
 /// The person does not agree, or there is no terminal to ask at.
-async fn agreed(shown: &[u8], question: &str, yes: bool) -> Result<(), Failure> {
-    let unasked = |error: io::Error| Failure::usage(format!("the question cannot be asked: {error}"));
+async fn agreed(shown: &[u8], question: &str, yes: bool) -> Result<()> {
     // The definitions appear on standard error even if `--yes` skips the question.
-    io::stderr().write_all(shown).map_err(unasked)?;
+    io::stderr().write_all(shown).map_err(Failure::with_error("the question cannot be asked"))?;
     if yes {
         return Ok(());
     }

@@ -23,14 +23,14 @@ use tokio::time::Instant;
 
 use super::kernel_connector::{JoinedKernel, KernelConnector};
 use crate::listen::kernel_note::KernelNote;
-use crate::terminal::Failure;
+use crate::terminal::{Failure, Result};
 
 /// Carries lines from standard input to a kernel, and its lines to standard output. Ends when the input has ended and the
 /// kernel has answered all requests, or when a kernel was stopped in whose place none may be started.
 ///
 /// # Errors
 /// There is no kernel and none can be started, or a kernel was lost in the middle of a question to the client.
-pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<(), Failure> {
+pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<()> {
     let unusable = |error| Failure::usage(format!("standard input and output cannot be used: {error}"));
     let mut kernel = way.reach().await?;
     way.tell(&kernel);

@@ -17,7 +17,7 @@ use crate::admin::list::OperationEntry;
 use crate::admin::operation::KernelNeed;
 use crate::admin::operators::{AdmitOperator, IssueToken, ProvePresence, ReadProofStatus, SetPassphrase};
 use crate::proof::NeededProof;
-use crate::terminal::{Exit, Failure, ahead};
+use crate::terminal::{Exit, Failure, Result, ahead};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum OperatorsCommand {
@@ -59,17 +59,17 @@ fn token() -> Option<String> {
 }
 
 /// Makes the person prove to be there, for a decision that the command makes without the kernel.
-pub(super) async fn person(cx: &CommandContext) -> Result<(), Failure> {
+pub(super) async fn person(cx: &CommandContext) -> Result<()> {
     KernelLink::with(cx, KernelNeed::State, admitted).await
 }
 
 /// Makes the person prove to be there, if the kernel requires proof.
-pub(super) async fn admitted(link: &KernelLink) -> Result<(), Failure> {
+pub(super) async fn admitted(link: &KernelLink) -> Result<()> {
     link.ask(&AdmitOperator {}).await.map(drop)
 }
 
 /// Gives the proof with the token of the environment, if there is one.
-pub(super) async fn by_token(link: &KernelLink) -> Result<bool, Failure> {
+pub(super) async fn by_token(link: &KernelLink) -> Result<bool> {
     let Some(token) = token() else { return Ok(false) };
     let proof = ProvePresence { token: Some(token), ..ProvePresence::default() };
     link.client.request(OperationEntry::name_of::<ProvePresence>(), &proof).await?;
@@ -77,7 +77,7 @@ pub(super) async fn by_token(link: &KernelLink) -> Result<bool, Failure> {
 }
 
 /// Gives the proof with the token of the environment, or by asking at the terminal. Where none is set up yet, sets it up.
-pub(super) async fn give(link: &KernelLink, needed: NeededProof) -> Result<(), Failure> {
+pub(super) async fn give(link: &KernelLink, needed: NeededProof) -> Result<()> {
     if by_token(link).await? {
         return Ok(());
     }
@@ -124,7 +124,7 @@ pub(super) async fn take_change(cx: &CommandContext, before: &[String]) {
 }
 
 /// Offers the person at the terminal to set up a proof, if none is set up yet and no client was connected.
-pub(super) async fn offered(cx: &CommandContext) -> Result<(), Failure> {
+pub(super) async fn offered(cx: &CommandContext) -> Result<()> {
     if !is_person_there() || cx.output.json {
         return Ok(());
     }
@@ -132,26 +132,22 @@ pub(super) async fn offered(cx: &CommandContext) -> Result<(), Failure> {
         let needed = link.ask(&ReadProofStatus {}).await?.needed;
         let question = "decisions take a proof that a person is there: set a passphrase for them now?";
         if needed == Some(NeededProof::First) && agrees(question).await? {
-            set_up(link).await
-        } else {
-            Ok(())
+            set_up(link).await?;
         }
+        Ok(())
     };
     KernelLink::with(cx, KernelNeed::State, offer).await
 }
 
 /// Has the person choose the operators' passphrase.
-async fn set_up(link: &KernelLink) -> Result<(), Failure> {
+async fn set_up(link: &KernelLink) -> Result<()> {
     let wanted = SetPassphrase { new: Some(chosen().await?), old: None };
-    link.client
-        .request(OperationEntry::name_of::<SetPassphrase>(), &wanted)
-        .await
-        .map(drop)
-        .map_err(Failure::from)
+    link.client.request(OperationEntry::name_of::<SetPassphrase>(), &wanted).await?;
+    Ok(())
 }
 
 /// Reads a new passphrase from the terminal, twice.
-pub(super) async fn chosen() -> Result<String, Failure> {
+pub(super) async fn chosen() -> Result<String> {
     let new = ask("new operators' passphrase: ").await?;
     if ask("new operators' passphrase again: ").await? != new {
         return Err(Failure::usage("the two new passphrases differ"));
@@ -161,15 +157,14 @@ pub(super) async fn chosen() -> Result<String, Failure> {
 
 /// Returns how a person is asked for a proof.
 pub(super) const fn prompt(needed: NeededProof) -> &'static str {
-    if matches!(needed, NeededProof::Account) {
-        "password of this account: "
-    } else {
-        "operators' passphrase: "
+    match needed {
+        NeededProof::Account => "password of this account: ",
+        _ => "operators' passphrase: ",
     }
 }
 
 /// Reads a passphrase from the terminal, which does not show it.
-pub(super) async fn ask(what: &'static str) -> Result<String, Failure> {
+pub(super) async fn ask(what: &'static str) -> Result<String> {
     let read = tokio::task::spawn_blocking(move || read_hidden(what)).await;
     read.map_err(io::Error::other).and_then(|read| read).map_err(|error| {
         let message = format!(
@@ -180,7 +175,7 @@ pub(super) async fn ask(what: &'static str) -> Result<String, Failure> {
     })
 }
 
-pub(super) async fn operate(cx: &CommandContext, operators: OperatorsCommand) -> Result<Exit, Failure> {
+pub(super) async fn operate(cx: &CommandContext, operators: OperatorsCommand) -> Result {
     let work = async |link: &KernelLink| match &operators {
         OperatorsCommand::Passphrase(wanted) => passphrase(link, wanted).await,
         OperatorsCommand::Token(wanted) => issue(link, wanted).await,
@@ -188,7 +183,7 @@ pub(super) async fn operate(cx: &CommandContext, operators: OperatorsCommand) ->
     KernelLink::with(cx, KernelNeed::State, work).await
 }
 
-async fn passphrase(link: &KernelLink, wanted: &PassphraseArgs) -> Result<Exit, Failure> {
+async fn passphrase(link: &KernelLink, wanted: &PassphraseArgs) -> Result {
     let standing = link.ask(&ReadProofStatus {}).await?;
     let old = match (standing.passphrase_set, wanted.stdin) {
         (false, _) => None,
@@ -212,9 +207,8 @@ async fn passphrase(link: &KernelLink, wanted: &PassphraseArgs) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
-async fn issue(link: &KernelLink, wanted: &TokenArgs) -> Result<Exit, Failure> {
-    let standing = link.ask(&ReadProofStatus {}).await?;
-    let needed = standing.needed.unwrap_or(NeededProof::Passphrase);
+async fn issue(link: &KernelLink, wanted: &TokenArgs) -> Result {
+    let needed = link.ask(&ReadProofStatus {}).await?.needed.unwrap_or(NeededProof::Passphrase);
     let passphrase = if wanted.stdin { line()? } else { ask(prompt(needed)).await? };
     link.output.result(&link.ask(&IssueToken { passphrase, expires_at: wanted.until }).await?)?;
     link.output.note(&format!("the token is not shown again; give it only to the script, as {TOKEN}"));
@@ -222,7 +216,7 @@ async fn issue(link: &KernelLink, wanted: &TokenArgs) -> Result<Exit, Failure> {
 }
 
 /// Reads a line of standard input.
-fn line() -> Result<String, Failure> {
+fn line() -> Result<String> {
     let unread =
         |why: String| Failure::usage(format!("the passphrase cannot be read from standard input: {why}"));
     let mut line = String::new();

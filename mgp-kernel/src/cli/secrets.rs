@@ -13,7 +13,7 @@ use serde_json::json;
 use super::context::CommandContext;
 use super::input::read_hidden;
 use crate::servers::logins::is_login;
-use crate::terminal::{Exit, Failure, or_dash};
+use crate::terminal::{Exit, Failure, Result, or_dash};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SecretsCommand {
@@ -52,7 +52,7 @@ struct SecretUse {
     in_command_line: bool,
 }
 
-pub(super) async fn run(cx: &CommandContext, secrets: SecretsCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, secrets: SecretsCommand) -> Result {
     let store = user_store(&ProcessEnvironment)?;
     match secrets {
         SecretsCommand::Set(wanted) if wanted.file => set(cx, &store.in_file(), wanted).await,
@@ -62,7 +62,7 @@ pub(super) async fn run(cx: &CommandContext, secrets: SecretsCommand) -> Result<
     }
 }
 
-async fn set(cx: &CommandContext, store: &UserSecrets, wanted: SecretSetArgs) -> Result<Exit, Failure> {
+async fn set(cx: &CommandContext, store: &UserSecrets, wanted: SecretSetArgs) -> Result {
     let name = wanted.named.parse()?;
     if wanted.value.is_some() {
         return Err(on_command_line(name.as_str()));
@@ -86,7 +86,7 @@ async fn set(cx: &CommandContext, store: &UserSecrets, wanted: SecretSetArgs) ->
     Ok(Exit::Done)
 }
 
-fn list(cx: &CommandContext, store: &UserSecrets) -> Result<Exit, Failure> {
+fn list(cx: &CommandContext, store: &UserSecrets) -> Result {
     let mut stored = store.names()?;
     stored.retain(|name, _| !is_login(name));
     let mut uses = uses(cx);
@@ -123,15 +123,14 @@ fn list(cx: &CommandContext, store: &UserSecrets) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn remove(cx: &CommandContext, store: &UserSecrets, named: &SecretNameArgs) -> Result<Exit, Failure> {
+fn remove(cx: &CommandContext, store: &UserSecrets, named: &SecretNameArgs) -> Result {
     let name = named.parse()?;
     if !store.remove(&name)? {
         let stored = store.names()?;
         let meant = nearest(name.as_str(), stored.keys().map(SecretName::as_str));
-        return Err(Failure::usage(format!("there is no secret {name}")).hint(match meant {
-            Some(meant) => format!("did you mean {meant}? `mgp secrets list` shows all"),
-            None => "`mgp secrets list` shows the secrets".to_owned(),
-        }));
+        let hint = meant.map(|meant| format!("did you mean {meant}? `mgp secrets list` shows all"));
+        let hint = hint.unwrap_or_else(|| "`mgp secrets list` shows the secrets".to_owned());
+        return Err(Failure::usage(format!("there is no secret {name}")).hint(hint));
     }
     let used_by = users(cx, &name);
     cx.output.line(&json!({ "name": name.as_str(), "used_by": used_by }), &format!("{name} is removed"))?;
@@ -145,7 +144,7 @@ fn remove(cx: &CommandContext, store: &UserSecrets, named: &SecretNameArgs) -> R
 }
 
 impl SecretNameArgs {
-    fn parse(&self) -> Result<SecretName, Failure> {
+    fn parse(&self) -> Result<SecretName> {
         if self.name.parse().is_ok_and(|name| is_login(&name)) {
             let message = "this is the login at a server, which `mgp login` and `mgp logout` change";
             return Err(Failure::usage(message));
@@ -170,7 +169,7 @@ fn on_command_line(name: &str) -> Failure {
 }
 
 /// Reads the value: a line that is typed and not shown, or all of standard input without the end of its last line.
-async fn typed(name: &SecretName) -> Result<String, Failure> {
+async fn typed(name: &SecretName) -> Result<String> {
     let asked = format!("value of {name} (not shown): ");
     let read = tokio::task::spawn_blocking(move || {
         if io::stdin().is_terminal() {

@@ -1,6 +1,5 @@
 //! `mgp serve`: runs a kernel, or connects the client on standard input and output to one in the background.
 
-use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::net::SocketAddr;
@@ -24,7 +23,7 @@ use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
 use crate::sections::Sections;
 use crate::settings;
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, Result};
 use crate::{Kernel, StartError};
 
 #[derive(Debug, Args)]
@@ -62,7 +61,7 @@ pub(super) struct ServeArgs {
 }
 
 /// Serves clients as the options say. Standard output belongs to the protocol, so all messages go to standard error.
-pub(super) async fn run(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, args: ServeArgs) -> Result {
     if args.detach {
         background::detach(&cx.options(), &args.in_background())?;
         return Ok(Exit::Done);
@@ -75,7 +74,7 @@ pub(super) async fn run(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
     served
 }
 
-async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Failure> {
+async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result {
     // What changes from here on is read once more.
     let read = versions(&cx.settled().watched());
     let configured = cx.read()?;
@@ -110,8 +109,7 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
     let serving =
         ServeOptions { http, retries, stdio, agent, socket, operators, shared_at, drain, linger, files };
     // From here on a signal ends the kernel in order, however early it comes.
-    let mut signals = Signals::new()
-        .map_err(|error| Failure::usage(format!("signal handlers cannot be installed: {error}")))?;
+    let mut signals = Signals::new().map_err(Failure::with_error("signal handlers cannot be installed"))?;
     let may_join = serving.stdio.is_some() && http_asked_for.is_none();
     let may_start = may_join && starting.is_some();
     let way = KernelConnector {
@@ -122,16 +120,11 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
         starting: starting.filter(|_| may_start),
         output: &cx.output,
     };
-    let mut adopts = false;
-    let kernel = if may_start {
-        None
-    } else {
-        let join_at = may_join.then_some(serving.shared_at.as_path());
-        // Orphans are adopted before the first server starts: a process that was orphaned earlier could not be told
-        // from others.
-        adopts = adopt_orphans();
-        way.start_own(&own_files, join_at, starts).await?
-    };
+    // Orphans are adopted before the first server starts: a process that was orphaned earlier could not be told from
+    // others.
+    let adopts = !may_start && adopt_orphans();
+    let join_at = may_join.then_some(serving.shared_at.as_path());
+    let kernel = if may_start { None } else { way.start_own(&own_files, join_at, starts).await? };
     let Some(kernel) = kernel else {
         let carried = tokio::select! {
             carried = pipe::carry(&way) => carried,
@@ -143,8 +136,8 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
     if let Some(address) = http
         && !address.ip().to_canonical().is_loopback()
     {
-        for lacking in lacking_beyond(&kernel, address) {
-            cx.output.warning(&lacking);
+        for lacking in &lacking_beyond(&kernel, address) {
+            cx.output.warning(lacking);
         }
     }
     let settled = cx.settled();
@@ -162,15 +155,9 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
             background::tell(Ok(()));
         }
     });
-    let beside = async {
-        if adopts {
-            reap_adopted().await;
-        }
-        std::future::pending::<Infallible>().await
-    };
     let served = tokio::select! {
         served = served => served,
-        never = beside => match never {},
+        never = reap_adopted(), if adopts => match never {},
     };
     telemetry.end().await;
     served.map(|()| Exit::Done).map_err(unserved)
@@ -220,18 +207,16 @@ fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
     let grants =
         policies.access.entries().iter().any(|stored| stored.entry.permission == AccessPermission::Allow);
     if config.default_policy() == DefaultPolicy::OptIn && !grants {
-        lacking.push(
+        lacking.push(String::from(
             "no agent may use any server until it is granted: run `mgp access grant AGENT SERVER`, or set \
-             `[access] default = \"opt-out\"`"
-                .to_owned(),
-        );
+             `[access] default = \"opt-out\"`",
+        ));
     }
     if address.ip().is_unspecified() && config.listen.hosts().is_empty() {
-        lacking.push(
+        lacking.push(String::from(
             "clients are refused with 403 until `[listen] allowed_hosts` lists the names by which they reach this \
-             machine, such as [\"mgp.example.com\", \"192.168.1.7\"]"
-                .to_owned(),
-        );
+             machine, such as [\"mgp.example.com\", \"192.168.1.7\"]",
+        ));
     }
     lacking
 }

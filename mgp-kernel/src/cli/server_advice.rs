@@ -33,8 +33,7 @@ pub(super) fn missed(
     let mut found: Vec<MissedVariable> = Vec::new();
     let mut add = |name: &str, line: Option<String>| {
         if !is_given(name) && found.iter().all(|known| known.name != name) {
-            let is_set = set.contains(name);
-            found.push(MissedVariable { name: name.to_owned(), line, is_set });
+            found.push(MissedVariable { name: name.to_owned(), line, is_set: set.contains(name) });
         }
     };
     for line in log.iter().rev() {
@@ -43,11 +42,7 @@ pub(super) fn missed(
         }
     }
     let words = names_of(server);
-    for name in set {
-        if is_named_after(name, &words) {
-            add(name, None);
-        }
-    }
+    set.iter().filter(|name| is_named_after(name, &words)).for_each(|name| add(name, None));
     found
 }
 

@@ -17,14 +17,14 @@ use super::proof::WITHOUT_PROOF;
 use crate::admin::config::ReloadConfig;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog};
-use crate::admin::servers::{ListServers, ServerList, ServerRow};
+use crate::admin::servers::{ServerList, ServerRow};
 use crate::admin::status::{KernelStatus, ReadStatus, StopKernel};
 use crate::lifecycle::HttpListening;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::proof::is_guarded;
 use crate::state_folder::{states_of, users_state};
-use crate::terminal::{Exit, Failure, printable};
+use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct LogsArgs {
@@ -46,25 +46,22 @@ pub(super) struct ServersArgs {
 }
 
 /// Lists servers and their states.
-pub(super) async fn servers(cx: &CommandContext, args: &ServersArgs) -> Result<Exit, Failure> {
+pub(super) async fn servers(cx: &CommandContext, args: &ServersArgs) -> Result {
     let begin = if args.no_start { ServersToBegin::None } else { ServersToBegin::All };
     let list = async |link: &KernelLink| {
-        if args.wait {
-            return link.settled(&begin).await.map(|servers| ServerList { servers });
-        }
-        link.ask(&ListServers { begin: begin.clone() }).await
+        if args.wait { link.settled(&begin).await } else { link.servers(begin.clone()).await }
     };
     let servers = KernelLink::with(cx, KernelNeed::ANY_SERVERS, list).await?;
-    cx.output.result(&servers)
+    cx.output.result(&ServerList { servers })
 }
 
 /// Shows the lines that a server wrote to its standard error.
-pub(super) async fn logs(cx: &CommandContext, args: LogsArgs) -> Result<Exit, Failure> {
+pub(super) async fn logs(cx: &CommandContext, args: LogsArgs) -> Result {
     let need = KernelNeed::of_server(Some(&args.read.server_id));
     KernelLink::with(cx, need, async |link| log(link, &args).await).await
 }
 
-async fn log(link: &KernelLink, args: &LogsArgs) -> Result<Exit, Failure> {
+async fn log(link: &KernelLink, args: &LogsArgs) -> Result {
     let mut log = last_lines(link, &args.read).await?;
     if !args.follow {
         link.output.result(&log)?;
@@ -74,11 +71,9 @@ async fn log(link: &KernelLink, args: &LogsArgs) -> Result<Exit, Failure> {
     tell_state(&link.output, args, &log);
     let mut shown: Vec<String> = Vec::new();
     loop {
-        let mut lines = Vec::new();
-        for line in behind(&shown, &log.lines) {
-            link.output.add_line(&mut lines, &json!({ "line": line }), &printable(line))?;
-        }
-        if !link.output.write(&lines)? || !link.output.follows().await {
+        let new = behind(&shown, &log.lines).iter();
+        let rows = new.map(|line| (json!({ "line": line }), printable(line)));
+        if !link.output.lines(rows)? || !link.output.follows().await {
             return Ok(Exit::Done);
         }
         shown = log.lines;
@@ -89,7 +84,7 @@ async fn log(link: &KernelLink, args: &LogsArgs) -> Result<Exit, Failure> {
 
 /// Returns the last lines that a server wrote. The lines of a program that has just ended arrive a moment later, so
 /// they are waited for.
-pub(super) async fn last_lines(link: &KernelLink, read: &ReadServerLog) -> Result<ServerLog, Failure> {
+pub(super) async fn last_lines(link: &KernelLink, read: &ReadServerLog) -> Result<ServerLog> {
     let end = Instant::now() + PATIENCE_FOR_LINES;
     loop {
         let log = link.ask(read).await?;
@@ -104,12 +99,11 @@ pub(super) async fn last_lines(link: &KernelLink, read: &ReadServerLog) -> Resul
 /// Notes why a server does not run, or that it has written nothing, because silence would be taken for success.
 fn tell_state(output: &Output, args: &LogsArgs, log: &ServerLog) {
     let server = &args.read.server_id;
-    match (&log.reason, log.state) {
-        (Some(reason), Some(state)) => output.note(&format!("{server} is {state}: {}", printable(reason))),
-        (None, Some(state)) if log.lines.is_empty() => {
-            output.note(&format!("{server} is {state} and has written nothing to its standard error"));
-        }
-        _ => {}
+    let Some(state) = log.state else { return };
+    if let Some(reason) = &log.reason {
+        output.note(&format!("{server} is {state}: {}", printable(reason)));
+    } else if log.lines.is_empty() {
+        output.note(&format!("{server} is {state} and has written nothing to its standard error"));
     }
 }
 
@@ -128,7 +122,7 @@ fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
 }
 
 /// Stops the running kernel after its calls in progress.
-pub(super) async fn stop(cx: &CommandContext) -> Result<Exit, Failure> {
+pub(super) async fn stop(cx: &CommandContext) -> Result {
     let socket = cx.read()?.socket;
     let stop = async |link: &KernelLink| link.ask(&StopKernel {}).await;
     let stopped = KernelLink::with(cx, KernelNeed::Running, stop).await?;
@@ -150,7 +144,7 @@ pub(super) async fn stop(cx: &CommandContext) -> Result<Exit, Failure> {
 }
 
 /// Makes the running kernel reload its configuration. Where a passphrase guards that and no kernel runs, the next one takes it.
-pub(super) async fn reload(cx: &CommandContext) -> Result<Exit, Failure> {
+pub(super) async fn reload(cx: &CommandContext) -> Result {
     let is_guarded = is_guarded(users_state(&cx.read()?.state));
     let need = if is_guarded { KernelNeed::State } else { KernelNeed::Running };
     let reloaded = KernelLink::with(cx, need, async |link| link.ask(&ReloadConfig {}).await).await?;
@@ -183,7 +177,7 @@ struct OtherKernel {
 }
 
 /// Shows the running kernel. If none runs, the command ends with 4.
-pub(super) async fn status(cx: &CommandContext) -> Result<Exit, Failure> {
+pub(super) async fn status(cx: &CommandContext) -> Result {
     let EffectiveConfig { state, socket, .. } = cx.read()?;
     let others = others(&state).await;
     let Some(link) = KernelLink::to_running(cx).await? else {
@@ -213,9 +207,7 @@ pub(super) async fn status(cx: &CommandContext) -> Result<Exit, Failure> {
                 let keys = printable(&status.waiting.join(", "));
                 writeln!(out, "changes that wait for an operator (`mgp reload` takes them): {keys}")?;
             }
-            if let Some(http) = &status.http {
-                writeln!(out, "http: {}", printable(&told_of(http)))?;
-            }
+            status.http.iter().try_for_each(|http| writeln!(out, "http: {}", printable(&told_of(http))))?;
             for client in &status.clients {
                 let program = client.program.as_deref().unwrap_or("an unknown program");
                 let said = client.said.as_ref().map(|said| format!(", which says it is {said},"));
@@ -226,9 +218,7 @@ pub(super) async fn status(cx: &CommandContext) -> Result<Exit, Failure> {
             if status.clients.is_empty() {
                 writeln!(out, "client: none")?;
             }
-            for server in &status.servers {
-                writeln!(out, "server: {}", described(server))?;
-            }
+            status.servers.iter().try_for_each(|server| writeln!(out, "server: {}", described(server)))?;
             others.iter().try_for_each(|other| other.write(out))
         },
     )
@@ -237,12 +227,8 @@ pub(super) async fn status(cx: &CommandContext) -> Result<Exit, Failure> {
 /// Returns the address for clients over HTTP as text, with the reason why nobody can connect there.
 pub(super) fn told_of(http: &HttpListening) -> String {
     let HttpListening { address, error } = http;
-    match error {
-        None => format!("listens at {address}"),
-        Some(error) => {
-            format!("does not listen at {address} yet: {error}; it is tried again until it is free")
-        }
-    }
+    let Some(error) = error else { return format!("listens at {address}") };
+    format!("does not listen at {address} yet: {error}; it is tried again until it is free")
 }
 
 /// Returns the running kernels of the same user but the one that keeps its state in `own`.
@@ -261,10 +247,8 @@ async fn others(own: &Path) -> Vec<OtherKernel> {
 
 impl OtherKernel {
     fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
-        let whose = self
-            .folder
-            .as_ref()
-            .map_or_else(|| "your own configuration".to_owned(), |folder| folder.display().to_string());
+        let own = || "your own configuration".to_owned();
+        let whose = self.folder.as_ref().map_or_else(own, |folder| folder.display().to_string());
         writeln!(out, "another kernel: of {}, process {}", printable(&whose), self.pid)
     }
 }
@@ -281,9 +265,8 @@ fn end(status: &KernelStatus) -> String {
 fn described(server: &ServerRow) -> String {
     let state = server.state_word();
     let tools = if server.tools == 1 { "1 tool".to_owned() } else { format!("{} tools", server.tools) };
-    let why = server.why();
-    let why =
-        why.filter(|_| server.state != ServerState::Connected).map(|why| format!(": {}", printable(why)));
+    let why = server.why().filter(|_| server.state != ServerState::Connected);
+    let why = why.map(|why| format!(": {}", printable(why)));
     format!("{} {state}, {tools}{}", printable(server.id.as_str()), why.unwrap_or_default())
 }
 

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::context::{CommandContext, ConfigScope};
 use super::input::{read_text, word};
-use crate::terminal::{Exit, Failure, printable};
+use crate::terminal::{Failure, Result, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct AddServerArgs {
@@ -54,7 +54,7 @@ pub(super) struct RemoveServerArgs {
     scope: ConfigScope,
 }
 
-pub(super) fn add(cx: &CommandContext, add: AddServerArgs) -> Result<Exit, Failure> {
+pub(super) fn add(cx: &CommandContext, add: AddServerArgs) -> Result {
     if let Some(document) = add.package.server_json.clone() {
         return add_package(cx, add, &document);
     }
@@ -73,7 +73,7 @@ pub(super) fn add(cx: &CommandContext, add: AddServerArgs) -> Result<Exit, Failu
     cx.output.line(&json!({ "server_id": id, "file": file }), &format!("added {id} to {file}"))
 }
 
-pub(super) fn remove(cx: &CommandContext, remove: &RemoveServerArgs) -> Result<Exit, Failure> {
+pub(super) fn remove(cx: &CommandContext, remove: &RemoveServerArgs) -> Result {
     let path = cx.to_change_in(remove.scope)?;
     let (id, file) = (&remove.name, path.display().to_string());
     cx.change(&path, |file| {
@@ -112,7 +112,7 @@ struct PackageArgs {
 }
 
 /// Adds the server that the document describes.
-fn add_package(cx: &CommandContext, add: AddServerArgs, document: &Path) -> Result<Exit, Failure> {
+fn add_package(cx: &CommandContext, add: AddServerArgs, document: &Path) -> Result {
     let AddServerArgs { name, description, package, scope, .. } = add;
     let server = ServerJson::parse(&read_text(document)?).map_err(|error| Failure::file(document, error))?;
     let mut launch =
@@ -147,9 +147,7 @@ fn add_package(cx: &CommandContext, add: AddServerArgs, document: &Path) -> Resu
             let state = if env::var_os(variable).is_some() { "is set" } else { "set it before mgp starts" };
             writeln!(out, "variable {variable}: {state}")?;
         }
-        for note in &launch.notes {
-            writeln!(out, "{}", printable(note))?;
-        }
+        launch.notes.iter().try_for_each(|note| writeln!(out, "{}", printable(note)))?;
         writeln!(out, "{} {name} to {file}", if is_trial { "would add" } else { "added" })
     })
 }
@@ -186,9 +184,7 @@ fn failure(document: &Path, error: &LaunchError) -> Failure {
 /// Returns the option that gives an answer, with a description of the answer.
 fn question(needed: &RequiredInput) -> String {
     let mut text = format!("--answer {}=VALUE", needed.name);
-    if let Some(description) = &needed.description {
-        text = format!("{text}  {description}");
-    }
+    text.extend(needed.description.iter().map(|description| format!("  {description}")));
     if !needed.choices.is_empty() {
         text = format!("{text} ({})", needed.choices.join(", "));
     }

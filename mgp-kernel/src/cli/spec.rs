@@ -20,7 +20,7 @@ use super::tools;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::pins::write_interface_change;
 use crate::admin::tools::{ListTools, ToolRow};
-use crate::terminal::{Exit, Failure, printable};
+use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SpecCommand {
@@ -78,7 +78,7 @@ const FORMS: [(&str, &str); 3] = [
     ("error-detail", ERROR_DETAIL_SCHEMA),
 ];
 
-pub(super) async fn run(cx: &CommandContext, command: SpecCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, command: SpecCommand) -> Result {
     match command {
         SpecCommand::Lint(args) => check(cx, &args).await,
         SpecCommand::Generate(args) => generate(cx, args).await,
@@ -88,13 +88,13 @@ pub(super) async fn run(cx: &CommandContext, command: SpecCommand) -> Result<Exi
 }
 
 /// Prints a schema as it is kept, so that its members stay in the order in which people read them.
-fn schema(output: &Output, form: &str) -> Result<Exit, Failure> {
+fn schema(output: &Output, form: &str) -> Result {
     let text = FORMS.iter().find(|(known, _)| *known == form).map_or("", |(_, text)| text);
     let schema = RawJson::parse(text).map_err(|error| Failure::usage(error.to_string()))?;
     output.show(&schema, |_, out| write!(out, "{text}"))
 }
 
-async fn generate(cx: &CommandContext, args: GenerateArgs) -> Result<Exit, Failure> {
+async fn generate(cx: &CommandContext, args: GenerateArgs) -> Result {
     let tools = tools_of(cx, &args.source).await?;
     let spec = tool_spec::generate(&tools, args.module.as_deref(), args.tool_version)
         .map_err(|error| Failure::usage(error.to_string()).hint("`--module NAME` sets the module"))?;
@@ -104,18 +104,15 @@ async fn generate(cx: &CommandContext, args: GenerateArgs) -> Result<Exit, Failu
         let text = if is_raw { spec.document.clone() } else { printable(&spec.document) };
         write!(out, "{text}")
     })?;
-    for gap in &spec.gaps {
-        cx.output.note(&printable(gap));
-    }
+    spec.gaps.iter().for_each(|gap| cx.output.note(&printable(gap)));
     Ok(Exit::Done)
 }
 
-async fn diff(cx: &CommandContext, old: &str, new: &str) -> Result<Exit, Failure> {
+async fn diff(cx: &CommandContext, old: &str, new: &str) -> Result {
     let (old, new) = (tools_of(cx, old).await?, tools_of(cx, new).await?);
     let diffs = ToolDiff::between(&old, &new);
     cx.output.show(&diffs, |diffs, out| diffs.iter().try_for_each(|diff| write_diff(out, diff)))?;
-    let is_announced = diffs.iter().all(|diff| diff.is_announced);
-    Ok(if is_announced { Exit::Done } else { Exit::Tool })
+    Ok(if diffs.iter().all(|diff| diff.is_announced) { Exit::Done } else { Exit::Tool })
 }
 
 fn write_diff(out: &mut impl io::Write, diff: &ToolDiff) -> io::Result<()> {
@@ -138,7 +135,7 @@ fn write_diff(out: &mut impl io::Write, diff: &ToolDiff) -> io::Result<()> {
     }
 }
 
-async fn check(cx: &CommandContext, args: &LintArgs) -> Result<Exit, Failure> {
+async fn check(cx: &CommandContext, args: &LintArgs) -> Result {
     let documents = documents(&args.paths)?;
     let since = tools_if(cx, args.since.as_deref()).await?;
     let definitions = tools_if(cx, args.against.as_deref()).await?;
@@ -147,9 +144,7 @@ async fn check(cx: &CommandContext, args: &LintArgs) -> Result<Exit, Failure> {
         for finding in &report.findings {
             writeln!(out, "{}\n", printable(&finding.to_string()))?;
         }
-        for tool in &report.tools {
-            writeln!(out, "{}", printable(&tool.to_string()))?;
-        }
+        report.tools.iter().try_for_each(|tool| writeln!(out, "{}", printable(&tool.to_string())))?;
         let warnings = report.findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
         let counts = [(report.tools.len(), "tool"), (report.errors(), "error"), (warnings, "warning")];
         let counts =
@@ -159,11 +154,9 @@ async fn check(cx: &CommandContext, args: &LintArgs) -> Result<Exit, Failure> {
     Ok(if report.errors() == 0 { Exit::Done } else { Exit::Tool })
 }
 
-async fn tools_if(cx: &CommandContext, source: Option<&str>) -> Result<Vec<ToolInterface>, Failure> {
-    match source {
-        Some(source) => tools_of(cx, source).await,
-        None => Ok(Vec::new()),
-    }
+async fn tools_if(cx: &CommandContext, source: Option<&str>) -> Result<Vec<ToolInterface>> {
+    let Some(source) = source else { return Ok(Vec::new()) };
+    tools_of(cx, source).await
 }
 
 /// Compiles a schema as the kernel does for calls.
@@ -178,7 +171,7 @@ fn compile(schema: &RawJson) -> Result<SchemaCheck, String> {
 }
 
 /// Returns the specification documents that the paths name, and those in the folders among them.
-fn documents(paths: &[PathBuf]) -> Result<Vec<SpecDocument>, Failure> {
+fn documents(paths: &[PathBuf]) -> Result<Vec<SpecDocument>> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
@@ -197,7 +190,7 @@ fn documents(paths: &[PathBuf]) -> Result<Vec<SpecDocument>, Failure> {
 
 /// Adds the specification documents in a folder, in the order of their paths. Links are not followed, and folders whose
 /// content is made by programs are left out.
-fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     let unread = |error: io::Error| Failure::usage(format!("{} cannot be read: {error}", folder.display()));
     let mut entries = fs::read_dir(folder).map_err(unread)?.collect::<Result<Vec<_>, _>>().map_err(unread)?;
     entries.sort_by_key(fs::DirEntry::file_name);
@@ -229,7 +222,7 @@ const MADE: [&str; 2] = ["node_modules", "target"];
 
 /// Returns the tools of a file if there is one of this name, and asks the kernel otherwise. The names of a server's tools
 /// have the server in front.
-async fn tools_of(cx: &CommandContext, source: &str) -> Result<Vec<ToolInterface>, Failure> {
+async fn tools_of(cx: &CommandContext, source: &str) -> Result<Vec<ToolInterface>> {
     let path = Path::new(source);
     let extension = path.extension().and_then(OsStr::to_str);
     let is_path = source.contains(['/', '\\']) || matches!(extension, Some("md" | "json"));
@@ -242,7 +235,7 @@ async fn tools_of(cx: &CommandContext, source: &str) -> Result<Vec<ToolInterface
 }
 
 /// Returns the tools of JSON or of a specification document.
-fn of_text(path: &Path, text: &str) -> Result<Vec<ToolInterface>, Failure> {
+fn of_text(path: &Path, text: &str) -> Result<Vec<ToolInterface>> {
     if text.trim_start().starts_with(['{', '[']) {
         return ToolInterface::of_definitions(text).map_err(|error| {
             Failure::usage(format!("{}: {error}", path.display()))
@@ -257,11 +250,11 @@ fn of_text(path: &Path, text: &str) -> Result<Vec<ToolInterface>, Failure> {
     Ok(tools)
 }
 
-async fn of_kernel(link: &KernelLink, name: &str) -> Result<Vec<ToolInterface>, Failure> {
+async fn of_kernel(link: &KernelLink, name: &str) -> Result<Vec<ToolInterface>> {
     let server = ServersToBegin::Only(vec![name.into()]);
     let servers = link.settled(&server).await?;
     let rows = if servers.iter().any(|server| server.id.as_str() == name) {
-        let list = |page| ListTools { server_id: Some(name.into()), name: None, page };
+        let list = |page| ListTools { server_id: Some(name.into()), page, ..ListTools::default() };
         link.all(list, |list| (list.tools, list.next_offset)).await?
     } else {
         vec![tools::one(link, name).await?]

@@ -19,7 +19,7 @@ use super::output::Output;
 use crate::admin::operation::{KernelNeed, PageRequest, ServersToBegin};
 use crate::admin::servers::ServerRow;
 use crate::admin::tools::{ListTools, ToolRow};
-use crate::terminal::{Exit, Failure, or_dash, printable};
+use crate::terminal::{Exit, Failure, Result, or_dash, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct ToolsArgs {
@@ -30,27 +30,27 @@ pub(super) struct ToolsArgs {
     page: PageRequest,
 }
 
-pub(super) async fn run(cx: &CommandContext, args: ToolsArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, args: ToolsArgs) -> Result {
     KernelLink::with(cx, KernelNeed::ANY_SERVERS, async |link| list(link, args).await).await
 }
 
-async fn list(link: &KernelLink, args: ToolsArgs) -> Result<Exit, Failure> {
+async fn list(link: &KernelLink, args: ToolsArgs) -> Result {
     let (mut server_id, mut servers) = (None, link.servers(ServersToBegin::None).await?);
     if let Some(of) = &args.of {
-        if let Some(row) = servers.iter().find(|server| server.id.as_str() == of) {
-            let id = row.id.clone();
-            if row.is_unheard() {
-                servers = link.settled(&ServersToBegin::Only(vec![id.clone()])).await?;
-            }
-            servers.retain(|row| row.id == id);
-            server_id = Some(id);
-        } else {
+        let Some(row) = servers.iter().find(|server| server.id.as_str() == of) else {
             return link.output.result(&one(link, of).await?);
+        };
+        let id = row.id.clone();
+        if row.is_unheard() {
+            servers = link.settled(&ServersToBegin::Only(vec![id.clone()])).await?;
         }
+        servers.retain(|row| row.id == id);
+        server_id = Some(id);
     } else {
         servers = link.heard().await?;
     }
-    link.output.result(&link.ask(&ListTools { server_id, name: None, page: args.page }).await?)?;
+    link.output
+        .result(&link.ask(&ListTools { server_id, page: args.page, ..ListTools::default() }).await?)?;
     tell_unheard(&servers, &link.output);
     Ok(Exit::Done)
 }
@@ -72,7 +72,7 @@ fn tell_unheard(servers: &[ServerRow], output: &Output) {
 }
 
 /// Returns the tool that clients call `name`.
-pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow, Failure> {
+pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow> {
     let asked = ListTools { name: Some(name.to_owned()), ..ListTools::default() };
     let mut found = link.ask(&asked).await?;
     let is_named = |row: &&ServerRow| {
@@ -101,10 +101,7 @@ pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow, Failur
     // A server that does not run has no tools, so the name may be spelled correctly.
     let absent = |row: &&ServerRow| row.state != ServerState::Connected && is_named(row);
     if let Some(row) = servers.iter().find(absent) {
-        let why = match row.why() {
-            Some(why) => format!(": {}", printable(why)),
-            None => String::new(),
-        };
+        let why = row.why().map(|why| format!(": {}", printable(why))).unwrap_or_default();
         let (id, state) = (&row.id, if row.enabled { row.state.as_str() } else { "disabled" });
         return Err(Failure::unreachable(format!("the server {id} of `{name}` is {state}{why}"))
             .hint(format!("{}, `mgp doctor` checks everything", row.remedy())));
@@ -148,17 +145,13 @@ pub(super) struct SearchArgs {
     embedder: EmbedderChoice,
 }
 
-pub(super) async fn search(cx: &CommandContext, args: SearchArgs) -> Result<Exit, Failure> {
+pub(super) async fn search(cx: &CommandContext, args: SearchArgs) -> Result {
     if let (Some(tools), Some(queries)) = (&args.tools, &args.queries) {
         return batch(&args, &cx.output, tools, queries).await;
     }
-    let mut wanted = DiscoverTools::new(args.query.join(" ")).max_results(args.top);
-    if let Some(strategy) = args.strategy {
-        wanted = wanted.strategy(strategy);
-    }
-    if args.why {
-        wanted = wanted.explain();
-    }
+    let wanted = DiscoverTools::new(args.query.join(" ")).max_results(args.top);
+    let wanted = args.strategy.into_iter().fold(wanted, DiscoverTools::strategy);
+    let wanted = if args.why { wanted.explain() } else { wanted };
     let search = async |link: &KernelLink| {
         let servers = link.heard().await?;
         Ok((servers, link.client.discover_tools(&wanted).await?))
@@ -195,7 +188,7 @@ struct QueryMatch<'a> {
     score: f32,
 }
 
-async fn batch(args: &SearchArgs, output: &Output, tools: &Path, queries: &Path) -> Result<Exit, Failure> {
+async fn batch(args: &SearchArgs, output: &Output, tools: &Path, queries: &Path) -> Result {
     let rows: Vec<CorpusRow> = read_rows(opened(tools)?).map_err(|error| Failure::file(tools, error))?;
     let asked: Vec<QueryRow> = read_rows(opened(queries)?).map_err(|error| Failure::file(queries, error))?;
     let corpus = Corpus::new(&rows).map_err(|error| Failure::file(tools, error))?;
@@ -206,19 +199,19 @@ async fn batch(args: &SearchArgs, output: &Output, tools: &Path, queries: &Path)
     let strategy = args.strategy.unwrap_or(SearchStrategy::Hybrid);
     for query in &asked {
         let search = Search::new(&query.text).strategy(strategy).limit(args.top as usize);
-        let mut lines = Vec::new();
-        for hit in &index.search(&search).await.hits {
-            let fit = QueryMatch { query: &query.id, tool: corpus.id(&hit.tool), score: hit.score };
-            output.add_line(&mut lines, &fit, &format!("{}\t{}\t{}", fit.query, fit.tool, fit.score))?;
-        }
-        if !output.write(&lines)? {
+        let found = index.search(&search).await;
+        let rows = found.hits.iter().map(|hit| {
+            let (query, tool, score) = (&*query.id, corpus.id(&hit.tool), hit.score);
+            (QueryMatch { query, tool, score }, format!("{query}\t{tool}\t{score}"))
+        });
+        if !output.lines(rows)? {
             break;
         }
     }
     Ok(Exit::Done)
 }
 
-fn opened(path: &Path) -> Result<BufReader<File>, Failure> {
+fn opened(path: &Path) -> Result<BufReader<File>> {
     let file = File::open(path);
     file.map(BufReader::new).map_err(|error| Failure::file(path, error))
 }

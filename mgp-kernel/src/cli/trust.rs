@@ -18,7 +18,7 @@ use super::context::CommandContext;
 use super::input::{agrees, is_person_there};
 use super::output::Output;
 use super::proof;
-use crate::terminal::{Exit, Failure, printable};
+use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -42,7 +42,7 @@ enum TrustCommand {
     List,
 }
 
-pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result {
     if let Some(TrustCommand::List) = trust.command {
         return list(&cx.output);
     }
@@ -82,7 +82,7 @@ pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, 
 }
 
 /// Removes the trust in a folder's file.
-pub(super) fn forget(output: &Output, folder: Option<&Path>) -> Result<Exit, Failure> {
+pub(super) fn forget(output: &Output, folder: Option<&Path>) -> Result {
     let locations = locations(folder)?;
     let path = locations.folder_file().unwrap_or_else(|| Path::new("mgp.toml")).to_path_buf();
     if !notes(&locations)?.forget(&path).map_err(|error| Failure::file(&path, error))? {
@@ -90,13 +90,12 @@ pub(super) fn forget(output: &Output, folder: Option<&Path>) -> Result<Exit, Fai
             .hint("`mgp trust list` shows the trusted files"));
     }
     let path = path.display().to_string();
-    let text = format!("{path} is not trusted any more");
-    output.line(&json!({ "path": path, "forgotten": true }), &text)?;
+    output.line(&json!({ "path": path, "forgotten": true }), &format!("{path} is not trusted any more"))?;
     output.note("a kernel of the folder that runs continues without the file, and ends with its clients");
     Ok(Exit::Done)
 }
 
-fn list(output: &Output) -> Result<Exit, Failure> {
+fn list(output: &Output) -> Result {
     let locations = locations(None)?;
     let trusted = notes(&locations)?;
     let files = trusted.list().map_err(|error| Failure::usage(error.to_string()))?;
@@ -106,7 +105,7 @@ fn list(output: &Output) -> Result<Exit, Failure> {
     })
 }
 
-fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {
+fn locations(folder: Option<&Path>) -> Result<Locations> {
     let folder = std::path::absolute(folder.unwrap_or_else(|| Path::new(".")))
         .map_err(|error| Failure::usage(format!("the folder cannot be found: {error}")))?;
     // The folder may also be given by the path of the file itself.
@@ -115,7 +114,7 @@ fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {
     Ok(Locations::of_folder(&ProcessEnvironment, &folder))
 }
 
-fn notes(locations: &Locations) -> Result<&TrustedFolders, Failure> {
+fn notes(locations: &Locations) -> Result<&TrustedFolders> {
     locations.trusted().ok_or_else(|| {
         Failure::usage("there is no home directory for the list of trusted files")
             .hint("set HOME, or name the file: `--config`")
@@ -123,20 +122,19 @@ fn notes(locations: &Locations) -> Result<&TrustedFolders, Failure> {
 }
 
 /// Returns the effects of a folder's file, as JSON and as text.
-fn shown(locations: &Locations, file: &FolderFile) -> Result<(Value, String), Failure> {
+fn shown(locations: &Locations, file: &FolderFile) -> Result<(Value, String)> {
     let loaded = Config::load_with(locations, Some(file), &ProcessEnvironment)
         .map_err(|error| Failure::configuration(&error).hint("a file with errors cannot be trusted"))?;
     let declared: BTreeSet<_> =
         loaded.sources.iter().filter(|(_, source)| *source == file.path()).map(|(id, _)| id).collect();
     let (path, sha256) = (file.path().display().to_string(), file.sha256());
-    let (mut text, mut servers) = (format!("{}\nsha256 {sha256}\n", printable(&path)), Vec::new());
+    let mut text = format!("{}\nsha256 {sha256}\n", printable(&path));
     let mut line = |what: &str, words: &str| {
         // Writing to a text does not fail.
         let _ = writeln!(text, "{what}{}", printable(words).replace('\n', "\\n"));
     };
-    for server in loaded.config.servers.iter().filter(|server| declared.contains(&server.id)) {
-        servers.push(shown_server(server, &mut line));
-    }
+    let servers = loaded.config.servers.iter().filter(|server| declared.contains(&server.id));
+    let servers: Vec<_> = servers.map(|server| shown_server(server, &mut line)).collect();
     let grants = loaded.config.permissions.grants.iter().filter_map(|grant| {
         let server = grant.server.as_ref().filter(|server| declared.contains(server))?;
         let scope = grant.scope.as_ref().and_then(|scope| serde_json::to_string(scope).ok());

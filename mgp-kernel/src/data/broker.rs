@@ -1,4 +1,5 @@
-//! The broker: takes references over, fetches their data, and grants it to one reader.
+//! The broker: takes references over, fetches their data, and grants it to one reader, which can ask for its address again,
+//! keep it longer, or give it up.
 
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +11,8 @@ use mgp_types::ext::{DataReference, ImportData};
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Recovery, ServerId, Timestamp,
 };
-use mgp_types::{Error, Principal, code, random_name};
+use mgp_types::{Error, Object, Principal, Request, Response, code, random_name};
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -35,6 +37,22 @@ pub(crate) struct DataBroker {
     taken: TakenReferences,
     pub(super) grants: DataGrants,
     fetches: Semaphore,
+}
+
+/// The params of `mgp/data/resolve`, `mgp/data/renew` and `mgp/data/release`.
+#[derive(Debug, Deserialize)]
+struct NamedData {
+    #[serde(flatten)]
+    named: ImportData,
+    /// The server that reads the data: the one that asks, or nobody else.
+    audience: Option<String>,
+}
+
+/// The result of `mgp/data/resolve` and `mgp/data/renew`.
+#[derive(Debug, Serialize)]
+struct ResolvedData {
+    access_url: Box<str>,
+    expires_at: Timestamp,
 }
 
 impl DataBroker {
@@ -134,10 +152,8 @@ impl DataBroker {
         audience: &ServerId,
     ) -> Result<DataReference, Error> {
         if !self.access.reaches(&taken.agent.access_id(), taken.origin.as_str()) {
-            return Err(error(
-                code::REFERENCE_FORBIDDEN,
-                "the agent may not use the server of the data any more",
-            ));
+            let message = "the agent may not use the server of the data any more";
+            return Err(error(code::REFERENCE_FORBIDDEN, message));
         }
         let Some(store) = self.served.get() else {
             let message = "the kernel serves no data: set `listen.http`, or start it with `--http ADDRESS`";
@@ -183,6 +199,37 @@ impl DataBroker {
         Ok(granted)
     }
 
+    /// Returns the answer to a request of `server` about data that an agent handed to it.
+    ///
+    /// # Errors
+    /// 3021: nothing of this name was handed to the server; 3022: it is over; 3023: the server asks for another one; -32601:
+    /// there is no such method, or data does not go from server to server here.
+    pub(crate) fn answer_server(&self, server: &ServerId, request: &Request) -> Result<Response, Error> {
+        let store = self.served.get().filter(|_| self.is_on());
+        let store = store.ok_or_else(|| Error::method_not_found(&request.method))?;
+        let NamedData { named, audience } = request.body()?;
+        if audience.is_some_and(|audience| audience != server.as_str()) {
+            return Err(error(code::REFERENCE_FORBIDDEN, "a server asks for data for itself alone"));
+        }
+        let held = self.grants.of(&named.ref_id, &named.origin_server, server).ok_or_else(unknown)?;
+        match request.method.as_str() {
+            "mgp/data/resolve" => {}
+            "mgp/data/renew" => {
+                let renewed = store.renew(&held, TTL)?;
+                renewed.expires_at.into_iter().for_each(|end| self.grants.prolong(&held, end));
+            }
+            "mgp/data/release" => {
+                self.give_up(&held);
+                self.grants.remove(&held);
+                return Ok(Response::new(Object::new().to_raw()));
+            }
+            _ => return Err(Error::method_not_found(&request.method)),
+        }
+        let access = store.grant(&held, server.as_str())?;
+        let resolved = ResolvedData { access_url: access.access_url, expires_at: access.expires_at };
+        Response::with_body(&resolved)
+    }
+
     /// Returns the event that something happened to data of `origin` on its way to `audience`.
     pub(super) fn event(
         &self,
@@ -209,7 +256,7 @@ pub(super) fn error(code: i64, message: &'static str) -> Error {
     Error::new(code, message).with_recovery(Recovery::for_code(code).unwrap_or_default())
 }
 
-pub(super) fn unknown() -> Error {
+fn unknown() -> Error {
     let message = "there is no such reference of this agent; it may be over: export the data again";
     error(code::REFERENCE_NOT_FOUND, message)
 }
@@ -219,7 +266,7 @@ const MAX_BYTES: u64 = 1 << 30;
 /// The path below which data is served.
 pub(super) const PATH: &str = "/data";
 /// The time for which a copy is held, unless its reader renews it.
-pub(super) const TTL: Duration = Duration::from_mins(5);
+const TTL: Duration = Duration::from_mins(5);
 /// The longest time for which a reference is known.
 const MAX_TTL: Duration = Duration::from_hours(1);
 /// The time that a transfer may take.

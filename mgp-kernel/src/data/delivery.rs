@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{HeaderName, IF_RANGE, RANGE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 use mgp_server_sdk::{ReferenceAnswer, ReferenceBody, ReferenceRequest};
 use mgp_transport::http::HttpBody;
 use mgp_types::mgp::{Outcome, Timestamp};
@@ -53,13 +53,6 @@ impl DataBroker {
         grant: DataGrant,
         answer: ReferenceAnswer,
     ) -> Response<HttpBody> {
-        let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut headers = HeaderMap::new();
-        for (name, value) in &answer.headers {
-            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::try_from(value)) {
-                headers.insert(name, value);
-            }
-        }
         let mut response = Response::new(match answer.body {
             Some(body) => {
                 let (send, receive) = mpsc::channel(PIECES);
@@ -68,8 +61,13 @@ impl DataBroker {
             }
             None => HttpBody::default(),
         });
-        *response.status_mut() = status;
-        *response.headers_mut() = headers;
+        *response.status_mut() =
+            StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        for (name, value) in &answer.headers {
+            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::try_from(value)) {
+                response.headers_mut().insert(name, value);
+            }
+        }
         response
     }
 

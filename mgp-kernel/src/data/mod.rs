@@ -10,7 +10,6 @@ mod broker;
 mod delivery;
 mod gate;
 mod grants;
-mod methods;
 mod source;
 mod taken;
 

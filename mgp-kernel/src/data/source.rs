@@ -46,12 +46,8 @@ struct HttpSource(JudgedHttp);
 
 impl HttpSource {
     async fn send(&self, url: &str, addresses: &[SocketAddr], from: u64) -> Result<FetchedData, Error> {
-        let unreachable = || {
-            Error::new(
-                code::UPSTREAM_UNAVAILABLE,
-                "the server of the data cannot be reached; try again later",
-            )
-        };
+        let why = "the server of the data cannot be reached; try again later";
+        let unreachable = || Error::new(code::UPSTREAM_UNAVAILABLE, why);
         let mut request = Request::get(url).header("user-agent", "mgp").header("accept-encoding", "identity");
         if from > 0 {
             request = request.header(RANGE, format!("bytes={from}-"));

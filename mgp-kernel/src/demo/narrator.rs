@@ -81,10 +81,8 @@ impl<W: Write> DemoNarrator<W> {
         if !self.options.json {
             let green = self.style(AnsiColor::Green.on_default().bold());
             writeln!(self.out, "\n{green}All {} steps came out as told{green:#}, in {ms} ms.", self.steps)?;
-            writeln!(
-                self.out,
-                "Next: `mgp import` takes over the servers of a client, `mgp serve` is what it starts."
-            )?;
+            let next = "`mgp import` takes over the servers of a client, `mgp serve` is what it starts.";
+            writeln!(self.out, "Next: {next}")?;
         }
         Ok(self.out.flush()?)
     }

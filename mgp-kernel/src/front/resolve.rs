@@ -235,11 +235,9 @@ fn resolve(visibility: &Visibility, request: &mut Request, missing: UnlistedTool
     let snapshot = visibility.catalog.snapshot();
     let Some(name) = request.params.text("name") else { return false };
     let Some(tool) = snapshot.called(&name) else { return false };
-    let Some(resolved) =
-        of_caller(&visibility.fleet, &tool.resolved, request.context.principal.as_ref(), missing)
-    else {
-        return false;
-    };
+    let caller = request.context.principal.as_ref();
+    let resolved = of_caller(&visibility.fleet, &tool.resolved, caller, missing);
+    let Some(resolved) = resolved else { return false };
     let is_renamed = resolved.name.as_str() != name;
     drop(name);
     if is_renamed {

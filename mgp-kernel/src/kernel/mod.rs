@@ -27,7 +27,6 @@ use crate::proof::OperatorConnection;
 use crate::registration::{self, ModelToolCreator};
 use crate::rules::AccessRules;
 use crate::sections::Sections;
-use crate::servers::code_copy::copies;
 use crate::servers::events::publish_record;
 use crate::servers::upstream;
 use crate::stack::ClientStack;
@@ -131,7 +130,7 @@ impl Kernel {
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
         let Sections { config, policies, tools, fleet, lifecycle, registry, .. } = &kernel.0.sections;
         remove_left_over(&upstream::scratch(config.state())).await;
-        remove_left_over(&copies(config.state())).await;
+        remove_left_over(&upstream::copies(config.state())).await;
         let servers = fleet.prepare(&config.load_full().servers, false)?;
         upstream::list_last_tools(config, policies.definitions.pins(), tools).await;
         match starts {

@@ -9,7 +9,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 /// The way in which operators get to the page of a kernel: codes, each for one login, and the address of the page.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PageDoor {
     /// Notified when an operator wants the page to be served.
     wanted: Notify,
@@ -35,12 +35,6 @@ pub(crate) struct PageOperator {
     pub(crate) is_own: bool,
 }
 
-impl Default for PageDoor {
-    fn default() -> Self {
-        Self { wanted: Notify::new(), served: watch::Sender::new(None), codes: Mutex::default() }
-    }
-}
-
 impl PageDoor {
     /// Has the page served, and returns its address and a code for one login of `operator`.
     ///
@@ -63,6 +57,11 @@ impl PageDoor {
         let code = new_code();
         codes.push(LoginCode { code: code.clone(), operator, end: Instant::now() + CODE_HOLDS, wrong: 0 });
         Ok((address, code))
+    }
+
+    /// Returns where the page is served, if it is.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.served.borrow().clone()?.ok()
     }
 
     /// Waits until an operator wants the page to be served.

@@ -1,9 +1,7 @@
 //! The ways into the kernel: HTTP, standard input and output, and the two sockets, for operators and for agents.
 
 #[cfg(unix)]
-pub(crate) mod agents;
-#[cfg(unix)]
-pub(crate) mod control;
+mod control;
 #[cfg(unix)]
 mod descendants;
 pub(crate) mod http;

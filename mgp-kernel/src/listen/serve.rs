@@ -18,8 +18,9 @@ use tokio::task::JoinSet;
 use super::http::ListenCertificate;
 use super::kernel_note::KernelNote;
 use super::socket::{SocketAudience, UserSocket};
-use super::{agents, control, page};
-use crate::lifecycle::{HttpListening, ServedKernel, wait_for_stop};
+use super::{control, page};
+use crate::lifecycle::{HttpListening, ServedKernel, or_never, wait_for_stop};
+use crate::notifications;
 use crate::peer::Lineage;
 use crate::sections::Sections;
 use crate::{Kernel, StartError};
@@ -107,11 +108,12 @@ pub(crate) async fn serve(
     let mut operators = JoinSet::new();
     // The clients that share the kernel do not keep it running.
     let mut sharers = JoinSet::new();
-    operators.spawn(control::serve(control, kernel.clone(), closed.clone()));
+    operators.spawn(control::serve_operators(control, kernel.clone(), closed.clone()));
     operators.spawn(page::serve(kernel.clone(), closed.clone()));
+    operators.spawn(notifications::notify(kernel.sections().clone(), closed.clone()));
     if let Ok(socket) = sharing {
         let as_who = serving.agent.clone();
-        sharers.spawn(agents::serve(socket, kernel.clone(), as_who, stopped.clone(), serving.drain));
+        sharers.spawn(control::serve_agents(socket, kernel.clone(), as_who, stopped.clone(), serving.drain));
     }
     if let Some(then) = serving.stdio {
         let served = serve_stdio(kernel.clone(), serving.agent, stopped.clone(), serving.drain);
@@ -122,12 +124,8 @@ pub(crate) async fn serve(
         *served.http.lock() = Some(HttpListening { address, error });
         clients.spawn(serve_http(kernel.clone(), Arc::clone(served), address, socket, stopped.clone()));
     }
-    let unused = async {
-        match serving.linger {
-            Some(linger) => lifecycle.connections.gone_for(linger, || changes.has_listeners()).await,
-            None => std::future::pending().await,
-        }
-    };
+    let gone_for = |linger| lifecycle.connections.gone_for(linger, move || changes.has_listeners());
+    let unused = or_never(serving.linger.map(gone_for));
     tokio::pin!(stop, unused);
     loop {
         tokio::select! {

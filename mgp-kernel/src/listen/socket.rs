@@ -109,12 +109,10 @@ impl UserSocket {
 impl SocketPeer {
     /// Returns the role in which the user `peer` may connect to a kernel that `owner` runs; `None` for nobody who may.
     pub(crate) const fn of(peer: u32, owner: u32) -> Option<Self> {
-        if peer == owner {
-            Some(Self::Owner)
-        } else if peer == ROOT {
-            Some(Self::Root)
-        } else {
-            None
+        match peer {
+            _ if peer == owner => Some(Self::Owner),
+            ROOT => Some(Self::Root),
+            _ => None,
         }
     }
 }
@@ -128,7 +126,8 @@ impl SocketPeer {
 pub(crate) async fn connect(path: &Path) -> io::Result<(OwnedReadHalf, OwnedWriteHalf)> {
     let (reader, writer) = unix::connect(path).await?;
     let own = UnixStream::pair()?.0.peer_cred()?.uid();
-    match uid(&reader) {
+    let stream: &UnixStream = reader.as_ref();
+    match stream.peer_cred().ok().map(|peer| peer.uid()) {
         Some(listening) if own == ROOT || SocketPeer::of(listening, own).is_some() => Ok((reader, writer)),
         Some(listening) if is_for_own_group(path, listening) => Ok((reader, writer)),
         _ => Err(io::ErrorKind::PermissionDenied.into()),
@@ -146,11 +145,6 @@ fn is_for_own_group(path: &Path, listening: u32) -> bool {
     };
     let is_private = folder.mode() & 0o022 == 0 && [listening, ROOT].contains(&folder.uid());
     is_private && socket.uid() == listening && socket.mode() & 0o070 == 0o060 && is_own(socket.gid())
-}
-
-fn uid(reader: &OwnedReadHalf) -> Option<u32> {
-    let stream: &UnixStream = reader.as_ref();
-    stream.peer_cred().ok().map(|peer| peer.uid())
 }
 
 /// Returns the operator that this process is for its own kernel: the one that it is for a running kernel, too.

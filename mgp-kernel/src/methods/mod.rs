@@ -51,7 +51,6 @@ impl OwnMethods {
             events: EventsGate::new(events.clone()).for_audience(audience),
             health: HealthMethods {
                 config: Arc::clone(config),
-                access: policies.access.clone(),
                 fleet: Arc::clone(fleet),
                 life: sections.lifecycle.life.clone(),
             },

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use mgp_lifecycle::server::ServerLifecycle;
 use mgp_lifecycle::supervise::{ProbeMethod, ProbeResult, probe};
-use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{
     HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, Timestamp, method,
 };
@@ -25,7 +24,6 @@ use crate::servers::upstream::Upstream;
 #[derive(Clone)]
 pub(crate) struct HealthMethods {
     pub(crate) config: Arc<RunningConfig>,
-    pub(crate) access: AccessPolicy,
     pub(crate) fleet: Arc<Fleet>,
     pub(crate) life: ServerLifecycle,
 }
@@ -51,9 +49,7 @@ impl HealthMethods {
         if !is_operator && !self.config.load().kernel.agents_manage {
             return Err(Error::new(code::PERMISSION_DENIED, "only operators may look after servers"));
         }
-        let reaches = is_operator
-            || (self.access.reaches(&caller.access_id(), server) && self.fleet.admits(server, caller));
-        let found = self.fleet.get(server).filter(|_| reaches);
+        let found = self.fleet.get(server).filter(|found| is_operator || found.reaches(caller));
         found.ok_or_else(|| Error::invalid_params(format!("there is no server `{server}`")))
     }
 }
@@ -62,12 +58,8 @@ async fn answer(server: Arc<Upstream>, request: Request) -> Result<Response, Err
     match request.method.as_str() {
         method::HEALTH_PING => {
             let status = status(&server).await;
-            Response::with_body(&HealthPong::new(
-                status,
-                Timestamp::now(),
-                uptime(&server),
-                server.id().clone(),
-            ))
+            let pong = HealthPong::new(status, Timestamp::now(), uptime(&server), server.id().clone());
+            Response::with_body(&pong)
         }
         method::HEALTH_STATUS => report(&server).await,
         _ => {
@@ -86,11 +78,8 @@ async fn status(server: &Upstream) -> HealthStatus {
     if server.state() != ServerState::Connected {
         return HealthStatus::Unhealthy;
     }
-    let Some((client, session)) =
-        server.client().and_then(|client| Some((client.clone(), client.session()?)))
-    else {
-        return HealthStatus::Unhealthy;
-    };
+    let connected = server.client().and_then(|client| Some((client.clone(), client.session()?)));
+    let Some((client, session)) = connected else { return HealthStatus::Unhealthy };
     let beat = probe(client.get_ref().clone(), ProbeMethod::for_session(&session));
     match tokio::time::timeout(PATIENCE, beat).await {
         Ok(ProbeResult::Answered(status)) => status,

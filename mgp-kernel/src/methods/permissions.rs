@@ -43,12 +43,8 @@ impl PermissionMethods {
         let records = self.grants.records(&kernel);
         for (name, grant) in &mut response.grants {
             let permission = Permission::read(name);
-            let Some(record) =
-                records.iter().find(|record| record.agent.is_none() && record.permission == permission)
-            else {
-                continue;
-            };
-            let GrantRecord { verdict, approver, .. } = record;
+            let is_it = |record: &&GrantRecord| record.agent.is_none() && record.permission == permission;
+            let Some(GrantRecord { verdict, approver, .. }) = records.iter().find(is_it) else { continue };
             match verdict {
                 GrantVerdict::Denied { until } if until.is_some_and(|end| end <= self.clock.now()) => {
                     continue;

@@ -15,9 +15,8 @@ use mgp_types::ext::{
 use mgp_types::mgp::Timestamp;
 use mgp_types::{CacheHint, CacheScope, Error, Request, Response, code};
 
-use crate::offered::offered;
 use crate::running::RunningConfig;
-use crate::settings::NAME;
+use crate::settings::{NAME, offered};
 use crate::visibility::{CallerView, Visibility};
 
 /// The documents about tools, each with what the caller may see and nothing else.

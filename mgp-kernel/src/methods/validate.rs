@@ -96,13 +96,7 @@ impl JudgeCache {
             schema_dialect: dialect.unwrap_or_else(|| DEFAULT_DIALECT.to_owned()),
         })
     }
-}
 
-fn schema_of(tool: &ResolvedTool) -> Option<RawJson> {
-    tool.definition.get("inputSchema").filter(RawJson::is_object)
-}
-
-impl JudgeCache {
     fn judge(&self, tool: &Arc<ResolvedTool>) -> Result<Arc<ArgumentJudge>, Error> {
         let cached =
             self.0.lock().iter().find(|(of, _)| Arc::ptr_eq(of, tool)).map(|(_, judge)| Arc::clone(judge));
@@ -121,6 +115,10 @@ impl JudgeCache {
         cached.push_back((Arc::clone(tool), Arc::clone(&judge)));
         Ok(judge)
     }
+}
+
+fn schema_of(tool: &ResolvedTool) -> Option<RawJson> {
+    tool.definition.get("inputSchema").filter(RawJson::is_object)
 }
 
 const DEFAULT_DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";

@@ -2,6 +2,8 @@
 //!
 //! Otherwise they would be children of the system's first process, like all that a person starts.
 
+use std::convert::Infallible;
+
 /// Makes all that descends from this process its descendant for good. Returns whether the system does so.
 pub(crate) fn adopt_orphans() -> bool {
     #[cfg(target_os = "linux")]
@@ -14,16 +16,18 @@ pub(crate) fn adopt_orphans() -> bool {
 }
 
 /// Waits for adopted processes that have ended, for as long as it is polled: nobody else waits for them.
-pub(crate) async fn reap_adopted() {
+pub(crate) async fn reap_adopted() -> Infallible {
     #[cfg(target_os = "linux")]
-    linux::reap().await;
+    let never = linux::reap().await;
     #[cfg(not(target_os = "linux"))]
-    std::future::pending::<()>().await;
+    let never = std::future::pending().await;
+    never
 }
 
 #[cfg(target_os = "linux")]
 mod linux {
     use std::collections::BTreeSet;
+    use std::convert::Infallible;
     use std::fs;
     use std::time::Duration;
 
@@ -31,7 +35,7 @@ mod linux {
     use rustix::process::{Pid, WaitOptions, waitpid};
     use tokio::time::{MissedTickBehavior, interval};
 
-    pub(super) async fn reap() {
+    pub(super) async fn reap() -> Infallible {
         let mut looks = interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut ended = BTreeSet::new();
@@ -52,14 +56,10 @@ mod linux {
 
     /// Returns the children of all threads of this process.
     fn children() -> Vec<u32> {
-        let Ok(threads) = fs::read_dir("/proc/self/task") else { return Vec::new() };
+        let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
         let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).ok();
-        let texts: Vec<_> = threads.flatten().filter_map(of_thread).collect();
-        texts
-            .iter()
-            .flat_map(|text| text.split_ascii_whitespace())
-            .filter_map(|pid| pid.parse().ok())
-            .collect()
+        let texts = threads.filter_map(of_thread).collect::<Vec<_>>().join(" ");
+        texts.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     }
 
     fn has_ended(pid: u32) -> bool {

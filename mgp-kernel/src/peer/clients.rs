@@ -1,10 +1,8 @@
 //! The clients that are connected: processes in whose name an agent may act, which may start a client of its own.
 
-use std::path::Path;
-
 use parking_lot::Mutex;
 
-use super::process::{Lineage, Process, ProcessId};
+use super::{Lineage, Process, ProcessId, has_open};
 
 /// The processes of the clients that have connected, for as long as they run.
 #[derive(Debug, Default)]
@@ -58,16 +56,11 @@ pub(crate) fn speaker(lineage: &Lineage) -> Option<Lineage> {
 /// the same name; the ends of a socket have no name in common.
 fn may_write(writer: u32, reader: u32) -> bool {
     let Some(input) = standard_input(reader) else { return false };
-    let holds = || {
-        let open = std::fs::read_dir(format!("/proc/{writer}/fd")).into_iter().flatten().flatten();
-        open.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|held| held == Path::new(&input))
-    };
-    input.starts_with("socket:") || input.starts_with("pipe:") && holds()
+    input.starts_with("socket:") || input.starts_with("pipe:") && has_open(writer, &input)
 }
 
 fn standard_input(pid: u32) -> Option<String> {
-    let target = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
-    Some(target.to_string_lossy().into_owned())
+    std::fs::read_link(format!("/proc/{pid}/fd/0")).ok().map(|target| target.to_string_lossy().into_owned())
 }
 
 /// Returns whether a process may be the parent of processes that it has not started. The system does not show which

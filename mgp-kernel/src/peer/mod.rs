@@ -1,14 +1,152 @@
-//! The processes at the other end of the kernel's sockets: their identity and their ancestors.
+//! The processes at the other end of the kernel's sockets, and all others, as the system shows them: their identity, their
+//! ancestors and their terminals.
+//!
+//! Only Linux shows this (`/proc`). Elsewhere nothing is known of any process, and the code that decides by it has to
+//! say what follows from that.
 
 mod adopted;
 mod clients;
-mod process;
 mod tcp_peer;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 pub(crate) use self::adopted::{adopt_orphans, reap_adopted};
 pub(crate) use self::clients::{ConnectedClients, speaker};
-pub(crate) use self::process::{Lineage, Process, ProcessId};
 pub(crate) use self::tcp_peer::{PeerUser, peer_user};
+
+/// The identity of a process. The time at which it started tells it from a later one of the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ProcessId {
+    pub(crate) pid: u32,
+    /// The time at which the process started, in ticks since the system started.
+    pub(crate) started: u64,
+}
+
+/// The data that the system gives of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) id: ProcessId,
+    /// The name of the program, cut by the system.
+    pub(crate) name: Box<str>,
+    pub(crate) parent: u32,
+    pub(crate) group: u32,
+    /// The session, by the number of the process that leads it.
+    pub(crate) session: u32,
+    /// The device number of the controlling terminal; 0 for none.
+    pub(crate) terminal: i64,
+}
+
+/// A process and its ancestors: the process itself first, the first process of the system last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lineage(Vec<Process>);
+
+impl Process {
+    /// Returns the data of the process `pid` as of now; `None` if there is no such process, or it may not be seen.
+    pub(crate) fn read(pid: u32) -> Option<Self> {
+        if !cfg!(target_os = "linux") {
+            return None;
+        }
+        // Names are bytes, and may hold anything.
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        parse(pid, &String::from_utf8_lossy(&stat))
+    }
+
+    /// Returns this process.
+    pub(crate) fn own() -> Option<Self> {
+        Self::read(std::process::id())
+    }
+}
+
+impl ProcessId {
+    /// Returns whether this very process still runs.
+    pub(crate) fn is_there(self) -> bool {
+        Process::read(self.pid).is_some_and(|process| process.id == self)
+    }
+}
+
+/// Parses a line of `/proc/PID/stat`. The name stands in parentheses and may itself contain some.
+fn parse(pid: u32, stat: &str) -> Option<Process> {
+    let (front, rest) = stat.rsplit_once(')')?;
+    let name = front.split_once('(')?.1.into();
+    // The state is the third field of the line, and the first after the name.
+    let fields: Vec<_> = rest.split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3).copied();
+    Some(Process {
+        id: ProcessId { pid, started: field(22)?.parse().ok()? },
+        name,
+        parent: field(4)?.parse().ok()?,
+        group: field(5)?.parse().ok()?,
+        session: field(6)?.parse().ok()?,
+        terminal: field(7)?.parse().ok()?,
+    })
+}
+
+/// Returns whether the process `pid` has open what the system shows under this name.
+fn has_open(pid: impl fmt::Display, name: &str) -> bool {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|held| held == Path::new(name))
+}
+
+impl Lineage {
+    /// Returns the process `pid` and its ancestors; `None` if the system does not show all of them.
+    ///
+    /// While the list is read, processes end, and their numbers may be given to others. So it is read until two reads
+    /// in a row are the same: a number that was given to another process in between has another parent the second time.
+    pub(crate) fn of(pid: u32) -> Option<Self> {
+        let mut last = Self::read(pid)?;
+        for _ in 0..MAX_READS {
+            let again = Self::read(pid)?;
+            if again == last {
+                return Some(again);
+            }
+            last = again;
+        }
+        None
+    }
+
+    fn read(pid: u32) -> Option<Self> {
+        let mut line = vec![Process::read(pid)?];
+        while let Some(youngest) = line.last().filter(|process| process.parent != 0) {
+            let parent = Process::read(youngest.parent)?;
+            // No process is older than its parent, and none is its own ancestor.
+            if parent.id.started > youngest.id.started || line.len() >= MAX_ANCESTORS {
+                return None;
+            }
+            line.push(parent);
+        }
+        Some(Self(line))
+    }
+
+    /// Returns the process and its ancestors, itself first.
+    pub(crate) fn processes(&self) -> &[Process] {
+        &self.0
+    }
+
+    /// Returns the lineage of the ancestor so many steps up; 0 is the process itself.
+    pub(crate) fn ancestor(&self, steps: usize) -> Option<Self> {
+        self.0.get(steps..).filter(|line| !line.is_empty()).map(|line| Self(line.to_vec()))
+    }
+
+    /// Returns the process whose lineage this is.
+    pub(crate) fn process(&self) -> &Process {
+        // A lineage has at least one process.
+        &self.0[0]
+    }
+
+    /// Returns the working folder of the process, if it still runs and the system shows it.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        let id = self.process().id;
+        let folder = std::fs::read_link(format!("/proc/{}/cwd", id.pid)).ok();
+        // The process was there all the time if it still is, so nobody else had its number.
+        folder.filter(|_| id.is_there())
+    }
+
+    /// Returns whether `ancestor` is the process itself, or one of its ancestors.
+    pub(crate) fn comes_from(&self, ancestor: ProcessId) -> bool {
+        self.0.iter().any(|process| process.id == ancestor)
+    }
+}
 
 /// Returns the lineage of the process `pid`, which has just connected; `None` if it has ended, or if the system does not tell
 /// from whom it descends.
@@ -42,10 +180,50 @@ fn number(process: &std::os::fd::OwnedFd) -> Option<u32> {
     text.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+impl From<Vec<Process>> for Lineage {
+    fn from(line: Vec<Process>) -> Self {
+        Self(line)
+    }
+}
+
+/// The largest number of reads of a list of ancestors; it changes less often than this for honest reasons.
+const MAX_READS: usize = 8;
+const MAX_ANCESTORS: usize = 1024;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_name_with_parentheses_and_spaces_moves_no_field() {
+        let stat = "7 (a) R 1 (b) S 3 4 5 34816 9 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0";
+        let process = parse(7, stat).unwrap();
+        assert_eq!((&*process.name, process.parent, process.group, process.session), ("a) R 1 (b", 3, 4, 5));
+        assert_eq!((process.terminal, process.id.started), (34816, 4711));
+        for torn in ["", "7 (a", "7 (a) S 3 4", "7 a S 3 4 5 6"] {
+            assert_eq!(parse(7, torn), None, "{torn}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_comes_from_its_parent_and_not_from_its_child() {
+        let lineage = Lineage::of(std::process::id()).unwrap();
+        let parent = Process::read(lineage.process().parent).unwrap();
+        assert!(lineage.comes_from(parent.id) && lineage.comes_from(Process::own().unwrap().id));
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let below = Lineage::of(child.id()).unwrap();
+        assert!(below.comes_from(parent.id) && !lineage.comes_from(below.process().id));
+        assert!(below.process().id.is_there());
+        assert_eq!(below.ancestor(1).unwrap().process(), lineage.process());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!below.process().id.is_there());
+        assert_eq!(Lineage::of(child.id()), None);
+    }
+
+    #[cfg(target_os = "linux")]
     #[test]
     fn who_connected_is_known_with_its_ancestors() {
         let own = Process::own().unwrap();

@@ -3,12 +3,11 @@
 //! The system is asked about the two ends of one connection, because reading the table of all connections takes
 //! milliseconds on a busy machine.
 
-use std::fs::DirEntry;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use mgp_transport::http::ConnectionAddrs;
 
-use super::{Lineage, lineage_of};
+use super::{Lineage, has_open, lineage_of};
 
 /// The system's answer to the question whose connection it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,16 +31,9 @@ impl SocketHolder {
     /// through the open files of all processes that this one may see.
     pub(crate) fn lineage(self) -> Option<Lineage> {
         let socket = format!("socket:[{}]", self.inode);
-        let has_socket = |process: &DirEntry| {
-            let files = std::fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
-            files
-                .filter_map(|file| std::fs::read_link(file.path()).ok())
-                .any(|file| file.as_os_str() == &*socket)
-        };
         let processes = std::fs::read_dir("/proc").ok()?.flatten();
-        let numbered = processes.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry)));
-        let holder = numbered.into_iter().find(|(_, entry): &(i32, _)| has_socket(entry));
-        lineage_of(holder?.0)
+        let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        lineage_of(numbers.find(|pid| has_open(pid, &socket))?)
     }
 }
 
@@ -170,17 +162,12 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
         return None;
     }
     let word = |word: &[u8; 8]| u32::from_str_radix(std::str::from_utf8(word).ok()?, 16).ok();
-    let mut bytes = words.iter().map(|text| word(text).map(u32::to_ne_bytes));
-    let mut next = || bytes.next().flatten();
-    let ip = match words.len() {
-        1 => IpAddr::V4(Ipv4Addr::from(next()?)),
-        4 => {
-            let words = [next()?, next()?, next()?, next()?];
-            let mut all = [0; 16];
-            all.copy_from_slice(words.as_flattened());
-            IpAddr::V6(Ipv6Addr::from(all)).to_canonical()
-        }
-        _ => return None,
+    let words: Vec<[u8; 4]> =
+        words.iter().map(|text| word(text).map(u32::to_ne_bytes)).collect::<Option<_>>()?;
+    let bytes = words.as_flattened();
+    let ip = match <[u8; 16]>::try_from(bytes) {
+        Ok(all) => IpAddr::from(all).to_canonical(),
+        Err(_) => IpAddr::from(<[u8; 4]>::try_from(bytes).ok()?),
     };
     Some((ip, u16::from_str_radix(port, 16).ok()?))
 }

@@ -5,7 +5,6 @@
 //! descendant of its extension host. Once a client was connected, an agent could set the first passphrase, so root
 //! sets it then.
 
-mod account;
 mod secrets;
 
 use std::io;
@@ -20,8 +19,7 @@ use mgp_types::{Error, Object, RawJson, code};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use self::account::SystemAccount;
-use self::secrets::{OperatorSecrets, StoredOperatorSecrets};
+use self::secrets::{OperatorSecrets, StoredOperatorSecrets, SystemAccount};
 use crate::StartError;
 use crate::peer::{Lineage, ProcessId};
 
@@ -174,10 +172,8 @@ impl ProofChecker {
         if connection.is_proved.load(Ordering::Acquire) {
             return Ok(None);
         }
-        let known = self.read()?;
-        let needed = self.kind(&known, connection);
-        let is_held = needed.is_some_and(NeededProof::is_secret) && self.holds(connection);
-        Ok(needed.filter(|_| !is_held))
+        let needed = self.kind(&self.read()?, connection);
+        Ok(needed.filter(|needed| !needed.is_secret() || !self.holds(connection)))
     }
 
     fn kind(&self, known: &StoredOperatorSecrets, connection: &OperatorConnection) -> Option<NeededProof> {
@@ -308,10 +304,9 @@ impl ProofChecker {
         }
         // Nobody else waits for this: an agent that guesses would hold up the person.
         tokio::time::sleep(AFTER_A_WRONG_ONE).await;
-        let what = if needed == Some(NeededProof::Account) {
-            "the account's password"
-        } else {
-            "the operators' passphrase"
+        let what = match needed {
+            Some(NeededProof::Account) => "the account's password",
+            _ => "the operators' passphrase",
         };
         Err(unproved(needed.unwrap_or(NeededProof::Unset), format!("this is not {what}")))
     }

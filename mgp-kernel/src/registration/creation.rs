@@ -1,5 +1,9 @@
-//! The creation of tools by the client's model, where no tool fits.
+//! The creation of tools by the client's model, where no tool fits, and their scripts, which exist for as long as their servers
+//! are registered.
 
+use std::collections::HashSet;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mgp_discovery::Config;
@@ -9,11 +13,10 @@ use mgp_toolindex::discovery::ToolCreator;
 use mgp_types::mcp::CreateMessageResult;
 use mgp_types::mgp::{
     Actor, ApprovalPolicy, AuditPort as _, CodeSafety, EventType, Outcome, Permission, RegisterServer,
-    RequestTools, SafetyLevel,
+    RequestTools, SafetyLevel, ServerId, TraceId,
 };
 use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson};
 
-use super::scripts;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
 
@@ -52,8 +55,8 @@ impl ModelToolCreator {
             tell(&self.audit, &agent, EventType::CodeRejected, Outcome::Blocked, &rejection.reason).await?;
             return Err(Error::invalid_params(format!("the code is refused: {}", rejection.reason)));
         }
-        let id = scripts::fresh_id();
-        let path = scripts::write(self.config.state(), &id, script).await;
+        let id = ServerId::from(format!("{MADE}{}", TraceId::random()).as_str());
+        let path = write_script(self.config.state(), &id, script).await;
         let path = path.map_err(|error| Error::internal("the tool cannot be kept").with_source(error))?;
         let mut server =
             RegisterServer::new(id.clone(), "python3", vec!["-I".into(), path.display().to_string()]);
@@ -66,7 +69,7 @@ impl ModelToolCreator {
         };
         let registered = self.registry.register(&agent, context.trace, server, terms).await;
         if let Err(error) = registered {
-            scripts::remove(self.config.state(), &id).await;
+            remove_script(self.config.state(), &id).await;
             return Err(Error::invalid_params(error.to_string()));
         }
         self.end_with(context, session);
@@ -169,8 +172,56 @@ async fn tell(
     audit.log.record(event.with_detail("created", detail)).await
 }
 
+/// Writes the script of a server that is made.
+async fn write_script(state: &Path, server: &ServerId, script: String) -> io::Result<PathBuf> {
+    let folder = folder(state);
+    tokio::fs::create_dir_all(&folder).await?;
+    let path = folder.join(format!("{server}.{SUFFIX}"));
+    tokio::fs::write(&path, script).await?;
+    Ok(path)
+}
+
+/// Removes the script of a server that is no longer registered; other servers have none here.
+pub(super) async fn remove_script(state: &Path, server: &ServerId) {
+    let is_name = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if server.as_str().strip_prefix(MADE).is_some_and(is_name) {
+        unlink(&folder(state).join(format!("{server}.{SUFFIX}"))).await;
+    }
+}
+
+/// Removes the scripts that belong to no server: those of sessions that ended with the last kernel.
+pub(crate) async fn remove_left_over(state: &Path, registry: &Registry) {
+    let Ok(mut scripts) = tokio::fs::read_dir(folder(state)).await else { return };
+    let registered = registry.registered();
+    let wanted: HashSet<&str> = registered.iter().map(|server| server.id.as_str()).collect();
+    while let Ok(Some(script)) = scripts.next_entry().await {
+        let path = script.path();
+        let is_script = path.extension().is_some_and(|suffix| suffix == SUFFIX);
+        let server = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| is_script);
+        if server.is_some_and(|server| server.starts_with(MADE) && !wanted.contains(server)) {
+            unlink(&path).await;
+        }
+    }
+}
+
+async fn unlink(path: &Path) {
+    match tokio::fs::remove_file(path).await {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            tracing::warn!(path = %path.display(), %error, "the script of a tool that is no more stays");
+        }
+        _ => {}
+    }
+}
+
+fn folder(state: &Path) -> PathBuf {
+    state.join("created")
+}
+
 const INSTRUCTION: &str = include_str!("instruction.txt");
 
 const HARNESS: &str = include_str!("harness.py");
 
 const LOOK: std::time::Duration = std::time::Duration::from_secs(2);
+
+const MADE: &str = "created-";
+const SUFFIX: &str = "py";

@@ -9,7 +9,7 @@ use mgp_discovery::registry::{LaunchMethod, RunningServers, ServerRegistration, 
 use mgp_types::mgp::{ListedServer, Permission, ServerId, ServerStatus};
 use mgp_types::{Context, Error, Principal, PrincipalRole};
 
-use super::scripts;
+use super::creation::remove_script;
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet as RunningFleet;
 use crate::servers::upstream::Upstream;
@@ -26,10 +26,8 @@ pub(super) struct FleetServers {
 
 impl FleetServers {
     fn fleet(&self) -> Result<Arc<RunningFleet>, Error> {
-        let visibility = self.visibility.upgrade();
-        visibility
-            .map(|visibility| Arc::clone(&visibility.fleet))
-            .ok_or_else(|| Error::disconnected("the kernel stops"))
+        let visibility = self.visibility.upgrade().ok_or_else(|| Error::disconnected("the kernel stops"))?;
+        Ok(Arc::clone(&visibility.fleet))
     }
 }
 
@@ -39,17 +37,10 @@ impl RunningServers for FleetServers {
         let (Some(visibility), Some(caller)) = (self.visibility.upgrade(), &context.principal) else {
             return Vec::new();
         };
-        let reaches = |server: &Arc<Upstream>| {
-            caller.role() == PrincipalRole::Operator
-                || (server.admits(caller)
-                    && visibility.access.reaches(&caller.access_id(), server.id().as_str()))
-        };
-        let servers = visibility.fleet.all();
-        servers
-            .iter()
-            .filter(|server| reaches(server))
-            .map(|server| view(&visibility, server, caller))
-            .collect()
+        let is_operator = caller.role() == PrincipalRole::Operator;
+        let mut servers = visibility.fleet.all();
+        servers.retain(|server| is_operator || server.reaches(caller));
+        servers.iter().map(|server| view(&visibility, server, caller)).collect()
     }
 
     async fn start(&self, server: Arc<ServerRegistration>) -> Result<(), Error> {
@@ -61,10 +52,9 @@ impl RunningServers for FleetServers {
     async fn stop(&self, server: &ServerId) -> Result<(), Error> {
         let fleet = self.fleet()?;
         let turn = fleet.turn().await;
-        let dismissed = fleet.dismiss(server);
-        dismissed.map_err(|error| Error::internal(error.to_string()))?;
+        fleet.dismiss(server).map_err(|error| Error::internal(error.to_string()))?;
         drop(turn);
-        scripts::remove(self.config.state(), server).await;
+        remove_script(self.config.state(), server).await;
         Ok(())
     }
 

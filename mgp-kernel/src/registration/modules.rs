@@ -4,6 +4,8 @@
 //! code, and authors bundle it anyway.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fmt::Display;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
@@ -38,23 +40,17 @@ pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) ->
     let mut at = folder.to_owned();
     if dots > 0 {
         let package = importer.ancestors().nth(dots);
-        match package.filter(|package| package.starts_with(folder)) {
-            Some(package) => package.clone_into(&mut at),
-            None => {
-                return ImportTarget::Refused(format!(
-                    "'{}{path}' leads out of the script's folder",
-                    ".".repeat(dots)
-                ));
-            }
-        }
+        let Some(package) = package.filter(|package| package.starts_with(folder)) else {
+            let dots = ".".repeat(dots);
+            return ImportTarget::Refused(format!("'{dots}{path}' leads out of the script's folder"));
+        };
+        package.clone_into(&mut at);
     }
     let mut files = Vec::new();
     add_file(&mut files, at.join("__init__.py"), dots > 0);
     for name in path.split('.').filter(|name| !name.is_empty()) {
         if let Some(compiled) = compiled(&at, name) {
-            return ImportTarget::Refused(format!(
-                "'{path}' is {compiled}, which is no source that can be read"
-            ));
+            return unreadable(path, &compiled);
         }
         add_file(&mut files, at.join(format!("{name}.py")), true);
         at.push(name);
@@ -114,19 +110,18 @@ pub(super) fn javascript(importer: &Path, module: &str) -> ImportTarget {
         add_file(&mut files, settings, true);
         candidates(&at.join("index"), &mut files);
     }
-    if let Some(native) = files
-        .iter()
-        .find(|file| file.extension().is_some_and(|ending| NATIVE.iter().any(|known| ending == *known)))
-    {
-        return ImportTarget::Refused(format!(
-            "'{module}' is {}, which is no source that can be read",
-            native.display()
-        ));
+    let is_native = |ending: &OsStr| NATIVE.iter().any(|known| ending == *known);
+    if let Some(native) = files.iter().find(|file| file.extension().is_some_and(is_native)) {
+        return unreadable(module, &native.display());
     }
     if files.is_empty() {
         return ImportTarget::Refused(format!("'{module}' is not there"));
     }
     ImportTarget::Files(files)
+}
+
+fn unreadable(module: &str, file: &dyn Display) -> ImportTarget {
+    ImportTarget::Refused(format!("'{module}' is {file}, which is no source that can be read"))
 }
 
 /// Adds the files that a path may mean: the path itself, with an extension added, and with the extension that the file

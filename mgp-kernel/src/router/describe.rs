@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use crate::changes::ChangeListeners;
 use crate::data::transports;
-use crate::offered::offered;
 use crate::running::RunningConfig;
+use crate::settings::offered;
 use crate::visibility::{CallerView, Visibility};
 
 /// Returns the answer to `server/discover`, which is that to `initialize` too.
@@ -59,7 +59,7 @@ fn capabilities(view: &CallerView<'_>, config: &RunningConfig, session: &Session
     let mut extensions = Map::new();
     let mut experimental = Map::new();
     for upstream in view.servers() {
-        let theirs = upstream.capabilities(view.principal());
+        let theirs = upstream.capabilities(&view.principal);
         add_members(&mut extensions, theirs.get("extensions").as_ref());
         add_members(&mut experimental, theirs.get("experimental").as_ref());
         for (name, value) in theirs.iter() {
@@ -135,7 +135,7 @@ fn instructions(view: &CallerView<'_>, names: NameStyle, context: &Context) -> S
          not all there is: describe to it what you want to do, and call what it finds by name or by `{call}`."
     );
     for upstream in view.servers() {
-        let Some(theirs) = upstream.instructions(view.principal()) else { continue };
+        let Some(theirs) = upstream.instructions(&view.principal) else { continue };
         // The instructions of a server are marked as its own, and cannot look as if they ended there.
         let readable = theirs.chars().filter(|letter| !letter.is_control() || *letter == '\n');
         let theirs: String = readable.take(LONGEST_OF_ONE).collect();

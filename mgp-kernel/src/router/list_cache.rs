@@ -12,12 +12,11 @@ use parking_lot::Mutex;
 
 use crate::changes::ChangeListeners;
 use crate::running::RunningConfig;
-use crate::visibility::VisibleItems;
-use crate::visibility::{CallerView, Visibility};
+use crate::visibility::{CallerView, Visibility, VisibleItems};
 
 /// The lists that callers were last given, as bytes, until the caller would see something else.
 #[derive(Default)]
-pub(super) struct ListCache(Mutex<HashMap<ListKey, CachedList, RandomState>>);
+pub(super) struct ListCache(Mutex<HashMap<ListKey, (ListVersion, RawJson), RandomState>>);
 
 /// The list of a caller.
 #[derive(PartialEq, Eq, Hash)]
@@ -40,20 +39,9 @@ pub(super) enum CatalogKind {
     Templates,
 }
 
-struct CachedList {
-    of: ListVersion,
-    list: RawJson,
-}
-
-/// The revisions that a list depends on, beside the caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ListVersion {
-    catalog: u64,
-    access: u64,
-    changes: u64,
-    fleet: u64,
-    scopes: u64,
-}
+/// The revisions that a list depends on, beside the caller: of access, of changes, of the servers, of scopes and of the
+/// catalog.
+type ListVersion = [u64; 5];
 
 impl ListCache {
     /// Returns the list of all that the caller may use, on one page.
@@ -75,7 +63,7 @@ impl ListCache {
         let (access, changes) = (visibility.access.revision(), changes.revision());
         let (fleet, scopes) = (visibility.fleet.revision(), visibility.scopes.revision());
         let snapshot = visibility.catalog.snapshot();
-        let of = ListVersion { catalog: snapshot.generation(), access, changes, fleet, scopes };
+        let of = [access, changes, fleet, scopes, snapshot.generation()];
         let names = config.names(&request.context);
         let mut response = Response::plain(self.list(&snapshot, of, list, &view, names));
         // Another caller may see something else.
@@ -91,17 +79,17 @@ impl ListCache {
         view: &CallerView<'_>,
         names: NameStyle,
     ) -> RawJson {
-        let (principal, client) = (view.principal().clone(), view.client_with_lists());
-        let key = ListKey { principal, client, scopes: view.scopes().cloned(), list, names };
-        if let Some(given) = self.0.lock().get(&key).filter(|given| given.of == of) {
-            return given.list.clone();
+        let (principal, client) = (view.principal.clone(), view.client_with_lists());
+        let key = ListKey { principal, client, scopes: view.scopes.clone(), list, names };
+        if let Some((_, given)) = self.0.lock().get(&key).filter(|(given_of, _)| *given_of == of) {
+            return given.clone();
         }
         let written = write(snapshot, list, view, names);
         let mut lists = self.0.lock();
         if lists.len() >= MAX_LISTS {
             lists.clear();
         }
-        lists.insert(key, CachedList { of, list: written.clone() });
+        lists.insert(key, (of, written.clone()));
         written
     }
 }

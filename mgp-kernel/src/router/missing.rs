@@ -21,9 +21,7 @@ pub(super) fn tool(
 ) -> Result<RouterFuture, Error> {
     let name = required(request, "name", "which tool to call")?;
     let view = CallerView::of(visibility, &request.context)?;
-    if let Some(held) = held_by_name(&visibility.definitions, &view, request, DefinitionKind::Tool, &name) {
-        return Err(held);
-    }
+    check_name(&visibility.definitions, &view, request, DefinitionKind::Tool, &name)?;
     if let Some(message) = switched_off(&view, &name) {
         return Err(advised(Error::new(code::TOOL_DISABLED, message)));
     }
@@ -61,15 +59,17 @@ fn advised(error: Error) -> Error {
     }
 }
 
-/// Returns the reason why the caller cannot have the tool, prompt or template that it means by `named`, if the
-/// definition of one that it may use is held back.
-pub(super) fn held_by_name(
+/// Checks that no definition of a tool, prompt or template that the caller may use, and means by `named`, is held back.
+///
+/// # Errors
+/// Fails with the reason why the caller cannot have it.
+pub(super) fn check_name(
     definitions: &DefinitionGuard,
     view: &CallerView<'_>,
     request: &Request,
     kind: DefinitionKind,
     named: &str,
-) -> Option<Error> {
+) -> Result<(), Error> {
     let held = definitions.held(kind).into_iter().find(|(holder, name)| {
         let own = name.as_str();
         let is_meant = own == named
@@ -80,23 +80,27 @@ pub(super) fn held_by_name(
             };
         is_meant && view.concerns(holder, name)
     });
-    let (holder, name) = held?;
-    definitions.hold(&holder, &name).map(|hold| hold.refusal(&holder, &name, &request.context))
+    let Some((holder, name)) = held else { return Ok(()) };
+    let refusal = definitions.hold(&holder, &name).map(|hold| hold.refusal(&holder, &name, &request.context));
+    refusal.map_or(Ok(()), Err)
 }
 
-/// Returns the reason why the caller cannot read the resource `uri`, if its definition or that of its template is held
-/// back at a server that the caller may use.
-pub(super) fn held_by_uri(
+/// Checks that no server that the caller may use holds back the definition of the resource `uri`, or that of its template.
+///
+/// # Errors
+/// Fails with the reason why the caller cannot read it.
+pub(super) fn check_uri(
     definitions: &DefinitionGuard,
     view: &CallerView<'_>,
     request: &Request,
     uri: &str,
-) -> Option<Error> {
-    view.servers().find_map(|upstream| {
+) -> Result<(), Error> {
+    let refusal = view.servers().find_map(|upstream| {
         let holder = view.holder(upstream.id().as_str());
         let (name, hold) = definitions.hold_of_uri(&holder, uri)?;
         view.concerns(&holder, &name).then(|| hold.refusal(&holder, &name, &request.context))
-    })
+    });
+    refusal.map_or(Ok(()), Err)
 }
 
 /// Returns the code for a resource that does not exist: MCP's own where the peer speaks no MGP.

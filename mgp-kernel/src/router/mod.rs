@@ -6,8 +6,6 @@ mod list_cache;
 mod missing;
 mod named;
 mod others;
-mod tasks;
-mod transactions;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

@@ -1,4 +1,4 @@
-//! Requests for the one server that has a prompt or a resource.
+//! Requests for the one server that has a prompt, a resource or a task: each task is with the server that began it.
 
 use std::sync::Arc;
 
@@ -8,8 +8,11 @@ use mgp_types::{Error, Object, RawJson, Request, Response, code};
 
 use super::Routes;
 use super::forward::RouterFuture;
-use super::missing::{held_by_name, held_by_uri, near, not_found, required, unknown};
-use crate::changes::{subscribe, unsubscribe};
+use super::list_cache::{first_page, list_of};
+use super::missing::{check_name, check_uri, near, not_found, required, unknown};
+use crate::changes::{declares_tasks, subscribe, unsubscribe};
+use crate::servers::fan_out::{ask, has, to};
+use crate::servers::upstream::Upstream;
 use crate::visibility::CallerView;
 
 impl Routes {
@@ -30,7 +33,26 @@ impl Routes {
 
     /// Answers `completion/complete`.
     pub(super) fn complete(&self, mut request: Request) -> Result<RouterFuture, Error> {
-        let (server, member, mut reference, own) = self.completed(&request)?;
+        let wrong = || {
+            Error::invalid_params(
+                r#"`ref` is {"type":"ref/prompt","name":…} or {"type":"ref/resource","uri":…}: it says whose argument to complete"#,
+            )
+        };
+        let reference = request.params.get("ref").ok_or_else(wrong)?;
+        let mut reference = Object::from_raw(&reference).map_err(|_| wrong())?;
+        let kind = reference.text("type").ok_or_else(wrong)?;
+        let (member, (server, own)) = match &*kind {
+            "ref/prompt" => {
+                let name = reference.text("name").ok_or_else(wrong)?;
+                ("name", self.prompt_owner(&request, &name)?)
+            }
+            "ref/resource" => {
+                let uri = reference.text("uri").ok_or_else(wrong)?;
+                ("uri", self.template_owner(&request, &uri)?)
+            }
+            _ => return Err(wrong()),
+        };
+        drop(kind);
         if rename(&mut reference, member, &own) {
             request.params.set("ref", reference.to_raw());
         }
@@ -51,30 +73,51 @@ impl Routes {
         Ok(Response::empty())
     }
 
-    /// Returns the server whose argument is completed, the member of the reference that names the item, and its name at the
-    /// server.
-    fn completed(&self, request: &Request) -> Result<CompletionTarget, Error> {
-        let wrong = || {
-            Error::invalid_params(
-                r#"`ref` is {"type":"ref/prompt","name":…} or {"type":"ref/resource","uri":…}: it says whose argument to complete"#,
-            )
-        };
-        let reference = request.params.get("ref").ok_or_else(wrong)?;
-        let reference = Object::from_raw(&reference).map_err(|_| wrong())?;
-        let kind = reference.text("type").ok_or_else(wrong)?;
-        let (member, (server, own)) = match &*kind {
-            "ref/prompt" => {
-                let name = reference.text("name").ok_or_else(wrong)?;
-                ("name", self.prompt_owner(request, &name)?)
+    /// Sends a request about one task to its server.
+    pub(super) fn task(&self, request: Request) -> Result<RouterFuture, Error> {
+        let session = request.context.session()?;
+        if session.describes_each_request() {
+            declares_tasks(session)?;
+        }
+        required(&request, "taskId", "which task is meant")?;
+        match self.visibility.fleet.tasks().meant_by(&request)? {
+            Some(task) => self.to_server(&task.place.line.server, request),
+            None => Err(Error::method_not_found(&request.method)),
+        }
+    }
+
+    /// Answers `tasks/list`: the caller's tasks of all servers, on one page.
+    pub(super) async fn list_tasks(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
+        first_page(&request)?;
+        let view = CallerView::of(&self.visibility, &request.context)?;
+        request.params.remove("cursor");
+        let has_list =
+            |upstream: &Arc<Upstream>| has(&upstream.capabilities(&view.principal), &["tasks", "list"]);
+        let mut open: Vec<_> =
+            view.servers().filter(has_list).map(|upstream| (upstream, request.clone())).collect();
+        let mut all = Vec::new();
+        for _ in 0..MAX_PAGES {
+            if open.is_empty() {
+                break;
             }
-            "ref/resource" => {
-                let uri = reference.text("uri").ok_or_else(wrong)?;
-                ("uri", self.template_owner(request, &uri)?)
-            }
-            _ => return Err(wrong()),
-        };
-        drop(kind);
-        Ok((server, member, reference, own))
+            let answers = ask(open.iter().map(|(upstream, request)| to(upstream, request)).collect()).await;
+            open.retain_mut(|(upstream, request)| {
+                let answer = answers.iter().find(|(server, _)| server == upstream.id());
+                let page = match answer {
+                    Some((_, Ok(response))) => Object::from_raw(&response.to_raw()).unwrap_or_default(),
+                    Some((server, Err(error))) => {
+                        tracing::debug!(%server, %error, "a server does not list its tasks");
+                        return false;
+                    }
+                    None => return false,
+                };
+                let tasks = page.get("tasks").and_then(|tasks| tasks.to::<Vec<RawJson>>().ok());
+                all.extend(tasks.unwrap_or_default());
+                let next = page.get("nextCursor").filter(|cursor| !cursor.is_null());
+                next.map(|cursor| request.params.set("cursor", cursor)).is_some()
+            });
+        }
+        Ok(Response::plain(list_of("tasks", all)))
     }
 
     fn prompt_owner(&self, request: &Request, name: &str) -> Result<(ServerId, Arc<str>), Error> {
@@ -83,11 +126,7 @@ impl Routes {
         if let Some(prompt) = view.prompt(&snapshot, name) {
             return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
         }
-        if let Some(held) =
-            held_by_name(&self.visibility.definitions, &view, request, DefinitionKind::Prompt, name)
-        {
-            return Err(held);
-        }
+        check_name(&self.visibility.definitions, &view, request, DefinitionKind::Prompt, name)?;
         let visible = view.prompts(&snapshot).items;
         let names = self.config.names(&request.context);
         let shown: Vec<_> =
@@ -102,9 +141,7 @@ impl Routes {
         if let Some(owner) = view.resource_owner(&snapshot, uri) {
             return Ok((owner.server.clone(), owner.uri.into()));
         }
-        if let Some(held) = held_by_uri(&self.visibility.definitions, &view, request, uri) {
-            return Err(held);
-        }
+        check_uri(&self.visibility.definitions, &view, request, uri)?;
         let visible = view.resources(&snapshot).items;
         let near = near(uri, visible.iter().map(|resource| &*resource.uri));
         Err(unknown("resource", uri, "resources/list", &near, not_found(request)))
@@ -117,16 +154,12 @@ impl Routes {
             return Ok((owner.server.clone(), owner.uri.into()));
         }
         drop(snapshot);
-        if let Some(held) =
-            held_by_name(&self.visibility.definitions, &view, request, DefinitionKind::Template, uri)
-        {
-            return Err(held);
-        }
+        check_name(&self.visibility.definitions, &view, request, DefinitionKind::Template, uri)?;
         self.resource_owner(request, uri)
     }
 }
 
-type CompletionTarget = (ServerId, &'static str, Object, Arc<str>);
+const MAX_PAGES: usize = 16;
 
 fn uri(request: &Request) -> Result<String, Error> {
     required(request, "uri", "which resource is meant")
@@ -135,8 +168,8 @@ fn uri(request: &Request) -> Result<String, Error> {
 /// Replaces the client's name of an item with the server's. Returns whether the two differ.
 fn rename(params: &mut Object, member: &'static str, own: &str) -> bool {
     let is_other = params.text(member).as_deref() != Some(own);
-    if is_other && let Ok(own) = RawJson::from_value(own) {
-        params.set(member, own);
+    if is_other {
+        params.set(member, RawJson::from_text(own));
     }
     is_other
 }

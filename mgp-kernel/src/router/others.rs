@@ -1,7 +1,9 @@
-//! Messages for no server in particular: notifications, and methods that are not in the table of methods.
+//! Messages for no server in particular: notifications, and methods that are not in the table of methods; and requests about
+//! transactions, each of which is with one server.
 
 use std::sync::Arc;
 
+use mgp_types::ext::{ExtensionId, ExtensionIds};
 use mgp_types::mgp::Refusal;
 use mgp_types::{
     Error, MessageSender, Method, MethodRule, PassedMethods, Request, RequestKind, Response, code,
@@ -10,6 +12,7 @@ use mgp_types::{
 use super::Routes;
 use super::forward::RouterFuture;
 use super::missing::named_server;
+use crate::call::effects::unsupported;
 use crate::servers::fan_out::{ask, to};
 use crate::servers::upstream::Upstream;
 use crate::visibility::CallerView;
@@ -26,6 +29,45 @@ impl Routes {
         })?;
         forget_name(&mut request);
         self.to_server(upstream.id(), request)
+    }
+
+    /// Sends a request about a transaction to the server that the request names, or to the only one that has transactions.
+    pub(super) fn transaction(&self, mut request: Request) -> Result<RouterFuture, Error> {
+        let upstream = self.server_of_transaction(&request)?;
+        forget_name(&mut request);
+        self.to_server(upstream.id(), request)
+    }
+
+    fn server_of_transaction(&self, request: &Request) -> Result<Arc<Upstream>, Error> {
+        let unsupported = |message: &str| unsupported(code::METHOD_NOT_FOUND, message.to_owned());
+        if !self.config.load().effects.enabled {
+            return Err(unsupported(
+                "the kernel passes no transactions; `enabled` in [effects] of mgp.toml switches them on",
+            ));
+        }
+        let view = CallerView::of(&self.visibility, &request.context)?;
+        if let Some(named) = name(request) {
+            // Whether it has transactions is known when it is connected, for which the request waits.
+            return named_server(&view.servers().collect::<Vec<_>>(), &named);
+        }
+        let has_transactions = |upstream: &Arc<Upstream>| {
+            let declared = ExtensionIds::read(&upstream.capabilities(&view.principal));
+            declared.has(ExtensionId::Transactions)
+        };
+        let servers: Vec<_> = view.servers().filter(has_transactions).collect();
+        match &servers[..] {
+            [only] => Ok(Arc::clone(only)),
+            [] => Err(unsupported(
+                "none of the connected servers has transactions; make the calls without one, and take them back yourself",
+            )),
+            several => {
+                let ids: Vec<_> = several.iter().map(|upstream| upstream.id().as_str()).collect();
+                Err(Error::invalid_params(format!(
+                    "several servers have transactions: name one of `{}` in `_meta` as `{SERVER_META}`",
+                    ids.join("`, `")
+                )))
+            }
+        }
     }
 
     /// Handles a notification of a client.
@@ -58,7 +100,7 @@ impl Routes {
         forget_name(&mut request);
         let view = CallerView::of(&self.visibility, &request.context)?;
         let concerns = |upstream: &Arc<Upstream>| {
-            let line = upstream.line(view.principal());
+            let line = upstream.line(&view.principal);
             let Some(session) = upstream.session_on(&line) else { return false };
             match &request.method {
                 method if *method == Method::ROOTS_CHANGED => session.lasts(),
@@ -120,12 +162,12 @@ fn not_found(method: &Method, advice: &str) -> Error {
 }
 
 /// Returns the server that the request names.
-pub(super) fn name(request: &Request) -> Option<String> {
+fn name(request: &Request) -> Option<String> {
     request.meta(SERVER_META)?.to_text()
 }
 
 /// Removes the name of the server: the server need not be told it, and may be a kernel with servers of its own.
-pub(super) fn forget_name(request: &mut Request) {
+fn forget_name(request: &mut Request) {
     if let Some(meta) = request.meta_mut() {
         meta.remove(SERVER_META);
     }

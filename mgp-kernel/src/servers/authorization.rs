@@ -13,7 +13,7 @@ use mgp_discovery::config::{ProcessEnvironment, Secret};
 use mgp_types::{Error, Principal, code};
 
 use super::logins::UserLogins;
-use crate::agent_tokens::AgentTokens;
+use crate::policies::AgentTokens;
 use crate::settings;
 
 /// Returns the authorization of connections to a server for `owner`, an agent with a connection of its own, or for all. It is
@@ -81,10 +81,7 @@ pub(crate) fn builder(
         .owner(owner.unwrap_or_default())
         .fetcher(fetcher(config, server, url, oauth)?)
         .scopes(oauth.scopes.iter().map(String::as_str));
-    let builder = match &oauth.issuer {
-        Some(issuer) => builder.issuer(issuer.as_str()),
-        None => builder,
-    };
+    let builder = oauth.issuer.iter().fold(builder, |builder, issuer| builder.issuer(issuer.as_str()));
     let builder = if oauth.dpop { builder.bound_tokens() } else { builder };
     let builder = match oauth.grant {
         ServerGrant::ClientCredentials => builder.grant(Grant::ClientCredentials),
@@ -108,10 +105,7 @@ pub(crate) fn builder(
         }
         (None, None) => ClientCredentials::public(id),
     };
-    let client = match &oauth.issuer {
-        Some(issuer) => client.at(issuer.as_str()),
-        None => client,
-    };
+    let client = oauth.issuer.iter().fold(client, |client, issuer| client.at(issuer.as_str()));
     Ok(builder.credentials(client))
 }
 

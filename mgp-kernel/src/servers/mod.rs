@@ -1,9 +1,8 @@
 //! The servers behind the kernel: each with its connections (`upstream`), all of them together (`fleet`), those that
-//! register themselves (`registration`), the tokens by which the kernel comes to them (`authorization`, `logins`, `agent_tokens`), and the confinement of their programs
-//! (`confine`).
+//! register themselves (`registration`), the tokens by which the kernel comes to them (`authorization`, `logins`), and the
+//! confinement of their programs (`confine`).
 
 pub(crate) mod authorization;
-pub(crate) mod code_copy;
 pub(crate) mod confine;
 pub(crate) mod events;
 pub(crate) mod fan_out;

@@ -264,10 +264,8 @@ pub(crate) fn rename(response: &mut Response, shown: &str) {
 
 /// Puts this id into an object that has the id of a task.
 pub(crate) fn name(object: &mut Object, shown: &str) {
-    if object.contains("taskId")
-        && let Ok(shown) = RawJson::from_value(shown)
-    {
-        object.set("taskId", shown);
+    if object.contains("taskId") {
+        object.set("taskId", RawJson::from_text(shown));
     }
 }
 

@@ -66,9 +66,7 @@ fn carried(request: &Request) -> HashMap<String, String> {
 fn carry(request: &mut Request, carried: &HashMap<String, String>) {
     let meta = request.meta_mut_or_new();
     for (name, value) in carried.iter().filter(|(_, value)| !value.is_empty()) {
-        if let Ok(value) = RawJson::from_value(value) {
-            meta.set(name.clone(), value);
-        }
+        meta.set(name.clone(), RawJson::from_text(value));
     }
 }
 

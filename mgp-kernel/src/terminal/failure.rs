@@ -11,7 +11,7 @@ use mgp_types::{Error, Object, Origin, RawJson, code};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::text::printable;
+use super::printable;
 use crate::StartError;
 
 /// The outcome of a command, as the exit code that scripts see.
@@ -54,6 +54,9 @@ enum FailureCode {
     Word(Exit),
 }
 
+/// The result of what a command does: its exit code, unless another type is named, or the failure that it reports.
+pub(crate) type Result<T = Exit, E = Failure> = std::result::Result<T, E>;
+
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, code: FailureCode::Word(exit), message: message.into(), hint: None, data: None }
@@ -70,6 +73,11 @@ impl Failure {
     /// Returns the failure of a command that cannot use a file.
     pub(crate) fn file(path: &Path, error: impl fmt::Display) -> Self {
         Self::usage(format!("{}: {error}", path.display()))
+    }
+
+    /// Returns a function that makes the failure of an error, whose text follows `what`.
+    pub(crate) fn with_error<E: fmt::Display>(what: &str) -> impl Fn(E) -> Self {
+        move |error| Self::usage(format!("{what}: {error}"))
     }
 
     /// Adds a hint on what to do next.
@@ -169,9 +177,8 @@ fn advice(recovery: &Recovery) -> Option<String> {
         (true, None) => hints.push("the same command may succeed later".to_owned()),
         (false, _) => {}
     }
-    if let Some(tool) = &recovery.fallback_tool {
-        hints.push(format!("`mgp call {}` may do instead", printable(tool)));
-    }
+    let instead = recovery.fallback_tool.iter();
+    hints.extend(instead.map(|tool| format!("`mgp call {}` may do instead", printable(tool))));
     if let Some(details) = &recovery.details {
         let said = Object::from_raw(details).ok();
         // Servers use different names for advice to people.

@@ -37,9 +37,8 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
         _ => None,
     };
     let millis = unit.zip(digits.parse::<u64>().ok()).and_then(|(unit, count)| unit.checked_mul(count));
-    millis
-        .map(Duration::from_millis)
-        .ok_or_else(|| format!("`{text}` is not a span of time such as 500ms, 30s, 15m, 2h or 30d"))
+    let span = millis.map(Duration::from_millis);
+    span.ok_or_else(|| format!("`{text}` is not a span of time such as 500ms, 30s, 15m, 2h or 30d"))
 }
 
 #[cfg(test)]

@@ -192,7 +192,7 @@ async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
     talk.tell("tools/call", &call);
     let id = question(&home)["id"].as_str().unwrap().to_owned();
     let answer_question = format!("permissions approve {id}");
-    for line in ["call honest.delete_everything what=all", "permissions watch", &*answer_question] {
+    for line in ["call honest.delete_everything what=all", "permissions watch", "watch", &*answer_question] {
         let mut script = in_home(&home, "script");
         // The end of what was typed may be thrown away with it; then the question waits for a person.
         let command = format!("timeout --foreground 20 {} {line}", env!("CARGO_BIN_EXE_mgp"));

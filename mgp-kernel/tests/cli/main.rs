@@ -33,6 +33,7 @@ mod keys;
 mod listening;
 mod models;
 mod network;
+mod notifications;
 mod operators;
 mod page;
 mod people;
@@ -47,6 +48,7 @@ mod sharing;
 #[path = "../support/shell_servers.rs"]
 mod shell_servers;
 mod specs;
+mod watch;
 mod web_pages;
 
 /// Returns the name of the user who runs the tests. The system says who that is, and no variable of the environment.

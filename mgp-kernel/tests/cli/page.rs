@@ -290,3 +290,109 @@ fn a_cookie_is_worth_nothing_in_another_process() {
     let told = python.args(["-c", thief, &browser.port.to_string(), cookie]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), "303", "{told:?}");
 }
+
+#[test]
+fn a_denial_gives_the_agent_the_reason() {
+    let (home, _kernel, id) = asked();
+    with_passphrase(&home);
+    let browser = Browser::signed_in(&home);
+    let form = format!("id={id}&reason=use+%22archive_note%22&_back=%2F&_passphrase=correct+horse");
+    assert_eq!(browser.post("/do/permissions/deny", &form).status, 303);
+    let ran = call(&home);
+    assert!(ran.err.contains("and said: \"use \"archive_note\"\""), "{ran:?}");
+}
+
+#[test]
+fn a_form_made_from_the_schema_calls_a_tool_by_the_rules_for_all() {
+    let (home, _kernel, _) = asked();
+    with_passphrase(&home);
+    let browser = Browser::signed_in(&home);
+    let page = browser.get("/tools/notes.remove_note").body;
+    assert!(page.contains("name=\"arguments.number:json\""), "{page}");
+    let form = "name=notes.remove_note&arguments.number%3Ajson=1&_back=%2Ftools";
+    let waits = browser.post("/do/call", form).body;
+    let (_, link) = waits.split_once("/questions/").unwrap_or_else(|| panic!("{waits}"));
+    let id = link.split('"').next().unwrap();
+    assert!(waits.contains("Call it again"), "{waits}");
+    let yes = format!("id={id}&_passphrase=correct+horse");
+    assert_eq!(browser.post("/do/permissions/approve", &yes).status, 303);
+    let result = browser.post("/do/call", form);
+    assert!(result.status == 200 && result.body.contains("there is no note"), "{}", result.body);
+    let wrong = browser.post("/do/call", "name=notes.remove_note&arguments.number%3Ajson=x");
+    assert!(wrong.status == 400 && wrong.body.contains("is no JSON"), "{}", wrong.body);
+}
+
+#[test]
+fn many_tools_get_a_rule_at_once_and_tools_are_found_as_an_agent_finds_them() {
+    let (home, _kernel, _) = asked();
+    with_passphrase(&home);
+    let browser = Browser::signed_in(&home);
+    let each = |tool: &str| format!("&_each=server_id%3Dnotes%26tool_name%3D{tool}");
+    let form = format!(
+        "agent_id=agent.x&permission=deny&_passphrase=correct+horse{}{}",
+        each("remove_note"),
+        each("add_note")
+    );
+    assert_eq!(browser.post("/do/access/grant", &form).status, 303);
+    let rules = browser.get("/access").body;
+    assert!(rules.contains("remove_note") && rules.contains("add_note"), "{rules}");
+    let found = browser.get("/tools?_task=delete+a+note").body;
+    assert!(found.contains("notes.remove_note") && found.contains("Meaning"), "{found}");
+    let risky = browser.get("/tools?risk=dangerous&words=NOTE").body;
+    assert!(risky.contains("value=\"dangerous\" selected") && risky.contains("notes.remove_note"), "{risky}");
+    assert!(
+        browser.get("/tools?risk=dangerous&words=nowhere").body.contains("No tool is offered that fits.")
+    );
+}
+
+#[test]
+fn no_answer_is_framed_kept_or_loads_anything_from_elsewhere() {
+    let (home, _kernel, id) = asked();
+    let browser = Browser::signed_in(&home);
+    for answer in [
+        browser.get("/"),
+        browser.get(&format!("/questions/{id}")),
+        browser.get("/nowhere"),
+        browser.post("/do/permissions/deny", "id=none"),
+        http::send(browser.port, "GET", "/login", "", ""),
+        http::send(browser.port, "GET", "/", "Host: evil.example\r\n", ""),
+    ] {
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(
+            policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
+        assert!(!policy.contains("unsafe"), "{policy}");
+        for (name, value) in [
+            ("x-frame-options", "DENY"),
+            ("x-content-type-options", "nosniff"),
+            ("cache-control", "no-store"),
+        ] {
+            assert_eq!(answer.header(name), Some(value), "{}", answer.head);
+        }
+        assert_eq!(answer.header("access-control-allow-origin"), None);
+    }
+}
+
+#[test]
+fn what_a_server_writes_is_text_and_hides_nothing() {
+    let tools = r#"[{"name":"read_page","description":"<img src=x onerror=alert(1)> Reads a page.","inputSchema":{"type":
+        "object","properties":{"<script>":{"type":"string","description":"</textarea><script>alert(2)</script>"}}}}]"#;
+    let home = Home::with_script(
+        "spy",
+        &crate::shell_servers::shell_server(tools, "result='{\"content\":[]}'"),
+        "",
+        "",
+    );
+    let (_kernel, _) = Kernel::on_http(&home);
+    let browser = Browser::signed_in(&home);
+    crate::kernel::until("the tool is there", || home.run(["tools"]).out.contains("spy.read_page"));
+    for path in
+        ["/tools", "/tools/spy.read_page", "/definitions", "/definitions/spy/read_page", "/servers/spy"]
+    {
+        let shown = browser.get(path);
+        assert_eq!(shown.status, 200, "{path}");
+        assert!(!shown.body.contains("<img") && !shown.body.contains("<script>"), "{path}: {}", shown.body);
+    }
+    assert!(browser.get("/tools").body.contains("&lt;img"));
+}

@@ -9,7 +9,7 @@ use std::{
 use jiff::Timestamp;
 
 use super::ExportPlan;
-use crate::{AtomicFile, FileReaders, clients::read_file};
+use crate::{AtomicFile, FileReaders, atomic_file::if_found, clients::read_file};
 
 /// The reason why a file could not be written, or not be restored.
 #[derive(Debug, thiserror::Error)]
@@ -114,10 +114,7 @@ fn copy_beside(path: &Path, what: &str) -> Result<PathBuf, ApplyError> {
 
 fn restore(path: &Path, backup: &Path) -> Result<(), ApplyError> {
     if backup.to_string_lossy().ends_with(ABSENT) {
-        match fs::remove_file(path) {
-            Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(refused(path)(why)),
-            _ => {}
-        }
+        if_found(fs::remove_file(path)).map_err(refused(path))?;
         return fs::remove_file(backup).map_err(refused(backup));
     }
     fs::rename(backup, path).map_err(refused(path))
@@ -128,11 +125,8 @@ fn newest_backup(path: &Path) -> Result<Option<PathBuf>, ApplyError> {
     let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     let start = format!("{}.{BACKUP}-", name.to_string_lossy());
     let mut newest: Option<String> = None;
-    let files = match fs::read_dir(parent) {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
-        files => files.map_err(refused(parent))?,
-    };
-    for file in files {
+    let files = if_found(fs::read_dir(parent)).map_err(refused(parent))?;
+    for file in files.into_iter().flatten() {
         let name = file.map_err(refused(parent))?.file_name().to_string_lossy().into_owned();
         // The names end in the time, so that the last by name is the newest.
         if name.starts_with(&start) && newest.as_ref().is_none_or(|newest| *newest < name) {

@@ -3,10 +3,10 @@
 mod apply;
 mod edit;
 mod mask;
-mod render;
 
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
 pub use self::apply::{ApplyError, roll_back};
@@ -126,7 +126,7 @@ pub fn plan(
     change: &ClientFileChange,
 ) -> Result<ExportPlan, ExportError> {
     let path = path.into();
-    let entry = render::entry(kind, change)?;
+    let entry = entry(kind, change)?;
     let text = before.unwrap_or_default();
     let plain = document::without_bom(text);
     let mark = &text[..text.len() - plain.len()];
@@ -137,7 +137,7 @@ pub fn plan(
         Format::Json => edit::json(plain, &home, change, &entry)?,
         Format::Toml => edit::toml(plain, &home, change, &entry)?,
         Format::Yaml => {
-            let (snippet, without) = (render::yaml(kind, change, &entry), change.without.clone());
+            let (snippet, without) = (yaml(kind, change, &entry), change.without.clone());
             return Err(ExportError::Yaml { snippet, without });
         }
     };
@@ -158,11 +158,8 @@ fn refuse_other_forms(text: &str, root: &DocumentNode, home: &[&str]) -> Result<
     loop {
         if !matches!(node.value, DocumentValue::Map(_) | DocumentValue::Null) {
             let place = if depth == 0 { "the file".to_owned() } else { home[..depth].join(".") };
-            return Err(ExportError::Occupied {
-                at: Position::of(text, node.span.start),
-                place,
-                found: node.kind(),
-            });
+            let (at, found) = (Position::of(text, node.span.start), node.kind());
+            return Err(ExportError::Occupied { at, place, found });
         }
         let mut seen = std::collections::HashSet::new();
         if let Some(member) = node.members().iter().find(|member| !seen.insert(&member.key)) {
@@ -182,6 +179,35 @@ fn home(kind: ClientKind, path: &Path, root: &DocumentNode) -> Vec<&'static str>
     // A file of an unusual name may have them under another key already.
     let at = homes.iter().position(|home| root.at(home).is_some()).unwrap_or(first);
     homes.swap_remove(at)
+}
+
+/// Returns the entry in the form of the client.
+fn entry(kind: ClientKind, change: &ClientFileChange) -> Result<Value, ExportError> {
+    let [.., program, remote] = kind.facts();
+    let (form, command, args, url) = match &change.entry {
+        ClientEntry::Command { command, args } => (program, command.as_str(), args.as_slice(), ""),
+        ClientEntry::Url(url) => (remote, "", &[][..], url.as_str()),
+    };
+    let mut entry: Map<String, Value> =
+        serde_json::from_str(form).map_err(|_| ExportError::NoUrl { kind })?;
+    for value in entry.values_mut() {
+        *value = match value.as_str() {
+            Some("NAME") => json!(change.name),
+            Some("COMMAND") => json!(command),
+            Some("ARGS") => json!(args),
+            Some("LINE") => std::iter::once(command).chain(args.iter().map(String::as_str)).collect(),
+            Some("URL") => json!(url),
+            _ => continue,
+        };
+    }
+    Ok(Value::Object(entry))
+}
+
+/// Returns the entry as YAML, with the key under which the client looks for servers. JSON on one line is YAML as well.
+fn yaml(kind: ClientKind, change: &ClientFileChange, entry: &Value) -> String {
+    let home = kind.homes()[0].join(".");
+    let item = if kind == ClientKind::Continue { "-".to_owned() } else { format!("{}:", json!(change.name)) };
+    format!("{home}:\n  {item} {entry}")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use super::{MovedSecret, places};
+use super::MovedSecret;
 use crate::{
     clients::secret,
     config::{Environment, Reference, model::ServerConfig, unspelled},
@@ -46,7 +46,7 @@ impl<'e> Concealer<'e> {
     pub fn conceal(&mut self, server: &mut ServerConfig) -> Vec<MovedSecret> {
         let mut moved = Vec::new();
         let id = server.id.clone();
-        for text in places::texts(server) {
+        for text in texts(server) {
             for FoundSecret { part, literal, said } in found(&text).into_iter().rev() {
                 let (held_in, name) = match said {
                     Some(name) => self.said_name(&name, &literal),
@@ -74,7 +74,7 @@ impl<'e> Concealer<'e> {
             return None;
         }
         let (mut own, mut other) = (own.clone(), other.clone());
-        let (own, other) = (places::texts(&mut own), places::texts(&mut other));
+        let (own, other) = (texts(&mut own), texts(&mut other));
         if own.len() != other.len() {
             return None;
         }
@@ -146,6 +146,29 @@ impl<'e> Concealer<'e> {
 // The names are shown without their values.
 mgp_types::partial_debug!([] Concealer<'_>, self => names: self.values.keys());
 
+/// A text of a server that may hold a secret: its program, an argument, a variable, its URL or a header.
+struct ImportedText<'s> {
+    /// The name of the value; empty if it has none.
+    name: String,
+    /// The place of the text, such as `env.API_TOKEN` or `args[2]`.
+    place: String,
+    value: &'s mut String,
+}
+
+/// Returns all texts of a server, always in the same order.
+fn texts(server: &mut ServerConfig) -> Vec<ImportedText<'_>> {
+    let names: Vec<String> = secret::value_names(&server.args).map(str::to_owned).collect();
+    let of = |name: &str, place: String, value| ImportedText { name: name.to_owned(), place, value };
+    let env = server.env.iter_mut().map(|(name, value)| of(name, format!("env.{name}"), value));
+    let headers = server.headers.iter_mut().map(|(name, value)| of(name, format!("headers.{name}"), value));
+    let url = server.url.iter_mut().map(|url| of("url", "url".to_owned(), url));
+    let command = server.command.iter_mut().map(|command| of("", "command".to_owned(), command));
+    let args = server.args.iter_mut().zip(names).enumerate();
+    let args =
+        args.map(|(index, (value, name))| ImportedText { name, place: format!("args[{index}]"), value });
+    env.chain(headers).chain(url).chain(command).chain(args).collect()
+}
+
 /// Returns the reference at the start of a text of ours, and its length.
 fn at_start(text: &str) -> Option<(Reference<'_>, usize)> {
     let (inner, _) = text.strip_prefix("${")?.split_once('}')?;
@@ -158,7 +181,7 @@ fn name_of(reference: &Reference<'_>) -> ReferenceName {
 
 /// Returns our references that stand where the other text has secrets, with those secrets; `None` if the texts differ
 /// otherwise.
-fn counterparts<'t>(own: &'t str, other: &places::ImportedText<'_>) -> Option<Vec<(Reference<'t>, String)>> {
+fn counterparts<'t>(own: &'t str, other: &ImportedText<'_>) -> Option<Vec<(Reference<'t>, String)>> {
     let mut counterparts = Vec::new();
     if own == other.value.as_str() {
         return Some(counterparts);
@@ -190,7 +213,7 @@ struct FoundSecret {
     said: Option<String>,
 }
 
-fn found(text: &places::ImportedText<'_>) -> Vec<FoundSecret> {
+fn found(text: &ImportedText<'_>) -> Vec<FoundSecret> {
     let mut all: Vec<FoundSecret> = Vec::new();
     for part in secret::find(&text.name, text.value) {
         let written = &text.value[part.clone()];
@@ -221,7 +244,7 @@ fn enclosing_reference<'t>(text: &'t str, part: &Range<usize>) -> Option<(Range<
 const LONGEST_NAME: usize = 100;
 
 /// Returns the name that a secret gets unless another secret has that name.
-fn wanted(id: &str, text: &places::ImportedText<'_>) -> String {
+fn wanted(id: &str, text: &ImportedText<'_>) -> String {
     let place = || text.place.trim_end_matches(']').replace('[', "_");
     let name = if text.name.is_empty() { place() } else { text.name.clone() };
     let name = name.trim_start_matches('-');

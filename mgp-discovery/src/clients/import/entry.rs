@@ -71,9 +71,8 @@ impl EntryReader<'_> {
             "env_http_headers" => {
                 for member in node.members() {
                     let name = member.node.scalar().unwrap_or_default();
-                    self.config
-                        .headers
-                        .insert(member.key.clone(), format!("${{{}}}", names::variable(&name)));
+                    let value = format!("${{{}}}", names::variable(&name));
+                    self.config.headers.insert(member.key.clone(), value);
                 }
             }
             "bearer_token_env_var" => {
@@ -105,30 +104,29 @@ impl EntryReader<'_> {
             }
             "timeout" => self.config.limits.timeout_ms = self.milliseconds(key, node, unit),
             "tool_timeout_sec" => self.config.limits.timeout_ms = self.milliseconds(key, node, 1000.0),
-            "startup_timeout_sec" => {
-                self.config.limits.startup_timeout_ms = self.milliseconds(key, node, 1000.0);
+            "startup_timeout_sec" | "startup_timeout_ms" | "connectionTimeout" => {
+                let unit = if key == "startup_timeout_sec" { 1000.0 } else { 1.0 };
+                self.config.limits.startup_timeout_ms = self.milliseconds(key, node, unit);
             }
-            "startup_timeout_ms" | "connectionTimeout" => {
-                self.config.limits.startup_timeout_ms = self.milliseconds(key, node, 1.0);
-            }
-            "alwaysAllow" | "autoApprove" | "always_allow" | "trust" | "default_tools_approval_mode" => self
-                .note(format!(
+            "alwaysAllow" | "autoApprove" | "always_allow" | "trust" | "default_tools_approval_mode" => {
+                self.notes.push(format!(
                     "`{key}` is not carried over: list the calls that a human confirms under `[confirmation]`"
-                )),
+                ));
+            }
             "includeTools" | "enabled_tools" | "available_tools" | "enabledTools" => {
                 if !node.items().is_empty() {
-                    self.note(format!(
+                    self.notes.push(format!(
                         "`{key}` is not carried over: switch tools off under `[servers.tools]`"
                     ));
                 }
             }
             "envFile" | "env_file" => {
-                self.note(format!("`{key}` is not carried over: set its variables where mgp runs"));
+                self.notes.push(format!("`{key}` is not carried over: set its variables where mgp runs"));
             }
             // These keys hold names, pictures, and the origin of the entry.
             "name" | "displayName" | "display_name" | "source" | "bundled" | "gallery" | "version"
             | "icon" => {}
-            _ => self.note(format!("`{key}` is not carried over")),
+            _ => self.notes.push(format!("`{key}` is not carried over")),
         }
     }
 
@@ -175,7 +173,7 @@ impl EntryReader<'_> {
                     match member.key.as_str() {
                         "path" => self.config.command = Some(self.text("command.path", &member.node)?),
                         "args" | "env" => self.member(&member.key, &member.node)?,
-                        other => self.note(format!("`command.{other}` is not carried over")),
+                        other => self.notes.push(format!("`command.{other}` is not carried over")),
                     }
                 }
             }
@@ -254,13 +252,9 @@ impl EntryReader<'_> {
         let number = node.scalar().and_then(|text| text.parse::<f64>().ok()).map(|number| number * unit);
         let fit = number.filter(|ms| (1.0..=MAX_TIMEOUT_MS).contains(ms));
         if fit.is_none() {
-            self.note(format!("`{key}` is not a valid time and was left out"));
+            self.notes.push(format!("`{key}` is not a valid time and was left out"));
         }
         fit.map(|ms| ms as u64)
-    }
-
-    fn note(&mut self, note: String) {
-        self.notes.push(note);
     }
 }
 

@@ -2,13 +2,11 @@
 
 mod conceal;
 mod entry;
-mod places;
 mod reference;
 
 use std::{fmt, path::PathBuf};
 
 pub use self::conceal::Concealer;
-pub(crate) use self::places::value_names;
 use self::reference::ReferenceContext;
 use super::ClientKind;
 use crate::Position;

@@ -31,6 +31,42 @@ pub struct EffectSettings {
     pub enabled: bool,
 }
 
+/// The page for people (`mgp ui`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct PageSettings {
+    /// Serves the page from the start; otherwise `mgp ui` has it served.
+    pub enabled: bool,
+    /// The port of the page, at the loopback address; any free one if left out.
+    pub port: Option<u16>,
+}
+
+/// The ways in which questions reach people who look at no page.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ApprovalSettings {
+    /// The notifications of each question that waits.
+    pub notify: Vec<Notification>,
+}
+
+/// A way to notify people of a question: either a `command` or a `webhook`.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Notification {
+    /// The program to run, with its arguments. It has the question in `MGP_QUESTION` and where to answer it in
+    /// `MGP_ANSWER`, and all of it as JSON on its standard input.
+    pub command: Vec<String>,
+    /// The URL to which the question is posted, as Standard Webhooks says, and again where that fails.
+    pub webhook: Option<String>,
+    /// The secret that signs what is posted: `whsec_` and Base64, best as `${secret:NAME}`.
+    pub secret: Option<String>,
+}
+
+mgp_types::partial_debug!(Notification, self => command: self.command);
+
 /// The kernel's log, traces and metrics.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -3,10 +3,7 @@
 mod authorization;
 mod kernel;
 mod policy;
-mod protocol;
 mod server;
-mod server_limits;
-mod tool_names;
 mod tools;
 pub mod usual;
 mod words;
@@ -19,7 +16,8 @@ pub use self::authorization::{
     AgentToken, DpopUse, ListenOauth, ListenTls, ServerGrant, ServerOauth, TokenIntrospection, TokenIssuer,
 };
 pub use self::kernel::{
-    EffectSettings, KernelSettings, ListenSettings, RegistrationSettings, TelemetrySettings,
+    ApprovalSettings, EffectSettings, KernelSettings, ListenSettings, Notification, PageSettings,
+    RegistrationSettings, TelemetrySettings,
 };
 use self::policy::AskRuleShape;
 pub use self::policy::{
@@ -27,14 +25,12 @@ pub use self::policy::{
     AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, FolderRule, LimitSettings, PermissionRule,
     PermissionSettings, RuleSource, ValidatorSettings,
 };
-pub use self::protocol::ServerProtocol;
 pub use self::server::{
-    AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerDialect, ServerMgp,
-    ServerNetwork, ServerSecurity, TransportKind,
+    AllowedRule, NetworkPreset, ServerAgent, ServerConfig, ServerConfinement, ServerDefinitions,
+    ServerDialect, ServerLimits, ServerMgp, ServerNetwork, ServerProtocol, ServerSecurity, Sharing, ToolRule,
+    TransportKind,
 };
-pub use self::server_limits::{ServerAgent, ServerLimits, Sharing, ToolRule};
-pub use self::tool_names::{NameSettings, NameStyleSetting};
-pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
+pub use self::tools::{BudgetSettings, ListLevel, NameSettings, NameStyleSetting, ToolSettings};
 
 /// A whole `mgp.toml`. Every key may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +53,8 @@ pub struct Config {
     pub permissions: PermissionSettings,
     /// The calls that a human confirms (§4.4).
     pub confirmation: ConfirmationSettings,
+    /// The ways in which questions reach people.
+    pub approvals: ApprovalSettings,
     /// The rules for which calls a human is asked about; `mgp ask` writes them.
     #[schemars(with = "Vec<AskRuleShape>")]
     pub ask: Vec<AskRule>,
@@ -77,6 +75,8 @@ pub struct Config {
     /// The servers that may register themselves while the kernel runs (§15.4). Without entries, no server can be
     /// registered.
     pub registration: RegistrationSettings,
+    /// The page for people.
+    pub ui: PageSettings,
     /// The kernel's log, traces and metrics.
     pub telemetry: TelemetrySettings,
     /// The kernel's files, and how it stops.

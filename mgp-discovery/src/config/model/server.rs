@@ -1,12 +1,14 @@
-//! The tables under `[[servers]]`.
+//! The tables under `[[servers]]`, those of single tools and agents among them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use mgp_types::Revision;
 use mgp_types::mgp::{Permission, RestartPolicy, RiskLevel, TrustLevel, ValidatorName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ServerAgent, ServerLimits, ServerOauth, ServerProtocol, Sharing, ToolRule, words};
+use super::{ServerOauth, words};
 
 /// A server, and how the kernel starts, reaches and guards it.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -289,6 +291,142 @@ impl TransportKind {
             Self::Http => "http",
             Self::Sse => "sse",
             Self::Unix => "unix",
+        }
+    }
+}
+
+/// The revision of MCP that the kernel speaks with a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub enum ServerProtocol {
+    /// A session in the newest revision with sessions that the server has, or else the revision without sessions.
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+    /// The revision without sessions: each call stands alone.
+    #[serde(rename = "2026-07-28")]
+    V2026_07_28,
+    /// A session in this revision.
+    #[serde(rename = "2025-11-25")]
+    V2025_11_25,
+    /// A session in this revision.
+    #[serde(rename = "2025-06-18")]
+    V2025_06_18,
+    /// A session in this revision.
+    #[serde(rename = "2025-03-26")]
+    V2025_03_26,
+    /// A session in this revision.
+    #[serde(rename = "2024-11-05")]
+    V2024_11_05,
+}
+
+impl ServerProtocol {
+    /// Returns the revision, unless the server decides.
+    pub const fn revision(self) -> Option<Revision> {
+        match self {
+            Self::Auto => None,
+            Self::V2026_07_28 => Some(Revision::V2026_07_28),
+            Self::V2025_11_25 => Some(Revision::V2025_11_25),
+            Self::V2025_06_18 => Some(Revision::V2025_06_18),
+            Self::V2025_03_26 => Some(Revision::V2025_03_26),
+            Self::V2024_11_05 => Some(Revision::V2024_11_05),
+        }
+    }
+}
+
+impl fmt::Display for ServerProtocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.revision().map_or("auto", Revision::as_str))
+    }
+}
+
+/// The settings of one tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ToolRule {
+    /// Offers the tool to clients. A tool that an entry with a `*` switches off stays off.
+    pub enabled: bool,
+    /// The maximum number of calls in a minute, of all agents together; no limit if left out.
+    #[schemars(range(min = 1))]
+    pub calls_per_minute: Option<u32>,
+    /// The tool of another server that is tried when this one fails, as `server.tool`.
+    pub fallback: Option<String>,
+    /// The scopes that a call requires, besides those in the tool's definition, of agents that have `scopes`.
+    pub required_scopes: Vec<String>,
+}
+
+impl Default for ToolRule {
+    fn default() -> Self {
+        Self { enabled: true, calls_per_minute: None, fallback: None, required_scopes: Vec::new() }
+    }
+}
+
+/// The limits on calls of one server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ServerLimits {
+    /// The maximum number of calls that the server works on at once; others wait in a queue, for two minutes at most.
+    /// 64 if left out.
+    #[schemars(range(min = 1))]
+    pub concurrency: Option<u32>,
+    /// The maximum time of a call, with all attempts and its time in the queue, in milliseconds; 300,000 if left out.
+    /// If left out, calls of the tool registry's clients have 30 seconds.
+    #[schemars(range(min = 1))]
+    pub timeout_ms: Option<u64>,
+    /// The maximum number of calls in a minute, of all agents together; no limit if left out.
+    #[schemars(range(min = 1))]
+    pub calls_per_minute: Option<u32>,
+    /// The time that the server has to start and to answer, in milliseconds; 30,000 if left out. A call that needs it
+    /// waits as long. A list of tools that is incomplete by then is an error.
+    pub startup_timeout_ms: Option<u64>,
+}
+
+/// The credentials of an agent that has a connection of its own.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ServerAgent {
+    /// The variables of this connection; they replace those of the server that have the same name.
+    pub env: BTreeMap<String, String>,
+    /// The headers of this connection; they replace those of the server that have the same name.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// Which clients share a connection to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Sharing {
+    /// Each client session has a connection of its own, from its first use of the server.
+    Client,
+    /// All sessions share one connection.
+    Shared,
+    /// The sessions of one agent share a connection.
+    Agent,
+}
+
+mgp_types::partial_debug!(ServerAgent, self => env: self.env.keys(), headers: self.headers.keys());
+
+impl ServerConfig {
+    /// Returns the cases in which the server is started again. The key of the server takes precedence over the key in
+    /// `[servers.mgp]`; a file in which the two differ is refused.
+    pub fn restart_policy(&self) -> RestartPolicy {
+        let declared = self.mgp.as_ref().and_then(|mgp| mgp.restart_policy);
+        self.restart_policy.or(declared).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_revision_can_be_configured_by_its_date() {
+        for revision in Revision::ALL {
+            let protocol: ServerProtocol = serde_json::from_value(revision.as_str().into()).unwrap();
+            assert_eq!(protocol.revision(), Some(revision));
         }
     }
 }

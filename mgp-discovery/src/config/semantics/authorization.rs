@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use url::Url;
 
 use super::super::model::{AgentToken, Config, ListenOauth, ServerConfig, ServerGrant, ServerOauth, Sharing};
-use super::super::source::ValuePath;
-use super::Checks;
+use super::super::source::{FileProblems, ValuePath};
 
-impl Checks<'_> {
+impl FileProblems<'_> {
     /// Checks `[listen.tls]`, `[listen.oauth]` and the tokens of agents.
     pub(super) fn authorization(&mut self, config: &Config) {
         let listen = ValuePath::default().key("listen");
@@ -73,7 +72,11 @@ impl Checks<'_> {
                 self.error(&place.key("issuer"), "this issuer is named twice", "keep one of the entries");
             }
             for (at, algorithm) in issuer.algorithms.iter().enumerate() {
-                self.algorithm(algorithm, &place.key("algorithms").index(at));
+                if !ALGORITHMS.contains(&algorithm.as_str()) {
+                    let instead = format!("write one of {}", ALGORITHMS.join(", "));
+                    let place = place.key("algorithms").index(at);
+                    self.error(&place, "tokens are not signed by this algorithm here", instead);
+                }
             }
             if let Some(introspection) = &issuer.introspection {
                 let place = place.key("introspection");
@@ -81,11 +84,8 @@ impl Checks<'_> {
                 self.template(&introspection.client_secret, &place.key("client_secret"));
                 if std::mem::replace(&mut is_one_asked, true) {
                     let instead = "keep one `introspection`; let the others issue signed tokens";
-                    self.error(
-                        &place,
-                        "a token that says nothing itself would be shown to two issuers",
-                        instead,
-                    );
+                    let what = "a token that says nothing itself would be shown to two issuers";
+                    self.error(&place, what, instead);
                 }
             }
         }
@@ -158,13 +158,6 @@ impl Checks<'_> {
             let instead =
                 "write `client_id` and `client_secret` or `private_key`, or use `grant = \"login\"`";
             self.error(&place.key("grant"), "this grant needs credentials of the kernel", instead);
-        }
-    }
-
-    fn algorithm(&mut self, algorithm: &str, place: &ValuePath) {
-        if !ALGORITHMS.contains(&algorithm) {
-            let instead = format!("write one of {}", ALGORITHMS.join(", "));
-            self.error(place, "tokens are not signed by this algorithm here", instead);
         }
     }
 }

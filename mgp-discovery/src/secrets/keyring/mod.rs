@@ -14,8 +14,7 @@ use parking_lot::Mutex;
 #[cfg(feature = "keyring")]
 use tokio::time::Instant;
 
-use super::{SecretName, Secrets};
-use crate::secrets::Secret;
+use super::{Secret, SecretName, Secrets};
 
 /// A keyring of the system that holds the secrets of `mgp`. Every method returns within a bounded time, and none asks a
 /// person to unlock the keyring: a kernel in the background has no terminal.

@@ -13,8 +13,7 @@ use keyring_core::{Entry, Error};
 use windows_native_keyring_store::Store;
 
 use super::{Keyring, KeyringError, KeyringSilence};
-use crate::secrets::Secret;
-use crate::secrets::{SecretName, Secrets};
+use crate::secrets::{Secret, SecretName, Secrets};
 
 /// The keyring of the user who is logged in. A secret has the service `mgp`, and its name is that of the account.
 #[derive(Debug)]

@@ -11,8 +11,7 @@ use zbus::DBusError as _;
 use zbus::connection::Builder;
 
 use super::{Keyring, KeyringError, KeyringSilence};
-use crate::secrets::Secret;
-use crate::secrets::{SecretName, Secrets};
+use crate::secrets::{Secret, SecretName, Secrets};
 
 /// The Secret Service of a bus. A secret is an item of the default collection, with the attributes `application = mgp`
 /// and `name`, which a locked collection tells as well. Values cross the bus encrypted.

@@ -2,18 +2,17 @@
 
 use super::ToolLint;
 use crate::config::{Severity, nearest};
-use crate::tool_spec::document::{Block, Section};
+use crate::tool_spec::ToolDiff;
+use crate::tool_spec::document::{Block, Section, SectionKind};
 use crate::tool_spec::finding::SpecRule;
-use crate::tool_spec::interface::ToolInterface;
-use crate::tool_spec::section::SectionKind;
+use crate::tool_spec::interface::{ToolInterface, is_same_tool};
 use crate::tool_spec::version::ChangeClass;
-use crate::tool_spec::{ToolDiff, name};
 
 impl ToolLint<'_> {
     /// Compares the document with the definition of the tool.
     pub(super) fn definition(&mut self) {
         let (line, name) = (self.tool.line, &self.tool.name);
-        let Some(definition) = self.definitions.iter().find(|tool| name::is_same(tool.name(), name)) else {
+        let Some(definition) = self.definitions.iter().find(|tool| is_same_tool(tool.name(), name)) else {
             let near = nearest(name, self.definitions.iter().map(ToolInterface::name));
             let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
             return self.error(SpecRule::Definition, line, format!("no tool `{name}` is defined{near}"));
@@ -45,7 +44,7 @@ impl ToolLint<'_> {
 
     /// Checks that the version announces what changed, and that there is a guide for a new major version.
     pub(super) fn changes(&mut self) {
-        let Some(old) = self.since.iter().find(|old| name::is_same(old.name(), &self.tool.name)) else {
+        let Some(old) = self.since.iter().find(|old| is_same_tool(old.name(), &self.tool.name)) else {
             return;
         };
         let new = ToolInterface::documented(self.tool);

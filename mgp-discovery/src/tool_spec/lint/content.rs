@@ -1,15 +1,17 @@
 //! The look at what stands in the sections: schemas, tables, examples and statements.
 
+use std::collections::HashSet;
+
 use mgp_types::RawJson;
-use mgp_types::ext::{EnvelopeReading, ToolCall, ToolResult};
+use mgp_types::ext::{EnvelopeReading, ErrorType, ToolCall, ToolResult};
 use serde_json::Value;
 
 use super::{SchemaCheck, ToolLint};
-use crate::config::Severity;
-use crate::tool_spec::error_types::ErrorTypes;
+use crate::config::{Severity, nearest};
+use crate::tool_spec::document::{MarkdownTable, Section, SectionKind, TableRow};
 use crate::tool_spec::finding::SpecRule;
-use crate::tool_spec::section::SectionKind;
-use crate::tool_spec::{schema_rules, schema_table};
+use crate::tool_spec::schema_diff::resolved;
+use crate::tool_spec::schema_rules;
 
 impl ToolLint<'_> {
     /// Checks the schema of a section and the table above it, and returns the compiled schema.
@@ -31,7 +33,7 @@ impl ToolLint<'_> {
         for fault in schema_rules::faults(&schema) {
             self.at(fault.severity, rule, line, &fault.pointer, fault.what);
         }
-        for (line, what) in schema_table::faults(section, &schema) {
+        for (line, what) in table_faults(section, &schema) {
             self.error(table_rule, line, what);
         }
         let raw = RawJson::from_value(&schema).map_err(|error| error.to_string());
@@ -144,5 +146,135 @@ impl ToolLint<'_> {
         if section.texts().next().is_none() && section.tables().next().is_none() {
             self.error(SpecRule::Security, section.line, "the section is empty");
         }
+    }
+}
+
+/// The types of errors in the section on errors.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ErrorTypes {
+    /// The types with their lines: of the column "Error Type" of a table, or of items such as ``- `ValidationError`: …``.
+    listed: Vec<(usize, String)>,
+    /// The tool's own types, of the line ``**Custom error types**: `A`, `B` ``.
+    custom: Vec<String>,
+}
+
+impl ErrorTypes {
+    fn of(section: &Section) -> Self {
+        let mut types = Self::default();
+        for row in section.tables().flat_map(MarkdownTable::rows) {
+            if let Some(name) = row.cell(&["error", "error_type"]) {
+                types.listed.push((row.line, name.to_owned()));
+            }
+        }
+        for (line, text) in section.texts() {
+            if let Some(names) = text.strip_prefix(CUSTOM) {
+                types.custom.extend(quoted(names).map(str::to_owned));
+            } else if let Some(name) = text.strip_prefix(['-', '*']).and_then(|item| quoted(item).next())
+                && is_error_type(name)
+            {
+                types.listed.push((line, name.to_owned()));
+            }
+        }
+        types
+    }
+
+    /// Returns what is wrong with a type that is neither one of the standard ones nor declared.
+    fn fault(&self, name: &str) -> Option<String> {
+        let custom = self.custom.iter().map(String::as_str);
+        let known = || ErrorType::KNOWN.iter().map(ErrorType::as_str).chain(custom.clone());
+        if known().any(|known| known == name) {
+            return None;
+        }
+        Some(match nearest(name, known()) {
+            Some(near) => format!("`{name}` is not a known error type: did you mean `{near}`?"),
+            None => format!("`{name}` is neither a known error type nor declared in section 5"),
+        })
+    }
+}
+
+/// Returns what stands between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+fn is_error_type(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+const CUSTOM: &str = "**Custom error types**:";
+
+/// Returns what the first table of a section says differently than the schema, each with its line.
+///
+/// The table has a row for each property of the root. The first column has the name, the columns "Type" and "Required"
+/// the rest. Only parameters need the column "Required".
+fn table_faults(section: &Section, schema: &Value) -> Vec<(usize, String)> {
+    let mut faults = Vec::new();
+    let root = resolved(schema, schema);
+    let none = serde_json::Map::new();
+    let properties = root.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let required = root.get("required").and_then(Value::as_array);
+    let Some(table) = section.tables().next() else {
+        if !properties.is_empty() {
+            let what = "the section has no table with the columns Name, Type, Required and Description";
+            faults.push((section.line, what.to_owned()));
+        }
+        return faults;
+    };
+    let mut seen = HashSet::new();
+    for row in table.rows() {
+        let name = row.name();
+        let mut fault = |what: String| faults.push((row.line, what));
+        let Some(property) = properties.get(name) else {
+            fault(format!("the table has `{name}`, which is not in the schema"));
+            continue;
+        };
+        if !seen.insert(name) {
+            fault(format!("the table has `{name}` twice"));
+        }
+        let expected = schema_rules::types(resolved(schema, property));
+        if let Some(said) = said_type(row).filter(|said| !expected.is_empty() && !is_type(said, &expected)) {
+            let expected = expected.join(" or ");
+            fault(format!("the table says that `{name}` is {said}, and the schema says {expected}"));
+        }
+        let is_required = required.is_some_and(|required| required.iter().any(|known| known == name));
+        let is_told = |word: bool| if word { "required" } else { "optional" };
+        match row.cell(&["required", "required?"]).map(yes_or_no) {
+            None if section.kind != Some(SectionKind::InputSchema) => {}
+            Some(Some(said)) if said == is_required => {}
+            Some(Some(said)) => fault(format!(
+                "the table says that `{name}` is {}, and the schema that it is {}",
+                is_told(said),
+                is_told(is_required)
+            )),
+            Some(None) | None => {
+                fault(format!("the table does not say whether `{name}` is required: write Yes or No"));
+            }
+        }
+    }
+    for name in properties.keys().filter(|name| !seen.contains(name.as_str())) {
+        faults.push((table.line, format!("the table lacks `{name}`")));
+    }
+    faults
+}
+
+/// Returns the first type that a row names; an array if its elements have the type.
+fn said_type(row: TableRow<'_>) -> Option<&'static str> {
+    let cell = row.cell(&["type"])?.to_lowercase();
+    let mut words = cell.split(|c: char| !c.is_ascii_alphabetic());
+    let said = words.find_map(|word| schema_rules::TYPES.into_iter().find(|known| *known == word))?;
+    Some(if cell.ends_with("[]") { "array" } else { said })
+}
+
+fn is_type(said: &str, expected: &[&str]) -> bool {
+    // Whole numbers are numbers.
+    expected.contains(&said) || (said == "number" && expected.contains(&"integer"))
+}
+
+fn yes_or_no(cell: &str) -> Option<bool> {
+    match cell.to_lowercase().as_str() {
+        "yes" | "required" | "true" | "✓" => Some(true),
+        "no" | "optional" | "false" | "✗" | "-" | "" => Some(false),
+        _ => None,
     }
 }

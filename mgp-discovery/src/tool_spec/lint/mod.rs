@@ -9,10 +9,9 @@ use std::collections::HashMap;
 use mgp_types::RawJson;
 use serde_json::Value;
 
-use super::document::{DocumentedTool, SpecDocument};
+use super::document::{DocumentedTool, SectionKind, SpecDocument};
 use super::finding::{LintReport, SpecFinding, SpecRule, ToolVerdicts};
 use super::interface::ToolInterface;
-use super::section::SectionKind;
 use crate::Position;
 use crate::config::Severity;
 

@@ -3,9 +3,8 @@
 use mgp_types::ext::DottedName;
 
 use super::ToolLint;
-use crate::tool_spec::document::SpecDocument;
+use crate::tool_spec::document::{SectionKind, SpecDocument};
 use crate::tool_spec::finding::SpecRule;
-use crate::tool_spec::section::SectionKind;
 use crate::tool_spec::version::ToolVersion;
 
 impl ToolLint<'_> {
@@ -39,12 +38,8 @@ impl ToolLint<'_> {
         for section in &self.tool.sections {
             let Some(kind) = section.kind else {
                 if let Some(kind) = section.number.and_then(SectionKind::numbered) {
-                    let what = format!(
-                        "section {} is not \"{}\", but \"{}\"",
-                        kind.number(),
-                        section.title,
-                        kind.title()
-                    );
+                    let (number, title) = (kind.number(), kind.title());
+                    let what = format!("section {number} is not \"{}\", but \"{title}\"", section.title);
                     self.error(SpecRule::Sections, section.line, what);
                 }
                 continue;

@@ -32,7 +32,8 @@ pub(super) struct ReservedUnits {
     agent: Box<str>,
     budget: AgentBudget,
     span: i64,
-    units: f64,
+    /// The estimate of the call.
+    pub(super) units: f64,
 }
 
 impl AgentBudgets {
@@ -88,12 +89,6 @@ impl AgentBudgets {
         )]
         let left = left as u64;
         Quota::new(left, end_of(reserved.budget, reserved.span))
-    }
-}
-
-impl ReservedUnits {
-    pub(super) const fn estimate(&self) -> f64 {
-        self.units
     }
 }
 
@@ -173,7 +168,7 @@ mod tests {
         let second = reserve(&budgets, "ada", Cost::metered(3.0, "credits"), 20).unwrap().unwrap();
         assert_eq!(budgets.settle(&second, 1.0).remaining, 2);
         let next = reserve(&budgets, "ada", four(), 60).unwrap().unwrap();
-        assert_eq!(budgets.settle(&next, next.estimate()), Quota::new(6, Some(at(120))));
+        assert_eq!(budgets.settle(&next, next.units), Quota::new(6, Some(at(120))));
     }
 
     #[test]

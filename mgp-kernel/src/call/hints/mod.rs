@@ -1,13 +1,15 @@
 //! Hints of calls: budgets and sizes that tools declare, costs and origins of results, and suggestions of better tools.
 
 mod budget;
-mod declared;
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
 use memchr::memmem::Finder;
-use mgp_types::ext::{ExtensionId, IdempotentResult, Intent, PREFIX, Quota, max_units};
-use mgp_types::mgp::{Refusal, ServerId, Timestamp};
+use mgp_types::ext::{ExtensionId, IdempotentResult, Intent, PREFIX, Quota, ToolDeclaration, max_units};
+use mgp_types::mgp::{Refusal, ResolvedTool, ServerId, Timestamp, ToolName};
 use mgp_types::{
     AskedRule, CallEnding, Error, Flow, Gate, Method, Object, Origin, RawJson, Request, RequestKind,
     Response, code,
@@ -15,7 +17,6 @@ use mgp_types::{
 
 pub(crate) use self::budget::AgentBudgets;
 use self::budget::ReservedUnits;
-use self::declared::DeclaredTools;
 use crate::call::{may_name, mentioning};
 use crate::running::RunningConfig;
 
@@ -119,9 +120,9 @@ impl CallHintsGate {
     fn settle(&self, reserved: &ReservedUnits, outcome: &Result<Response, Error>) -> Quota {
         let actual = match outcome {
             Ok(response) if response.result.ending() == CallEnding::Asking => 0.0,
-            Ok(response) => actual_units(response).unwrap_or_else(|| reserved.estimate()),
+            Ok(response) => actual_units(response).unwrap_or(reserved.units),
             Err(error) if error.origin() == Origin::Local => 0.0,
-            Err(_) => reserved.estimate(),
+            Err(_) => reserved.units,
         };
         self.budgets.settle(reserved, actual)
     }
@@ -138,6 +139,39 @@ impl CallHintsGate {
             origin.set("server_id", RawJson::from_text(self.server.as_str()));
             meta.set(format!("{PREFIX}origin"), origin.to_raw());
         }
+    }
+}
+
+/// The declarations of one server's tools, read once for each definition.
+#[derive(Debug, Default)]
+struct DeclaredTools(ArcSwap<HashMap<ToolName, DeclaredTool, RandomState>>);
+
+#[derive(Debug, Clone)]
+struct DeclaredTool {
+    tool: Arc<ResolvedTool>,
+    /// `None` if the tool declares nothing that decides about its calls.
+    declaration: Option<Arc<ToolDeclaration>>,
+}
+
+impl DeclaredTools {
+    /// Returns what the tool declares about costs and sizes; `None` if it declares neither.
+    fn of(&self, tool: &Arc<ResolvedTool>) -> Option<Arc<ToolDeclaration>> {
+        if let Some(known) = self.0.load().get(&tool.name).filter(|known| Arc::ptr_eq(&known.tool, tool)) {
+            return known.declaration.clone();
+        }
+        let declaration = ToolDeclaration::of_definition(&tool.definition);
+        let decides = declaration.cost.is_some() || declaration.max_input_size_bytes.is_some();
+        let known = DeclaredTool { tool: tool.clone(), declaration: decides.then(|| Arc::new(declaration)) };
+        let declaration = known.declaration.clone();
+        // A tool that was never listed is resolved anew with each call; noting it would let callers fill the memory.
+        if tool.definition.contains("inputSchema") {
+            self.0.rcu(|all| {
+                let mut all = HashMap::clone(all);
+                all.insert(tool.name.clone(), known.clone());
+                all
+            });
+        }
+        declaration
     }
 }
 

@@ -14,7 +14,7 @@ use super::proof;
 use crate::listen::socket;
 use crate::proof::is_guarded;
 use crate::state_folder::users_state;
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, Result};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ServiceCommand {
@@ -79,7 +79,7 @@ struct ServicePlan {
     after_uninstall: Vec<String>,
 }
 
-pub(super) async fn run(cx: &CommandContext, service: ServiceCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, service: ServiceCommand) -> Result {
     match service {
         ServiceCommand::Install(wanted) => install(cx, &wanted).await,
         ServiceCommand::Uninstall(whose) => uninstall(cx, whose),
@@ -87,10 +87,10 @@ pub(super) async fn run(cx: &CommandContext, service: ServiceCommand) -> Result<
     }
 }
 
-async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exit, Failure> {
+async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result {
     let plan = ServicePlan::of(wanted.whose);
-    let program = env::current_exe()
-        .map_err(|error| Failure::usage(format!("the path of this program cannot be found: {error}")))?;
+    let program =
+        env::current_exe().map_err(Failure::with_error("the path of this program cannot be found"))?;
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     let own = cx.named().into_iter().map(|(option, path)| (option, absolute(path)));
     let own: Vec<_> = own.filter(|_| !wanted.whose.system).collect();
@@ -109,13 +109,11 @@ async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exi
     for (path, text) in files {
         AtomicFile::put(path, &text, FileReaders::Kept).map_err(|error| unwritten(path, &error))?;
     }
-    show_report(
-        cx,
-        &ServiceReport { files: paths, installed: true, running: None, commands: plan.after_install },
-    )
+    let report = ServiceReport { files: paths, installed: true, running: None, commands: plan.after_install };
+    show_report(cx, &report)
 }
 
-fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
+fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result {
     let plan = ServicePlan::of(whose);
     let files = plan.paths()?;
     for path in files.iter().cloned().chain(plan.link.as_deref().map(in_home).transpose()?) {
@@ -127,7 +125,7 @@ fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Fai
     show_report(cx, &ServiceReport { files, installed: false, running: None, commands: plan.after_uninstall })
 }
 
-async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
+async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result {
     let plan = ServicePlan::of(whose);
     let files = plan.paths()?;
     let installed = files.iter().all(|path| path.is_file());
@@ -137,12 +135,10 @@ async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, 
     show_report(cx, &ServiceReport { files, installed, running, commands })
 }
 
-fn show_report(cx: &CommandContext, report: &ServiceReport) -> Result<Exit, Failure> {
+fn show_report(cx: &CommandContext, report: &ServiceReport) -> Result {
     cx.output.show(report, |report, out| {
         let installed = if report.installed { "installed:" } else { "not installed:" };
-        for path in &report.files {
-            writeln!(out, "{installed} {}", path.display())?;
-        }
+        report.files.iter().try_for_each(|path| writeln!(out, "{installed} {}", path.display()))?;
         match report.running {
             Some(true) => writeln!(out, "a kernel runs; `mgp status` shows details"),
             Some(false) => writeln!(out, "no kernel runs"),
@@ -177,7 +173,7 @@ impl ServicePlan {
         plan.expect("each manager has a plan for a user and one for the system")
     }
 
-    fn paths(&self) -> Result<Vec<PathBuf>, Failure> {
+    fn paths(&self) -> Result<Vec<PathBuf>> {
         self.files.iter().map(|(path, _)| in_home(path)).collect()
     }
 
@@ -197,7 +193,7 @@ impl ServicePlan {
     }
 }
 
-fn in_home(path: &str) -> Result<PathBuf, Failure> {
+fn in_home(path: &str) -> Result<PathBuf> {
     let home = env::var_os("HOME").map(PathBuf::from).or_else(|| path.starts_with('/').then(PathBuf::new));
     let none = || Failure::usage("there is no home directory for a service of this user");
     Ok(home.ok_or_else(none)?.join(path))

@@ -14,8 +14,7 @@ use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, RawJson, Revision, code};
 
-use super::paths::uncached;
-use super::request_trace::request_trace;
+use super::paths::{request_trace, uncached};
 use crate::running::RunningConfig;
 
 /// The body of a request: as it comes in, or as it was read.
@@ -40,12 +39,13 @@ pub(super) async fn keyed(
         let why = "a message with its key in `auth` has 1 MiB at most, and comes within 30 seconds; send the key of \
                    others in the header `Authorization`";
         let error = Error::invalid_request(why);
-        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, &error, &Caller::of(&head, None)));
+        let caller = Caller { headers: head.headers, id: None };
+        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, &error, &caller));
     };
     let body = body.to_bytes();
     // What is no message, the server of the protocol knows to refuse.
     let Ok(mut message) = Object::parse(body.clone()) else { return Ok((with_body(head, body), None)) };
-    let caller = Caller::of(&head, message.get("id"));
+    let caller = Caller { headers: head.headers.clone(), id: message.get("id") };
     let body = match message.remove("auth") {
         None => body,
         Some(auth) => match bearer(&auth) {
@@ -99,10 +99,6 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    fn of(head: &Parts, id: Option<RawJson>) -> Self {
-        Self { headers: head.headers.clone(), id }
-    }
-
     /// Returns whether the request is of a revision in which the numbers of the registry mean something else.
     fn is_stateless(&self) -> bool {
         let version = self.headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use mgp_discovery::config::model::ListenTls;
@@ -23,14 +22,11 @@ impl ListenCertificate {
     /// A file cannot be read, or has not what it should have.
     pub(in crate::listen) fn read(listen: &ListenTls) -> io::Result<Self> {
         let read_at = changed_at(listen);
-        let (chain, key) = read(listen)?;
+        let (chain, key) = (pem(&listen.certificate)?, pem(&listen.key)?);
         let mut tls = TlsConfig::from_pem(&chain, &key).map_err(|error| unusable(listen, &error))?;
         if let Some(authorities) = &listen.client_ca {
-            let path = Path::new(authorities);
-            let pem = fs::read(path).map_err(|error| unreadable(path, &error))?;
-            tls = tls.client_authorities(&pem, ClientCertificates::Required).map_err(|error| {
-                io::Error::other(format!("`listen.tls.client_ca`, {authorities}: {error}"))
-            })?;
+            let wrong = |error| io::Error::other(format!("`listen.tls.client_ca`, {authorities}: {error}"));
+            tls = tls.client_authorities(&pem(authorities)?, ClientCertificates::Required).map_err(wrong)?;
         }
         Ok(Self { files: listen.clone(), tls, read_at })
     }
@@ -44,21 +40,17 @@ impl ListenCertificate {
                 continue;
             }
             self.read_at = changed_at;
-            let taken = read(&self.files).and_then(|(chain, key)| {
-                self.tls.reload(&chain, &key).map_err(|error| unusable(&self.files, &error))
-            });
-            match taken {
+            match self.reload() {
                 Ok(()) => tracing::info!("new connections get the certificate that was just read"),
                 Err(error) => tracing::error!(%error, "the certificate stays as it was"),
             }
         }
     }
-}
 
-/// Returns the certificate and its key.
-fn read(files: &ListenTls) -> io::Result<(Vec<u8>, Vec<u8>)> {
-    let read = |path: &str| fs::read(path).map_err(|error| unreadable(Path::new(path), &error));
-    Ok((read(&files.certificate)?, read(&files.key)?))
+    fn reload(&self) -> io::Result<()> {
+        let (chain, key) = (pem(&self.files.certificate)?, pem(&self.files.key)?);
+        self.tls.reload(&chain, &key).map_err(|error| unusable(&self.files, &error))
+    }
 }
 
 /// Returns when the files were last written; `None` while one of them is not there.
@@ -72,8 +64,9 @@ fn unusable(files: &ListenTls, error: &dyn std::fmt::Display) -> io::Error {
     io::Error::other(format!("`listen.tls` cannot use {certificate} with {key}: {error}"))
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("`listen.tls` cannot read {}: {error}", path.display()))
+fn pem(path: &str) -> io::Result<Vec<u8>> {
+    fs::read(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("`listen.tls` cannot read {path}: {error}")))
 }
 
 /// The time between two looks at the files.

@@ -7,7 +7,6 @@ mod exposition;
 mod failed_logins;
 mod foreign;
 mod paths;
-mod request_trace;
 mod tokens;
 
 use std::convert::Infallible;
@@ -34,6 +33,7 @@ use self::doors::Door;
 use self::failed_logins::{FailedLogins, LoginAttempt};
 use self::foreign::LoopbackPeer;
 pub(super) use self::paths::uncached;
+use crate::lifecycle::or_never;
 use crate::sections::Sections;
 use crate::{Kernel, settings};
 
@@ -184,22 +184,11 @@ impl Kernel {
             FnService(move |request| answer(Arc::clone(&front), checked.clone(), request))
         });
         let serving = serve_layered_until(socket, self.accept_remote(&auth), http, layer, stop);
-        let ending = async {
-            match &tokens {
-                Some(tokens) => tokens.end_expired(|| RunningCalls::Cancel).await,
-                None => std::future::pending().await,
-            }
-        };
-        let watching = async {
-            match certificate {
-                Some(certificate) => certificate.watch().await,
-                None => std::future::pending().await,
-            }
-        };
+        let ending = tokens.as_ref().map(|tokens| tokens.end_expired(|| RunningCalls::Cancel));
         tokio::select! {
             served = serving => served,
-            never = watching => match never {},
-            never = ending => match never {},
+            never = or_never(certificate.map(ListenCertificate::watch)) => match never {},
+            never = or_never(ending) => match never {},
             never = policies.keys.watch(|| RunningCalls::Cancel) => match never {},
         }
     }

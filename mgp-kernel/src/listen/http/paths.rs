@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use mgp_security::oauth::ResourceServer;
 use mgp_transport::http::{HttpBody, HttpConfig};
-use mgp_types::mgp::ServerState;
+use mgp_types::mcp::meta::key;
+use mgp_types::mgp::{ServerState, TraceId};
 
 use super::exposition::exposition;
 use crate::data::empty;
@@ -69,6 +70,12 @@ fn unless_foreign(http: &HttpConfig, head: &Parts, found: Response<HttpBody>) ->
     let text =
         "this `Host` or `Origin` is not served; `listen.allowed_hosts` and `allowed_origins` name others\n";
     uncached(StatusCode::FORBIDDEN, "text/plain; charset=utf-8", text)
+}
+
+/// Returns the trace of a request over HTTP: that of `traceparent`, or a new one.
+pub(super) fn request_trace(headers: &HeaderMap) -> TraceId {
+    let carried = headers.get(key::TRACEPARENT).and_then(|parent| parent.to_str().ok());
+    carried.and_then(TraceId::from_traceparent).unwrap_or_else(TraceId::random)
 }
 
 /// Returns a page that nobody keeps.

@@ -8,6 +8,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use maud::html;
 use mgp_transport::http::HttpBody;
+use mgp_types::mgp::CallOptions;
 use mgp_types::{Error, Object, RawJson, code};
 use percent_encoding::percent_decode_str;
 
@@ -17,7 +18,7 @@ use super::layout::{Page, document, field};
 use super::logins::PageLogin;
 use super::{PageServer, assets, live, pages};
 use crate::admin::list::OperationEntry;
-use crate::admin::questions::{OpenQuestion, ShowQuestion};
+use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
 use crate::listen::http::uncached;
 use crate::proof::NeededProof;
 use crate::terminal::with_causes;
@@ -75,6 +76,7 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
         }
         (&Method::POST, _) if let Some(operation) = path.strip_prefix("/do/") => match Form::read(body).await
         {
+            Ok(form) if operation == "call" => called(&login, &form).await,
             Ok(form) => done(&login, operation, form).await,
             Err(error) => failed(&login, &error, "/"),
         },
@@ -195,15 +197,19 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
         if let Some(passphrase) = passphrase {
             login.client.prove(passphrase).await?;
         }
-        let mut params = form.params()?;
-        if is_access {
-            let reach = if params.contains("tool_name") { "tool_grant" } else { "server_grant" };
-            params.set("entry_type", RawJson::from_text(reach));
+        let mut reply = RawJson::null();
+        for one in form.each() {
+            let mut params = one.params()?;
+            if is_access {
+                let reach = if params.contains("tool_name") { "tool_grant" } else { "server_grant" };
+                params.set("entry_type", RawJson::from_text(reach));
+            }
+            if DECISIONS.contains(&operation) {
+                undecided(login, &params).await?;
+            }
+            reply = login.client.send(&method, params).await?;
         }
-        if DECISIONS.contains(&operation) {
-            undecided(login, &params).await?;
-        }
-        login.client.send(&method, params).await
+        Ok(reply)
     };
     match outcome.await {
         Ok(reply) if form.get("_show").is_some() => {
@@ -223,6 +229,36 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
             _ => failed(login, &error, &back),
         },
     }
+}
+
+/// Calls a tool with the arguments of a form, and shows the result, or the question that it waits for.
+async fn called(login: &PageLogin, form: &Form) -> Response<HttpBody> {
+    let back = form.get("_back").filter(|back| is_local(back)).unwrap_or("/tools");
+    let outcome = async {
+        let mut params = Object::new();
+        params.set("name", RawJson::from_text(form.get("name").unwrap_or_default()));
+        params.set("arguments", form.params_below("arguments.")?.to_raw());
+        // The person at this page decides, so the call need not wait for anybody else.
+        let mut wishes = CallOptions::default();
+        wishes.approval_wait_ms = Some(0);
+        wishes.write(&mut params);
+        login.client.call(params).await
+    };
+    let body = match outcome.await {
+        Ok(result) => html! { (super::layout::json(&result)) a href=(back) { "Back" } },
+        Err(error) => match awaited(&error) {
+            Some(id) => html! {
+                p.notice role="status" { "The call waits for " a href={ "/questions/" (id) } target="_blank" rel="noopener" { "your answer" } "." }
+                form method="post" action="/do/call" {
+                    @for (name, value) in form.fields() { input type="hidden" name=(name) value=(value); }
+                    button.primary { "Call it again" }
+                    a href=(back) { "Leave it" }
+                }
+            },
+            None => return failed(login, &error, back),
+        },
+    };
+    shown(StatusCode::OK, &Page::new(form.get("name").unwrap_or("Call"), body), section(back), Some(login))
 }
 
 /// The operations that answer a question.

@@ -21,6 +21,10 @@ impl Form {
         Ok(Self::parse(&bytes.to_bytes()))
     }
 
+    pub(super) fn of(fields: &[(&str, &str)]) -> Self {
+        Self(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+    }
+
     pub(super) fn parse(encoded: &[u8]) -> Self {
         Self(form_urlencoded::parse(encoded).into_owned().collect())
     }
@@ -42,6 +46,24 @@ impl Form {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// Returns the form once for each of its fields `_each`, with what that stands for; or as it is, if it has none.
+    pub(super) fn each(&self) -> Vec<Self> {
+        let (each, common): (Vec<_>, Vec<_>) = self.0.iter().cloned().partition(|(name, _)| name == "_each");
+        if each.is_empty() {
+            return vec![self.clone()];
+        }
+        let whole = |one: Self| Self(common.iter().cloned().chain(one.0).collect());
+        each.iter().map(|(_, one)| whole(Self::parse(one.as_bytes()))).collect()
+    }
+
+    /// Returns the params that the fields stand for whose names begin so, by the rest of their names.
+    ///
+    /// # Errors
+    /// As [`params`](Self::params).
+    pub(super) fn params_below(&self, beginning: &str) -> Result<Object, Error> {
+        object(self.fields().filter_map(|(name, value)| Some((name.strip_prefix(beginning)?, value))))
+    }
+
     /// Returns the form as the query of an address.
     pub(super) fn to_query(&self) -> String {
         form_urlencoded::Serializer::new(String::new()).extend_pairs(self.fields()).finish()
@@ -53,20 +75,23 @@ impl Form {
     /// # Errors
     /// A field holds no JSON where it should.
     pub(super) fn params(&self) -> Result<Object, Error> {
-        let mut params = Object::new();
-        for (name, value) in self.fields().filter(|(name, value)| !name.starts_with('_') && !value.is_empty())
-        {
-            match name.strip_suffix(":json") {
-                Some(name) => {
-                    let value = RawJson::parse(value.to_owned());
-                    let wrong = |error| Error::invalid_params(format!("`{name}` is no JSON: {error}"));
-                    params.set(name.to_owned(), value.map_err(wrong)?);
-                }
-                None => params.set(name.to_owned(), RawJson::from_text(value)),
-            }
-        }
-        Ok(params)
+        object(self.fields().filter(|(name, _)| !name.starts_with('_')))
     }
+}
+
+fn object<'f>(fields: impl Iterator<Item = (&'f str, &'f str)>) -> Result<Object, Error> {
+    let mut object = Object::new();
+    for (name, value) in fields.filter(|(_, value)| !value.is_empty()) {
+        match name.strip_suffix(":json") {
+            Some(name) => {
+                let value = RawJson::parse(value.to_owned());
+                let wrong = |error| Error::invalid_params(format!("`{name}` is no JSON: {error}"));
+                object.set(name.to_owned(), value.map_err(wrong)?);
+            }
+            None => object.set(name.to_owned(), RawJson::from_text(value)),
+        }
+    }
+    Ok(object)
 }
 
 /// The largest size of a form.
@@ -82,6 +107,10 @@ mod tests {
         let params = form.params().unwrap().to_raw();
         assert_eq!(params.to_string(), r#"{"id":"a b","max_uses":3,"names":["x"]}"#);
         assert!(Form::parse(b"a:json=%7B").params().is_err());
+        let many = Form::parse(b"agent=a&_each=tool%3Dx%26n%3Ajson%3D1&_each=tool%3Dy");
+        let params: Vec<_> =
+            many.each().iter().map(|one| one.params().unwrap().to_raw().to_string()).collect();
+        assert_eq!(params, [r#"{"agent":"a","tool":"x","n":1}"#, r#"{"agent":"a","tool":"y"}"#]);
         let (rest, back) = form.without("_back");
         assert_eq!((back.as_deref(), rest.get("_back")), (Some("/"), None));
     }

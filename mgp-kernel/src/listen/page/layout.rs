@@ -1,8 +1,8 @@
 //! The parts that all pages have in common: their frame, forms of operations, and the forms of values.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use mgp_types::is_hidden;
 use mgp_types::mgp::{RiskLevel, Timestamp};
+use mgp_types::{RawJson, is_hidden};
 
 use super::assets::{SCRIPT, STYLE};
 use super::form::Form;
@@ -169,6 +169,13 @@ pub(super) fn block(text: &str) -> Markup {
         return shown;
     }
     html! { details { summary { (lines) " lines, " (text.len()) " bytes" } (shown) } }
+}
+
+/// Returns a JSON value, indented.
+pub(super) fn json(json: &RawJson) -> Markup {
+    let value: Result<serde_json::Value, _> = json.to();
+    let pretty = value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok());
+    block(&pretty.unwrap_or_else(|| json.to_string()))
 }
 
 /// The length of texts from which on they are folded.

@@ -47,13 +47,14 @@ struct PageServer {
 
 /// Serves the page from when an operator first wants it until `stopped` says so.
 pub(crate) async fn serve(kernel: Kernel, stopped: watch::Receiver<bool>) {
-    let wanted = async { kernel.sections().lifecycle.page.wanted().await };
+    let settings = kernel.sections().config.load().ui.clone();
     tokio::select! {
-        () = wanted => {}
+        () = std::future::ready(()), if settings.enabled => {}
+        () = kernel.sections().lifecycle.page.wanted() => {}
         () = wait_for_stop(stopped.clone()) => return,
     }
     let door = &kernel.sections().lifecycle.page;
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, settings.port.unwrap_or(0)));
     let socket = match TcpListener::bind(address).await.and_then(|socket| Ok((socket.local_addr()?, socket)))
     {
         Ok((address, socket)) => {

@@ -54,6 +54,20 @@ impl PageClient {
         Ok(())
     }
 
+    /// Calls a tool on a connection on which nothing was proved, so that the call is one of a client, for which all rules hold.
+    pub(super) async fn call(&self, params: Object) -> Result<RawJson, Error> {
+        self.connect().await?.request("tools/call", params.to_raw()).await
+    }
+
+    async fn connect(&self) -> Result<OperatorClient, Error> {
+        let connection = if self.operator.is_own {
+            OperatorConnection::of_account(None)
+        } else {
+            OperatorConnection::of_member()
+        };
+        self.kernel.operate_as(self.operator.by.clone(), connection, None).await
+    }
+
     /// Returns the connection, or a new one where the proof on the last one has ended.
     async fn client(&self) -> Result<OperatorClient, Error> {
         let connected = self.connected.lock().clone();
@@ -61,12 +75,7 @@ impl PageClient {
         if let Some(connected) = connected.filter(|connected| !is_over(connected)) {
             return Ok(connected.client);
         }
-        let connection = if self.operator.is_own {
-            OperatorConnection::of_account(None)
-        } else {
-            OperatorConnection::of_member()
-        };
-        let client = self.kernel.operate_as(self.operator.by.clone(), connection, None).await?;
+        let client = self.connect().await?;
         *self.connected.lock() = Some(ConnectedOperator { client: client.clone(), end: None });
         Ok(client)
     }

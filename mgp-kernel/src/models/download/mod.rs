@@ -28,7 +28,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 use url::Url;
 
-use super::store::{InstallError, PublishedFile, at, part, sha256};
+use super::{InstallError, PublishedFile, at, part, sha256};
 use crate::terminal::with_causes;
 
 /// Brings published files.
@@ -59,11 +59,13 @@ impl Downloader {
             .map_err(InstallError::Tls)?
             .with_root_certificates(trusted)
             .with_no_client_auth();
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_only()
             .enable_http1()
-            .wrap_connector(Route::new(proxies));
+            .wrap_connector(Route { proxies: Arc::new(proxies), tcp });
         Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector) })
     }
 
@@ -181,14 +183,6 @@ async fn length(path: &Path) -> u64 {
 struct Route {
     proxies: Arc<Matcher>,
     tcp: HttpConnector,
-}
-
-impl Route {
-    fn new(proxies: Matcher) -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        Self { proxies: Arc::new(proxies), tcp }
-    }
 }
 
 impl Service<Uri> for Route {

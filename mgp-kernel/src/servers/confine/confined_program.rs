@@ -11,6 +11,7 @@ use super::folders::{
 };
 use super::program::ProgramSearch;
 use super::spec::{Confinement, PathAccess, Ports};
+use crate::paths::expanded;
 
 /// A program that is to be confined, and the facts that its confinement follows from.
 #[derive(Debug)]
@@ -193,14 +194,6 @@ fn tree(pattern: &str, home: Option<&Path>) -> Option<PathBuf> {
     let pattern = pattern.strip_suffix("/**").or_else(|| pattern.strip_suffix("/*")).unwrap_or(pattern);
     let path = expanded(if pattern.is_empty() { "/" } else { pattern }, home);
     (path.is_absolute() && !pattern.contains(['*', '?', '[', '\\'])).then_some(path)
-}
-
-fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
-    match (path.strip_prefix('~'), home) {
-        (Some(""), Some(home)) => home.to_owned(),
-        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
-        _ => PathBuf::from(path),
-    }
 }
 
 /// Returns the path without links, as far as it exists.

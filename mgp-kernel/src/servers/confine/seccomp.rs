@@ -80,16 +80,10 @@ fn refused(to: &Confinement) -> io::Result<SyscallRules> {
     for (call, argument, own) in OF_A_PROCESS {
         calls.entry(*call).or_default().push(rule([word(*argument, SeccompCmpOp::Ne, *own)?])?);
     }
-    let mut namespaces = Vec::new();
-    for flag in NAMESPACES {
-        namespaces.push(rule([word(0, has_bits(*flag), *flag)?])?);
-    }
-    calls.insert(libc::SYS_clone, namespaces);
-    let mut keystrokes = Vec::new();
-    for request in [TIOCSTI, TIOCLINUX] {
-        keystrokes.push(rule([word(1, SeccompCmpOp::Eq, request)?])?);
-    }
-    calls.insert(libc::SYS_ioctl, keystrokes);
+    let namespace = |flag: &i32| rule([word(0, has_bits(*flag), *flag)?]);
+    calls.insert(libc::SYS_clone, NAMESPACES.iter().map(namespace).collect::<io::Result<_>>()?);
+    let keystrokes = [TIOCSTI, TIOCLINUX].map(|request| rule([word(1, SeccompCmpOp::Eq, request)?]));
+    calls.insert(libc::SYS_ioctl, keystrokes.into_iter().collect::<io::Result<_>>()?);
     Ok(calls)
 }
 

@@ -145,11 +145,9 @@ fn tool_channel(facets: &EventFacets) -> Option<&'static str> {
 fn of_call(event: &Object) -> Object {
     let target = event.object("target").unwrap_or_default();
     let mut members = ObjectWriter::new();
-    for (name, value) in ["server_id", "tool_name"].map(|name| (name, target.get(name))) {
-        members.json(name, &value.unwrap_or_else(RawJson::null));
-    }
-    for (name, value) in ["trace_id", "result"].map(|name| (name, event.get(name))) {
-        members.json(name, &value.unwrap_or_else(RawJson::null));
+    for (name, of) in [("server_id", &target), ("tool_name", &target), ("trace_id", event), ("result", event)]
+    {
+        members.json(name, &of.get(name).unwrap_or_else(RawJson::null));
     }
     members.finish()
 }

@@ -1,6 +1,5 @@
 //! The fleet: all servers of the kernel, and their changes.
 
-mod callbacks;
 mod tables;
 
 use std::collections::{BTreeMap, HashMap};
@@ -21,7 +20,7 @@ use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::task::JoinSet;
 
-use self::callbacks::CallbackRoutes;
+use self::tables::CallbackRoutes;
 pub(crate) use self::tables::FleetTables;
 use crate::StartError;
 use crate::servers::events::ToolsChange;
@@ -165,11 +164,6 @@ impl Fleet {
         &self.support.tables.tasks
     }
 
-    /// Returns whether this agent may have a connection to the server.
-    pub(crate) fn admits(&self, server: &str, agent: &Principal) -> bool {
-        self.servers.load().get(server).is_some_and(|server| server.admits(agent))
-    }
-
     /// Returns the id under which the definitions of this agent's own connection are pinned, if it is to have one.
     pub(crate) fn holder(&self, server: &str, agent: &Principal) -> Option<ServerId> {
         let servers = self.servers.load();
@@ -277,9 +271,8 @@ impl Fleet {
 
     /// Stops all servers and forgets them. Each has `timeout` to finish its calls.
     pub(crate) async fn shut_down(&self, reason: ShutdownReason, timeout: Duration) {
-        let servers = self.take();
         let mut stopping = JoinSet::new();
-        for server in servers {
+        for server in self.take() {
             stopping.spawn(async move { server.end(reason, timeout).await });
         }
         while stopping.join_next().await.is_some() {}
@@ -407,7 +400,6 @@ impl Fleet {
     }
 }
 
-/// The time that calls have to end when their server is replaced.
 /// Returns the ids that hold `wanted`; if there are none, the id that was most likely meant.
 fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a ServerId> + Clone) -> Vec<ServerId> {
     let written = wanted.to_lowercase();
@@ -420,6 +412,7 @@ fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a ServerId> + Clone) -> 
 }
 
 const MAX_NEAR: usize = 3;
+/// The time that calls have to end when their server is replaced.
 const REPLACE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::Secret;
-use mgp_discovery::registry::ApprovedCode;
+use mgp_discovery::registry::{ApprovedCode, InspectedCode};
 use mgp_security::permission::GrantTerms;
 use mgp_transport::child::ChildCommand;
 use mgp_types::Error;
@@ -16,7 +16,6 @@ use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
 use crate::pattern_servers;
-use crate::servers::code_copy::CodeCopy;
 use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::settings;
 
@@ -47,7 +46,7 @@ impl ProgramStart {
     pub(super) fn command(&self) -> ChildCommand {
         let ServerProgram { command, args, cwd, env } = &self.program;
         let args = args.iter().map(Secret::expose);
-        let mut program = match &self.confinement {
+        let program = match &self.confinement {
             None => limited(ChildCommand::new(command.expose()).args(args), &self.inherited, env),
             Some((launch, _)) => {
                 let program = ChildCommand::new(&launch.launcher).args(&launch.args).args(args);
@@ -56,15 +55,12 @@ impl ProgramStart {
                 variables.fold(program, |program, (name, value)| program.env(name, value))
             }
         };
-        if let Some(folder) = cwd {
-            program = program.current_dir(self.folder.join(folder.expose()));
-        } else if let Some(code) = &self.code {
+        match (cwd, &self.code) {
+            (Some(folder), _) => program.current_dir(self.folder.join(folder.expose())),
             // Runtimes read settings from their working directory; only those in the copy were inspected.
-            program = program.current_dir(code.folder());
-        } else {
-            program = program.current_dir(&self.folder);
+            (None, Some(code)) => program.current_dir(code.folder()),
+            (None, None) => program.current_dir(&self.folder),
         }
-        program
     }
 }
 
@@ -171,6 +167,46 @@ fn granted(shared: &ConnectionShared) -> Result<Vec<(Permission, GrantTerms)>, S
 /// Returns the folder of the files that confined servers write for themselves.
 pub(crate) fn scratch(state: &Path) -> PathBuf {
     state.join("scratch")
+}
+
+/// The copy of a server's code. The copy is removed when this is dropped.
+#[derive(Debug)]
+struct CodeCopy {
+    folder: TempDir,
+    script: PathBuf,
+}
+
+impl CodeCopy {
+    /// Writes the code as it was read for inspection into a new folder of the kernel's own. May block.
+    fn new(state: &Path, code: &InspectedCode) -> std::io::Result<Self> {
+        let copies = copies(state);
+        std::fs::create_dir_all(&copies)?;
+        let folder = tempfile::Builder::new().prefix("code-").tempdir_in(copies)?;
+        for (file, content) in &code.files {
+            let path = folder.path().join(&file.path);
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            std::fs::write(&path, content)?;
+        }
+        let script = folder.path().join(&code.script);
+        Ok(Self { folder, script })
+    }
+
+    /// Returns the folder of the copy.
+    fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Returns the script within the copy.
+    fn script(&self) -> &Path {
+        &self.script
+    }
+}
+
+/// Returns the folder of the copies.
+pub(crate) fn copies(state: &Path) -> PathBuf {
+    state.join("inspected")
 }
 
 /// The permissions that open something of a confinement.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue};
-use mgp_client_sdk::oauth::OAuth;
 use mgp_client_sdk::{Client, EraMode};
 use mgp_discovery::config::model::{ServerDialect, ServerGrant};
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
@@ -22,7 +21,6 @@ use super::inbound::ServerInboundLayer;
 use super::log::StderrTail;
 use crate::call::hints::HINTS;
 use crate::data::transports;
-use crate::offered::EFFECTS;
 use crate::servers::authorization;
 use crate::settings;
 use mgp_types::BoxedService;
@@ -38,7 +36,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(settings::NAME, env!("CARGO_PKG_VERSION"));
     // What results tell of costs, sources, better tools and state reaches the clients that declared it, too.
-    let effects = running.effects.enabled.then_some(EFFECTS);
+    let effects = running.effects.enabled.then_some(settings::EFFECTS);
     let passed = HINTS.into_iter().chain([ExtensionId::SessionState]).chain(effects.into_iter().flatten());
     let builder = passed.fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
     let builder = if shared.support.data.is_on() {
@@ -63,10 +61,8 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         // The kernel sees requests and results as MCP has them, lists included.
         .layer(ReferenceGate::new(config.dialect == Some(ServerDialect::ExtReference)).into_layer())
         .inbound_layer(ServerInboundLayer(Arc::downgrade(&shared)));
-    let builder = match config.protocol.revision() {
-        Some(revision) => builder.revisions([revision]),
-        None => builder,
-    };
+    let revision = config.protocol.revision();
+    let builder = revision.into_iter().fold(builder, |builder, revision| builder.revisions([revision]));
     // The registrant of a script may have changed it since the last start.
     let code = match shared.support.registry.get() {
         Some(registry) => registry.check_code(&shared.server).await?,
@@ -168,14 +164,6 @@ fn without<'l>(line: &'l str, secrets: &[Secret]) -> Cow<'l, str> {
 /// The shortest secret that is hidden, in bytes. A shorter text also occurs in lines that have nothing to do with it.
 const SHORTEST_HIDDEN: usize = 6;
 
-/// Returns the authorization of this connection, with the login of its agent or of all.
-async fn oauth(shared: &ConnectionShared, url: &Secret) -> Result<Option<Arc<OAuth>>, Error> {
-    let support = &shared.support;
-    let config = support.config.load_full();
-    let owner = shared.line.agent.as_ref();
-    authorization::of_server(&config, &shared.config, owner, &support.policies.tokens, url).await
-}
-
 /// Tells of a login where a server demands one, and a person can sign in.
 fn advised<T>(shared: &ConnectionShared, connected: Result<T, Error>) -> Result<T, Error> {
     if shared.config.oauth.as_ref().is_some_and(|oauth| oauth.grant != ServerGrant::Login) {
@@ -212,14 +200,14 @@ async fn transport(
         })
     });
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
-    let oauth = oauth(shared, url).await?;
+    let (config, tokens) = (shared.support.config.load_full(), &shared.support.policies.tokens);
+    let owner = shared.line.agent.as_ref();
+    let oauth = authorization::of_server(&config, &shared.config, owner, tokens, url).await?;
     let places = settings::server_places(&shared.config).get();
     Ok(move |transport: HttpClientBuilder| {
-        let transport = transport.max_idle_connections(places);
-        let transport = match &oauth {
-            Some(oauth) => transport.authorize_with(Arc::clone(oauth) as _),
-            None => transport,
-        };
+        let transport = oauth.iter().fold(transport.max_idle_connections(places), |transport, oauth| {
+            transport.authorize_with(Arc::clone(oauth) as _)
+        });
         headers.iter().cloned().fold(transport, |transport, (name, value)| transport.header(name, value))
     })
 }

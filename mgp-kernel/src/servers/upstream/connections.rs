@@ -24,8 +24,8 @@ use super::Upstream;
 use super::connection_key::{ClientKey, ConnectionKey};
 use super::connection_shared::ConnectionShared;
 use super::first_start::FirstStart;
-use super::offered_lists::AgentLists;
 use super::server_connection::ServerConnection;
+use super::server_shared::AgentLists;
 use crate::StartError;
 
 /// The connections of a server.
@@ -81,7 +81,7 @@ impl Upstream {
     }
 
     /// Returns whether this agent may have a connection, and may use anything on it.
-    pub(super) fn reaches(&self, agent: &Principal) -> bool {
+    pub(crate) fn reaches(&self, agent: &Principal) -> bool {
         self.admits(agent) && self.support.policies.access.reaches(&agent.access_id(), &self.config.id)
     }
 

@@ -94,12 +94,9 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             "notifications/prompts/list_changed" => self.listed_anew(&shared, ListKind::Prompts, request),
             "notifications/resources/list_changed" => self.listed_anew(&shared, ListKind::Resources, request),
             // The kernel's own channels of these names say what the kernel saw.
-            method::LIFECYCLE => {
-                shared.publish_event("lifecycle", EventSeverity::Info, request.params);
-                done()
-            }
-            method::AUDIT => {
-                shared.publish_event("audit", EventSeverity::Info, request.params);
+            of_kernel @ (method::LIFECYCLE | method::AUDIT) => {
+                let channel = if of_kernel == method::AUDIT { "audit" } else { "lifecycle" };
+                shared.publish_event(channel, EventSeverity::Info, request.params);
                 done()
             }
             "notifications/tasks/status" => {
@@ -169,21 +166,21 @@ impl ConnectionShared {
         let client = self.support.changes.upgrade().and_then(|changes| changes.only_client(&self.line));
         let elicitations = Arc::clone(&self.elicitations);
         Box::pin(async move {
-            let refusal = match client {
-                Some(client) => match check_declared(&client, &question).await {
-                    Ok(()) => {
-                        elicitations.note(&question, &client);
-                        return client.outbox.call(Request::call(question.method, question.params)).await;
-                    }
-                    Err(error) => error,
-                },
-                None => Error::invalid_request(NOBODY),
+            let asked = match client {
+                Some(client) => check_declared(&client, &question).await.map(|()| client),
+                None => Err(Error::invalid_request(NOBODY)),
             };
-            if question.method == Method::ROOTS_LIST {
+            match asked {
+                Ok(client) => {
+                    elicitations.note(&question, &client);
+                    client.outbox.call(Request::call(question.method, question.params)).await
+                }
                 // Without a particular client there are no roots.
-                return Ok(Response::new(RawJson::from_written(br#"{"roots":[]}"#.to_vec())));
+                Err(_) if question.method == Method::ROOTS_LIST => {
+                    Ok(Response::new(RawJson::from_written(br#"{"roots":[]}"#.to_vec())))
+                }
+                Err(refusal) => Err(refusal),
             }
-            Err(refusal)
         })
     }
 

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::{AtomicFile, FileReaders};
 use mgp_security::definition::{Definition, DefinitionKind, PinnedDefinitions};
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::ServerId;
-use mgp_types::{Object, RawJson, hex};
+use mgp_types::{Object, RawJson};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::connections::lists_for_all;
 use super::publish::{index_tools, resolved};
@@ -91,16 +91,12 @@ fn is_approved(pins: &PinnedDefinitions, server: &ServerId, tool: &Object) -> bo
 
 /// Returns the file of one server. Ids may contain characters that names of files may not.
 fn file(state: &Path, server: &str) -> PathBuf {
-    state.join(FOLDER).join(format!("{}.json", digest(server.as_bytes())))
+    state.join(FOLDER).join(format!("{}.json", Digest::of_canonical(server.as_bytes())))
 }
 
 fn reached(server: &ServerConfig) -> String {
     let how = (&server.command, &server.args, &server.url, &server.socket, &server.cwd);
-    digest(&serde_json::to_vec(&how).unwrap_or_default())
-}
-
-fn digest(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(&hex::<64>(&Sha256::digest(bytes))).into_owned()
+    Digest::of_canonical(&serde_json::to_vec(&how).unwrap_or_default()).to_string()
 }
 
 /// The folder of the lists in the state directory.

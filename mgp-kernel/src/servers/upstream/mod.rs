@@ -1,6 +1,5 @@
 //! A server behind the kernel: its connections, the layers in front of it, and the messages that it sends.
 
-mod asking_again;
 mod audit;
 mod confined;
 mod connect;
@@ -9,19 +8,16 @@ mod connection_shared;
 mod connections;
 #[cfg(test)]
 pub(crate) mod fake_server;
-mod fallback_tool;
 mod first_start;
 mod forward;
 mod inbound;
 mod last_tools;
 mod log;
-mod offered_lists;
 mod outcome;
 mod own_name;
 mod publish;
 mod published_events;
 mod server_connection;
-mod server_notifications;
 mod server_shared;
 mod stale_lists;
 mod start_attempt;
@@ -45,21 +41,18 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-pub(crate) use self::confined::{is_needed, scratch};
+pub(crate) use self::confined::{copies, is_needed, scratch};
 pub(crate) use self::connection_key::ConnectionKey;
 pub(crate) use self::connection_shared::ConnectionShared;
 use self::connections::{ConnectionRoute, ConnectionTable, lists_for_all, sweep};
-pub(crate) use self::fallback_tool::FallbackToolGate;
 pub(crate) use self::first_start::{FirstStart, WaitingCall};
 pub(crate) use self::last_tools::list_last_tools;
-pub(crate) use self::offered_lists::AgentLists;
-pub(crate) use self::outcome::ServerOutcomeGate;
+pub(crate) use self::outcome::{FallbackToolGate, ServerOutcomeGate};
 use self::server_connection::ServerConnection;
-pub(crate) use self::server_notifications::ServerNotifications;
-pub(crate) use self::server_shared::ServerShared;
+pub(crate) use self::server_shared::{AgentLists, ServerShared};
 pub(crate) use self::stale_lists::ListKind;
 use self::support::ServerClient;
-pub(crate) use self::support::{BareWay, ServerStack, ServerSupport};
+pub(crate) use self::support::{BareWay, ServerNotifications, ServerStack, ServerSupport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
 use crate::call::RefusingService;
 use crate::call::meter::MeterGate;
@@ -200,7 +193,8 @@ impl Upstream {
     /// Returns all connections that are up, each with its session and the server's capabilities on it.
     pub(crate) fn lines(&self) -> Vec<(ConnectionKey, Arc<Session>, Object)> {
         let line = |instance: Arc<ServerConnection>| {
-            Some((instance.shared.line.clone(), instance.session()?, instance.capabilities()))
+            let client = instance.client()?;
+            Some((instance.shared.line.clone(), client.session()?, client.capabilities()))
         };
         self.up().filter_map(line).collect()
     }

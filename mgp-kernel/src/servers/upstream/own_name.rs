@@ -37,9 +37,7 @@ pub(super) fn in_own_name(server: &ServerId, mut message: Request) -> Result<Req
         "notifications/tasks" | "notifications/tasks/status" => questions_in_own_name(server, params)?,
         _ => {}
     }
-    let mut meta = params.object("_meta").unwrap_or_default();
-    meta.set(SERVER, RawJson::from_text(server.as_str()));
-    params.set("_meta", meta.to_raw());
+    params.object_mut_or_new("_meta").set(SERVER, RawJson::from_text(server.as_str()));
     Ok(message)
 }
 

@@ -58,13 +58,20 @@ impl ConnectionShared {
             if !lists.contains(&list) {
                 continue;
             }
-            match self.listed(client, definitions, kind).await {
-                Some(items) => {
-                    if self.put(|catalog, server| put(catalog, server, items)) {
-                        self.support.tell(|changes| changes.changed(&self.line, list));
+            let items = match listed(client, definitions, kind).await {
+                Ok(items) => items,
+                Err(error) => {
+                    tracing::debug!(server = %self.server, %kind, %error, "a list cannot be had");
+                    if error.code() != code::METHOD_NOT_FOUND {
+                        missed.insert(list);
+                        continue;
                     }
+                    // The server has no such list.
+                    Vec::new()
                 }
-                None => drop(missed.insert(list)),
+            };
+            if self.put(|catalog, server| put(catalog, server, items)) {
+                self.support.tell(|changes| changes.changed(&self.line, list));
             }
         }
         Ok(missed)
@@ -76,7 +83,8 @@ impl ConnectionShared {
     /// Fails if something is withheld, and that cannot be recorded.
     async fn read_about(&self, client: &ServerClient) -> Result<(), Error> {
         let Some(back) = self.back.get() else { return Ok(()) };
-        let texts = [("instructions", client.instructions()), ("description", description(client))];
+        let described = client.server_info().and_then(|info| info.description.or(info.title));
+        let texts = [("instructions", client.instructions()), ("description", described.map(Into::into))];
         let [instructions, description] = back.definitions.admitted_texts(texts).await?;
         let capabilities = client.capabilities();
         *self.about.lock() = ServerDescription { capabilities, instructions, description };
@@ -162,14 +170,10 @@ impl ConnectionShared {
             // What the first connection lists may have been listed before it, from the last start of the kernel.
             Ok(is_other && (is_other_in_all || self.line.is_own() || offered.count() > 1))
         });
-        match outcome {
-            Some(Ok(is_other)) => is_other,
-            None => false,
-            Some(Err(error)) => {
-                tracing::warn!(server = %self.server, %error, "what the server has is not offered");
-                false
-            }
-        }
+        let outcome = outcome.transpose().inspect_err(|error| {
+            tracing::warn!(server = %self.server, %error, "what the server has is not offered");
+        });
+        outcome.ok().flatten().unwrap_or_default()
     }
 
     /// Withdraws the lists of the connection, which has ended.
@@ -188,22 +192,6 @@ impl ConnectionShared {
         }
         self.tell_state().await;
         self.support.tell(|changes| changes.ended(&self.line));
-    }
-
-    /// Returns all of a list that may be shown, which is empty if the server has none; `None` if it cannot be fetched.
-    async fn listed(
-        &self,
-        client: &ServerClient,
-        definitions: &DefinitionGuardLayer,
-        kind: DefinitionKind,
-    ) -> Option<Vec<Object>> {
-        match listed(client, definitions, kind).await {
-            Ok(listed) => Some(listed),
-            Err(error) => {
-                tracing::debug!(server = %self.server, %kind, %error, "a list cannot be had");
-                (error.code() == code::METHOD_NOT_FOUND).then(Vec::new)
-            }
-        }
     }
 }
 
@@ -289,12 +277,6 @@ fn objects(page: &Object, member: &str) -> Result<Vec<Object>, Error> {
 
 fn malformed() -> Error {
     Error::misbehaved("the server's list is none")
-}
-
-/// Returns the server's description of its purpose.
-fn description(client: &ServerClient) -> Option<Arc<str>> {
-    let info = client.server_info()?;
-    info.description.or(info.title).map(Into::into)
 }
 
 const MAX_PAGES: usize = 1_000;

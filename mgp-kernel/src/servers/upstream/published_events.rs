@@ -7,8 +7,8 @@ use mgp_types::mgp::{ChannelPattern, EventSeverity, EventSubscribe, Extension};
 use mgp_types::{Object, RawJson, Session, code};
 use tokio::time::Instant;
 
-use super::asking_again::Pauses;
 use super::connection_shared::ConnectionShared;
+use super::stale_lists::Pauses;
 use super::support::ServerClient;
 
 impl ConnectionShared {
@@ -57,11 +57,9 @@ impl ConnectionShared {
 
     /// Publishes an event on a server's channel as one of the kernel, under the server's name.
     pub(super) fn publish_event(&self, channel: &str, severity: EventSeverity, mut data: Object) {
-        if channel == "lifecycle"
-            && let Ok(server) = RawJson::from_value(self.server.as_str())
-        {
+        if channel == "lifecycle" {
             // The event is about this server, whatever it says.
-            data.set("server_id", server);
+            data.set("server_id", RawJson::from_text(self.server.as_str()));
         }
         let outcome = self.declare_channel(channel).and_then(|channel| {
             let events = &self.support.events;

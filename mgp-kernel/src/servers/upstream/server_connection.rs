@@ -12,13 +12,12 @@ use mgp_lifecycle::LifecycleChanges;
 use mgp_lifecycle::supervise::{ProbeSettings, TimeLimits};
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
-use mgp_types::{BoxFuture, Error, Gate as _, Object, Request, Response, Session, code};
+use mgp_types::{BoxFuture, BoxedService, Error, Gate as _, Request, Response, Session, code};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower_service::Service as _;
 
-use super::asking_again::{Pauses, pause};
 use super::audit;
 use super::connect::connect;
 use super::connection_key::ConnectionKey;
@@ -26,10 +25,9 @@ use super::connection_shared::{ConnectionShared, StateByAll};
 use super::first_start::WaitingCall;
 use super::forward::ForwardGate;
 use super::server_shared::ServerShared;
-use super::stale_lists::ListKind;
+use super::stale_lists::{ListKind, Pauses, pause};
 use super::support::{ServerClient, ServerStack, ServerSupport};
 use crate::{StartError, settings};
-use mgp_types::BoxedService;
 
 /// A connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
 pub(super) struct ServerConnection {
@@ -95,18 +93,9 @@ impl ServerConnection {
         self.client()?.session()
     }
 
-    pub(super) fn capabilities(&self) -> Object {
-        self.client().map(|client| client.capabilities()).unwrap_or_default()
-    }
-
     /// Returns the client of the server as it is connected now.
     pub(super) fn client(&self) -> Option<Arc<ServerClient>> {
         self.shared.current.load_full()
-    }
-
-    /// Returns whether a task that was begun on the connection goes on, as far as is known.
-    pub(super) fn has_unfinished_tasks(&self) -> bool {
-        self.shared.support.tables.tasks.has_unfinished(&self.shared.tasks_at)
     }
 
     /// Ends the connection for good, and withdraws its lists.
@@ -378,13 +367,11 @@ async fn follow(
 ) {
     loop {
         tokio::select! {
-            change = changes.next() => match change {
-                Some(change) => {
-                    let is_so_still = supervised.state() == change.new_state;
-                    shared.note(change, is_so_still).await;
-                }
-                None => return,
-            },
+            change = changes.next() => {
+                let Some(change) = change else { return };
+                let is_so_still = supervised.state() == change.new_state;
+                shared.note(change, is_so_still).await;
+            }
             () = shared.rejected.notified() => {
                 supervised.stop(ShutdownReason::OperatorRequest, STOP_TIMEOUT).await;
             }

@@ -1,10 +1,13 @@
-//! The kinds of lists that servers have, and the lists of a server that changed and have to be listed again.
+//! The kinds of lists that servers have, the lists of a server that changed and have to be listed again, and the pauses
+//! between the times that a server is asked for what it did not give.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use mgp_types::Method;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// A kind of list that a server has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,3 +74,27 @@ impl StaleLists {
         marks.are_being_listed || !marks.lists.is_empty()
     }
 }
+
+/// The pauses of one request that is made again and again: each is longer than the one before, until the request lasts.
+#[derive(Default)]
+pub(super) struct Pauses(u32);
+
+impl Pauses {
+    /// Returns the pause after a request that began at this time and has ended.
+    pub(super) fn after(&mut self, began: Instant) -> Duration {
+        self.0 = if began.elapsed() < LASTING { self.0 + 1 } else { 1 };
+        pause(self.0)
+    }
+}
+
+/// Returns the pause after the given number of failures in a row.
+pub(super) fn pause(times: u32) -> Duration {
+    PAUSE * 2_u32.pow(times.saturating_sub(1).min(MAX_DOUBLED))
+}
+
+/// The pause before a server is asked again for what could not be fetched.
+const PAUSE: Duration = Duration::from_secs(5);
+/// The time after which a listening request counts as accepted; that it ended may be due to an intermediary.
+const LASTING: Duration = Duration::from_secs(30);
+/// The largest number of times that the pause is doubled.
+const MAX_DOUBLED: u32 = 6;

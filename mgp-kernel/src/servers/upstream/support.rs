@@ -1,4 +1,5 @@
-//! The sections of the kernel that connections to its servers are made with, and the services between them and a server.
+//! The sections of the kernel that connections to its servers are made with, the interface by which servers notify clients of
+//! what belongs to no call, and the services between the connections and a server.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
@@ -11,11 +12,11 @@ use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_lifecycle::supervise::SupervisedService;
 use mgp_security::definition::DefinitionGuardLayer;
 use mgp_security::permission::PermissionGate;
-use mgp_types::{AskedRule, Gated, Request};
+use mgp_types::{AskedRule, BoxedService, Gated, Object, Principal, Request, Session, Severity};
 
 use super::connection_key::ConnectionKey;
 use super::forward::ForwardGate;
-use super::server_notifications::ServerNotifications;
+use super::stale_lists::ListKind;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::policies::Policies;
@@ -23,7 +24,6 @@ use crate::record::AuditTrail;
 use crate::running::RunningConfig;
 use crate::servers::events::ServerEvents;
 use crate::servers::fleet::FleetTables;
-use mgp_types::BoxedService;
 
 /// The sections of the kernel that all connections to its servers use.
 pub(crate) struct ServerSupport {
@@ -81,4 +81,43 @@ pub(crate) struct ServerStack<S = BoxedService> {
     pub(crate) permissions: PermissionGate,
     /// The guard of definitions, which is notified when they change.
     pub(crate) definitions: DefinitionGuardLayer,
+}
+
+/// A receiver of the servers' notifications beside their calls, for the clients of the kernel. No method may wait: a
+/// client that reads slowly must not hold up a server.
+pub(crate) trait ServerNotifications: Send + Sync {
+    /// Notes that a server is connected, for the first time if this connection to it `is_new`.
+    fn connected(self: Arc<Self>, line: &ConnectionKey, is_new: bool);
+
+    /// Returns the level of logging to ask a server of these capabilities for, on a connection that was just made; `None`
+    /// if there is no need to ask.
+    fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity>;
+
+    /// Notes that a connection has ended for good.
+    fn ended(&self, line: &ConnectionKey);
+
+    /// Passes the status of a task to the sessions of its owner.
+    fn task(&self, from: &ConnectionKey, owner: &Principal, status: &Request);
+
+    /// Passes a notification to this session alone.
+    fn one(&self, session: &Arc<Session>, message: Request);
+
+    /// Passes a log message that belongs to no call to the sessions that want messages of its level.
+    fn log(&self, from: &ConnectionKey, message: &Request);
+
+    /// Notifies the clients that reach the connection of a change of one of its lists.
+    fn changed(&self, line: &ConnectionKey, what: ListKind);
+
+    /// Notifies the clients of a changed resource.
+    fn updated(&self, from: &ConnectionKey, uri: &str);
+
+    /// Returns whether a client wants to know of a resource or a task on this connection.
+    fn watches_on(&self, line: &ConnectionKey) -> bool;
+
+    /// Drops the subscriptions of sessions that are gone.
+    fn forget_gone(&self);
+
+    /// Returns the session of the only client that a message can be meant for. A client that has not begun yet counts as
+    /// well, although it cannot be asked.
+    fn only_client(&self, from: &ConnectionKey) -> Option<Arc<Session>>;
 }

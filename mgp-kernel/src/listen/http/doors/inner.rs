@@ -13,7 +13,7 @@ use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{CapabilityMessage, ExtensionSet, Offer, TraceId};
 use mgp_types::{Error, Object, RawJson, Revision, code};
 
-use crate::listen::http::request_trace::request_trace;
+use crate::listen::http::paths::request_trace;
 
 /// The protocol's own server, to which a door sends calls. Each call describes itself, so a door holds no session.
 pub(super) struct InnerCalls<A: Accept> {

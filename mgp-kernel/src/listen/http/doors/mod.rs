@@ -4,7 +4,6 @@
 //! a door passes the same layers as any other, and is recorded like it.
 
 mod documents;
-mod envelopes;
 mod inner;
 mod rest;
 
@@ -122,7 +121,7 @@ pub(super) async fn open<A: Accept>(
         Door::OpenApi => documents::openapi(&calls).await,
         Door::Manifest => documents::manifest(&calls).await,
         Door::Permissions => rest::check_permission(&calls, body).await,
-        Door::Envelopes => Ok(envelopes::call(&calls, &kernel.tools.catalog, body).await),
+        Door::Envelopes => Ok(rest::call_in_envelopes(&calls, &kernel.tools.catalog, body).await),
     };
     answer.unwrap_or_else(|error| rest::failed(&error, calls.trace))
 }

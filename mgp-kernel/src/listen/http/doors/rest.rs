@@ -1,18 +1,22 @@
-//! Tools over plain HTTP: the body is the arguments, the answer is the result.
+//! Tools over plain HTTP: the body is the arguments, the answer is the result; and tools in envelopes: each call has the tool's
+//! name and arguments, and each result a status.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
+use mgp_discovery::catalog::Catalog;
 use mgp_transport::Accept;
 use mgp_transport::http::HttpBody;
-use mgp_types::ext::{ErrorClass, StructuredError};
+use mgp_types::ext::{EnvelopeReading, ErrorClass, ProjectedNames, StructuredError, ToolCall, ToolResult};
 use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::{TraceId, method};
 use mgp_types::{Error, Object, RawJson, code};
 
 use super::documents::without_meta;
 use super::inner::InnerCalls;
-use super::json;
+use super::{json, text};
 
 /// Calls a tool.
 pub(super) async fn call<A: Accept>(
@@ -63,6 +67,56 @@ pub(super) async fn outcome<A: Accept>(
     }
     let result = calls.call("tools/call", params).await?;
     Ok(Object::from_raw(&result).unwrap_or_default())
+}
+
+/// The most calls in one body.
+const MAX_CALLS: usize = 50;
+
+/// Makes the call of a body, or each call of a list, one after the other. What is JSON is answered with 200, because a
+/// result says itself whether the call failed.
+pub(super) async fn call_in_envelopes<A: Accept>(
+    calls: &InnerCalls<A>,
+    catalog: &Catalog,
+    body: Bytes,
+) -> Response<HttpBody> {
+    let Ok(wanted) = RawJson::parse(body) else {
+        return text(StatusCode::BAD_REQUEST, "the body must be JSON: a call, or a list of calls");
+    };
+    let snapshot = catalog.snapshot();
+    let tools = snapshot.tools().iter().map(|tool| {
+        let (server, name) = (tool.resolved.server.as_str(), tool.resolved.name.as_str());
+        (server, name, tool.shown.clone())
+    });
+    let names = ProjectedNames::dotted(tools);
+    let one = async |call: &RawJson| call_in_envelope(calls, &names, call).await.to_raw();
+    let Ok(list) = wanted.to::<Vec<RawJson>>() else {
+        return json(StatusCode::OK, &one(&wanted).await);
+    };
+    if list.len() > MAX_CALLS {
+        let why = format!("a list has at most {MAX_CALLS} calls");
+        return text(StatusCode::BAD_REQUEST, why);
+    }
+    let mut results = Vec::with_capacity(list.len());
+    for call in &list {
+        results.push(one(call).await);
+    }
+    json(StatusCode::OK, &RawJson::from_value(&results).unwrap_or(RawJson::null()))
+}
+
+async fn call_in_envelope<A: Accept>(
+    calls: &InnerCalls<A>,
+    names: &ProjectedNames<Arc<str>>,
+    call: &RawJson,
+) -> ToolResult {
+    let call = match ToolCall::from_json(call.to_bytes(), EnvelopeReading::Strict) {
+        Ok(call) => call,
+        Err(fault) => return ToolResult::failure(fault.to_error_detail()),
+    };
+    let name = names.tool(call.tool_name.as_str()).map_or(call.tool_name.as_str(), |name| name);
+    match outcome(calls, name, &call.arguments).await {
+        Ok(result) => ToolResult::of_result(&result),
+        Err(error) => ToolResult::of_call(&Err(error)),
+    }
 }
 
 /// Returns what a tool gave back: its structured result, or the blocks of its content.

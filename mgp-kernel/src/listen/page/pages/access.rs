@@ -45,7 +45,7 @@ pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Erro
     let body = html! {
         p { "Where no rule is about an agent: " strong { (found.default_policy) } "." }
         div #entries data-live {
-            (table(&["Agent", "Server", "Tool", "Rule", "By", ""], &rows, "There are no rules."))
+            (table(&["Agent", "Server", "Tool", "Rule", "By", "Change"], &rows, "There are no rules."))
         }
         h2 { "A new rule" }
         (form("access/grant", "/access", &fields))

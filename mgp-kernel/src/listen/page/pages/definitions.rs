@@ -6,13 +6,15 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Error, RawJson};
 
 use super::super::form::Form;
-use super::super::layout::{Page, block, button, more, segment, table, visible};
+use super::super::layout::{Page, button, form, json, more, segment, table, visible};
 use super::super::page_client::PageClient;
 use crate::admin::pins::{ListPins, PinDiff, PinRow, PinnedName};
 use crate::terminal::word_of;
 
 pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error> {
-    let wanted: ListPins = query.params()?.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+    let mut wanted: ListPins =
+        query.params()?.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+    wanted.page.limit = Some(ROWS);
     let found = client.ask(&wanted).await?;
     let rows: Vec<_> = found.pins.iter().map(row).collect();
     let none = if wanted.waiting { "No definition is held or flagged." } else { "No definition is known." };
@@ -21,7 +23,12 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
             @if wanted.waiting { a href="/definitions" { "All definitions" } }
             @else { a href="/definitions?waiting:json=true" { "Only those that are held or flagged" } }
         }
-        div #definitions data-live { (table(&["Definition", "Server", "State", "Why"], &rows, none)) }
+        (form("pins/approve", "/definitions?waiting:json=true", &html! {
+            (table(&["Select", "Definition", "Server", "State", "Why"], &rows, none))
+            @if found.pins.iter().any(|pin| pin.waiting.is_some()) {
+                div.row.below { button { "Approve those that are selected" } }
+            }
+        }))
         (more("/definitions", query, "offset:json", found.next_offset))
     };
     Ok(Page::new("Definitions", body))
@@ -35,11 +42,23 @@ fn named(name: &str) -> Result<DefinitionName, Error> {
 fn row(pin: &PinRow) -> Markup {
     let (server, name) = (pin.server_id.as_str(), pin.name.to_string());
     html! {
+        td {
+            @if let Some(digest) = &pin.waiting {
+                @let of = [("server_id", server), ("name", &*name), ("digest", &**digest), ("despite:json", &*despite(pin))];
+                input type="checkbox" name="_each" value=(Form::of(&of).to_query()) aria-label={ "Select " (name) };
+            }
+        }
         td { a href={ "/definitions/" (segment(server)) "/" (segment(&name)) } { (visible(&name)) } }
         td { a href={ "/servers/" (segment(server)) } { (visible(server)) } }
         td { (state(pin)) }
         td { @if let Some(standing) = &pin.standing { (visible(&standing.reason)) } }
     }
+}
+
+/// Returns the rules that an approval is given in spite of, as JSON.
+fn despite(pin: &PinRow) -> String {
+    let rules = pin.standing.as_ref().map(|standing| &*standing.rules).unwrap_or_default();
+    serde_json::to_string(rules).unwrap_or_default()
 }
 
 fn state(pin: &PinRow) -> Markup {
@@ -60,8 +79,7 @@ pub(super) async fn one(client: &PageClient, server: &str, name: &str) -> Result
     };
     let changed: Vec<_> = changes.iter().map(change).collect();
     let here = format!("/definitions/{}/{}", segment(server), segment(name));
-    let despite = row.standing.as_ref().map(|standing| standing.rules.clone()).unwrap_or_default();
-    let despite = serde_json::to_string(&despite).unwrap_or_default();
+    let despite = despite(row);
     let body = html! {
         dl {
             dt { "Server" } dd { a href={ "/servers/" (segment(server)) } { (visible(server)) } }
@@ -83,7 +101,10 @@ pub(super) async fn one(client: &PageClient, server: &str, name: &str) -> Result
             @if *omitted > 0 { p.faint { "and " (omitted) " more changes" } }
         }
         h2 { "Definition" }
-        @if let Some(definition) = definition { (block(&super::tools::pretty(definition))) }
+        @if let Some(definition) = definition { (json(definition)) }
     };
     Ok(Page::new(name, body))
 }
+
+/// The number of definitions on a page.
+const ROWS: u32 = 200;

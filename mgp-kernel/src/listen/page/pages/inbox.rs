@@ -7,14 +7,13 @@ use super::super::layout::{Page, button, moment, risk, segment, visible};
 use super::super::page_client::PageClient;
 use super::servers::overview;
 use crate::admin::operation::ServersToBegin;
-use crate::admin::pins::ListPins;
 use crate::admin::questions::{ListPending, OpenQuestion, UndecidedPermission};
 use crate::admin::servers::ListServers;
 
 pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
     let waiting = client.ask(&ListPending {}).await?;
-    let held = client.ask(&ListPins { waiting: true, ..ListPins::default() }).await?.pins.len();
     let servers = client.ask(&ListServers { begin: ServersToBegin::None }).await?.servers;
+    let held: u64 = servers.iter().map(|server| server.held + server.flagged).sum();
     let open: Vec<_> = waiting.questions.iter().filter(|question| question.decision.is_none()).collect();
     let title = match open.len() {
         0 => "Nothing waits for you".to_owned(),

@@ -82,8 +82,5 @@ fn running(status: &KernelStatus) -> Markup {
 
 /// Returns what a command prints of the reply.
 fn text(reply: &impl TextForm) -> Markup {
-    let mut out = TextWriter { written: Vec::new(), heading: anstyle::Style::new(), is_quiet: false };
-    // Writing into memory cannot fail.
-    let _ = reply.write(&mut out);
-    block(&String::from_utf8_lossy(&out.written))
+    block(&TextWriter::text_of(reply))
 }

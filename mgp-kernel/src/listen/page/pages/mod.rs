@@ -8,6 +8,7 @@ mod question;
 mod record;
 mod servers;
 mod tools;
+mod try_it;
 
 use mgp_types::{Error, code};
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use mgp_types::Error;
 use mgp_types::mgp::{Decision, RiskLevel};
 
-use super::super::layout::{Page, block, button, moment, risk, segment, visible};
+use super::super::layout::{Page, block, button, field, form, moment, risk, segment, visible};
 use super::super::page_client::PageClient;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, ShownQuestion};
 
@@ -75,8 +75,16 @@ fn answers(question: &OpenQuestion) -> Markup {
             } @else {
                 (approve(&[], "Approve this server"))
             }
-            (button("permissions/deny", &[id], "/", "Deny", "danger"))
         }
+        (form("permissions/deny", "/", &html! {
+            div.row.below {
+                input type="hidden" name="id" value=(question.id);
+                @if question.tool_name.is_some() {
+                    (field("Why not (the agent is told)", &html! { input name="reason" maxlength="500" autocomplete="off"; }))
+                }
+                button.danger { "Deny" }
+            }
+        }))
         p.faint {
             "An answer is for exactly what stands here: other arguments, another agent or another tool ask again."
         }

@@ -3,52 +3,93 @@
 use std::borrow::Cow;
 
 use maud::{Markup, html};
+use mgp_types::mgp::{DiscoverTools, DiscoveredTools, FoundTool, MatchEvidence, method};
 use mgp_types::{AskedRule, Error, Object, RawJson, code};
 
 use super::super::form::Form;
-use super::super::layout::{Page, block, field, more, risk, segment, table, visible};
+use super::super::layout::{Page, field, form, json, more, risk, segment, table, visible};
 use super::super::page_client::PageClient;
+use super::try_it;
 use crate::admin::explain::{ExplainCall, ExplainedCall};
-use crate::admin::operation::PageRequest;
 use crate::admin::tools::{ListTools, ToolRow};
 use crate::terminal::word_of;
 
 pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error> {
+    if let Some(task) = query.get("_task") {
+        return found(client, task).await;
+    }
     let mut wanted: ListTools =
         query.params()?.to().map_err(|error| Error::invalid_params(error.to_string()))?;
-    let word = query.get("_word").unwrap_or_default().to_lowercase();
-    let has_word = |tool: &&ToolRow| {
-        let text = [tool.name.as_str(), &description(tool)].concat().to_lowercase();
-        word.split_whitespace().all(|word| text.contains(word))
-    };
+    wanted.page.limit = Some(ROWS);
+    let found = client.ask(&wanted).await?;
+    let (words, of_risk) = (query.get("words").unwrap_or_default(), query.get("risk").unwrap_or_default());
     let row = |tool: &ToolRow| {
+        let of = [("server_id", tool.server_id.as_str()), ("tool_name", tool.tool_name.as_str())];
         html! {
+            td { input type="checkbox" name="_each" value=(Form::of(&of).to_query()) aria-label={ "Select " (tool.name) }; }
             td { a href={ "/tools/" (segment(&tool.name)) } { (visible(&tool.name)) } }
             td { a href={ "/servers/" (segment(tool.server_id.as_str())) } { (visible(tool.server_id.as_str())) } }
             td { (risk(tool.risk)) }
             td { (visible(description(tool).lines().next().unwrap_or_default())) }
         }
     };
-    let (mut rows, mut next) = (Vec::new(), Some(wanted.page.offset));
-    while let Some(offset) = next.filter(|_| rows.len() < ROWS) {
-        wanted.page = PageRequest { offset, limit: word.is_empty().then_some(200) };
-        let found = client.ask(&wanted).await?;
-        rows.extend(found.tools.iter().filter(has_word).map(row));
-        next = found.next_offset;
-    }
+    let rows: Vec<_> = found.tools.iter().map(row).collect();
     let filter = html! {
         form.row action="/tools" {
-            (field("Words", &html! { input name="_word" value=(word); }))
+            (field("Words", &html! { input name="words" value=(words); }))
             (field("Server", &html! { input name="server_id" value=(query.get("server_id").unwrap_or_default()); }))
+            (field("Risk", &html! {
+                select name="risk" {
+                    @for risk in ["", "safe", "moderate", "dangerous"] { option value=(risk) selected[risk == of_risk] { (if risk.is_empty() { "any" } else { risk }) } }
+                }
+            }))
             button { "Filter" }
         }
     };
+    let list = html! {
+        (table(&["Select", "Tool", "Server", "Risk", "Description"], &rows, "No tool is offered that fits."))
+        @if !rows.is_empty() {
+            div.row.below {
+                (field("For the agent", &html! { input name="agent_id" required; }))
+                (field("The selected tools are", &html! { select name="permission" { option value="allow" { "allowed" } option value="deny" { "denied" } } }))
+                button { "Set" }
+            }
+        }
+    };
     let body = html! {
+        form.row action="/tools" {
+            (field("Find as an agent does", &html! { input name="_task" placeholder="a task, in words" required; }))
+            button { "Find" }
+        }
         (filter)
-        (table(&["Tool", "Server", "Risk", "Description"], &rows, "No tool is offered that fits."))
-        (more("/tools", query, "offset:json", next))
+        (form("access/grant", "/access", &list))
+        (more("/tools", query, "offset:json", found.next_offset))
     };
     Ok(Page::new("Tools", body))
+}
+
+/// Returns the page of what an agent finds for a task, and why.
+async fn found(client: &PageClient, task: &str) -> Result<Page, Error> {
+    let wanted = DiscoverTools::new(task).max_results(20).explain();
+    let wanted = RawJson::from_value(&wanted).and_then(|wanted| wanted.to());
+    let wanted = wanted.map_err(|error| Error::internal(error.to_string()))?;
+    let found = client.send(method::TOOLS_DISCOVER, wanted).await?;
+    let found: DiscoveredTools = found.to().map_err(|error| Error::internal(error.to_string()))?;
+    let row = |tool: &FoundTool| {
+        let MatchEvidence { words, meaning, prior } = tool.evidence.unwrap_or_default();
+        html! {
+            td { a href={ "/tools/" (segment(&tool.name)) } { (visible(&tool.name)) } }
+            @for share in [words, meaning, prior] { td.number { (format!("{share:.1}")) } }
+            td { (visible(tool.description.lines().next().unwrap_or_default())) }
+        }
+    };
+    let rows: Vec<_> = found.tools.iter().map(row).collect();
+    let headings = ["Tool", "Words", "Meaning", "Server named", "Description"];
+    let body = html! {
+        (table(&headings, &rows, "An agent finds no tool for this."))
+        p { a href="/tools" { "All tools" } }
+    };
+    Ok(Page::new(format!("For \u{201c}{task}\u{201d}"), body))
 }
 
 pub(super) async fn one(client: &PageClient, name: &str, query: &Form) -> Result<Page, Error> {
@@ -69,6 +110,9 @@ pub(super) async fn one(client: &PageClient, name: &str, query: &Form) -> Result
             }
         }
         p { (visible(&description(&tool))) }
+        h2 { "Call it" }
+        p.faint { "The same rules apply as to a call by " code { "mgp call" } "." }
+        (try_it::form_of(&tool.name, &Object::from_raw(&tool.definition).unwrap_or_default()))
         h2 { "Why" }
         p.faint { "What each rule would answer to a call. The call is not made." }
         form {
@@ -78,7 +122,7 @@ pub(super) async fn one(client: &PageClient, name: &str, query: &Form) -> Result
         }
         @if let Some(explained) = &explained { (verdict(explained)) }
         h2 { "Definition" }
-        (block(&pretty(&tool.definition)))
+        (json(&tool.definition))
     };
     Ok(Page::new(&tool.name, body))
 }
@@ -109,10 +153,5 @@ fn description(tool: &ToolRow) -> String {
     definition.text("description").map(Cow::into_owned).unwrap_or_default()
 }
 
-pub(super) fn pretty(json: &RawJson) -> String {
-    let value: Result<serde_json::Value, _> = json.to();
-    value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| json.to_string())
-}
-
-/// The number of tools that a page shows at least, where there are so many.
-const ROWS: usize = 200;
+/// The number of tools on a page.
+const ROWS: u32 = 200;

@@ -138,7 +138,7 @@ impl Upstream {
     fn is_in_use(&self, connection: &OwnConnection) -> bool {
         let instance = &connection.instance;
         instance.supervised.in_flight() > 0
-            || instance.has_unfinished_tasks()
+            || self.support.tables.tasks.has_unfinished(&instance.shared.tasks_at)
             || (!connection.is_left && self.is_watched(&instance.shared.line))
     }
 

@@ -1,17 +1,18 @@
 //! The state that clients carry for servers: each agent's own, and no other's.
 
-mod owners;
-
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock};
 
+use foldhash::fast::RandomState;
 use memchr::memmem::Finder;
+use mgp_types::canonical::Digest;
 use mgp_types::ext::{ExtensionId, MAX_SESSION_STATE_BYTES, SESSION_STATE, STATE_CHANGED, STATE_DROPPED};
 use mgp_types::mgp::{Recovery, Refusal, ServerId};
 use mgp_types::{
     Error, Flow, Gate, Method, Object, Principal, RawJson, Request, RequestKind, Response, Session, code,
 };
+use parking_lot::Mutex;
 
-pub(crate) use self::owners::StateOwners;
 use super::{may_name, mentioning};
 
 /// A gate that lets state tokens (`_meta.session_state`) pass unread, each between its server and the agent that it was
@@ -44,7 +45,7 @@ impl Gate for SessionStateGate {
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let is_call = request.kind == RequestKind::Call && request.method == Method::TOOLS_CALL;
-        if !is_call || !self.is_offered() {
+        if !is_call || !(self.session)().is_some_and(|session| has_extension(&session)) {
             return Flow::Pass(None);
         }
         let caller = self.admit(request);
@@ -63,11 +64,6 @@ impl Gate for SessionStateGate {
 }
 
 impl SessionStateGate {
-    /// Returns whether the connected incarnation of the server declared the extension.
-    fn is_offered(&self) -> bool {
-        (self.session)().is_some_and(|session| has_extension(&session))
-    }
-
     fn admit(&self, request: &Request) -> Result<StateCaller, Error> {
         let Some(agent) = request.context.principal.clone() else {
             return Err(Error::invalid_request("nobody says who calls"));
@@ -102,10 +98,8 @@ impl SessionStateGate {
         if !may_name(response.result.as_bytes(), &META) {
             return;
         }
-        let Some(meta) = Object::from_raw(&response.result).ok().and_then(|result| result.object("_meta"))
-        else {
-            return;
-        };
+        let meta = Object::from_raw(&response.result).ok().and_then(|result| result.object("_meta"));
+        let Some(meta) = meta else { return };
         let token = meta.text(SESSION_STATE);
         if !caller.carries {
             let members = [SESSION_STATE, STATE_CHANGED, STATE_DROPPED];
@@ -147,3 +141,105 @@ fn refusal(code: i64, message: impl Into<std::borrow::Cow<'static, str>>) -> Err
 
 static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""_meta""#));
 static MEMBER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""session_state""#));
+
+/// The agents to whom servers gave state tokens. Only digests of the tokens are kept, in memory: a kernel that starts
+/// knows none, and clients begin their sessions anew.
+///
+/// Of each agent the 256 latest tokens are known; a session uses the latest one. Of too many agents, the one that was
+/// not given a token for longest gives way.
+#[derive(Default)]
+pub(crate) struct StateOwners(Mutex<GivenStates>);
+
+#[derive(Default)]
+struct GivenStates {
+    agents: HashMap<Principal, AgentStates, RandomState>,
+    /// The number of tokens given so far, which orders them.
+    given: u64,
+}
+
+#[derive(Default)]
+struct AgentStates {
+    /// The digests of a server's id and a token.
+    tokens: VecDeque<Digest>,
+    latest: u64,
+}
+
+impl StateOwners {
+    /// Returns whether `server` gave the token to `agent`.
+    fn has(&self, agent: &Principal, server: &ServerId, token: &str) -> bool {
+        let digest = digest(server, token);
+        self.0.lock().agents.get(agent).is_some_and(|states| states.tokens.contains(&digest))
+    }
+
+    /// Notes that `server` gave the token to `agent`.
+    fn note(&self, agent: &Principal, server: &ServerId, token: &str) {
+        let digest = digest(server, token);
+        let mut states = self.0.lock();
+        states.given += 1;
+        let given = states.given;
+        if states.agents.len() >= MAX_AGENTS && !states.agents.contains_key(agent) {
+            let oldest = states.agents.iter().min_by_key(|(_, states)| states.latest);
+            if let Some(oldest) = oldest.map(|(agent, _)| agent.clone()) {
+                states.agents.remove(&oldest);
+            }
+        }
+        let own = states.agents.entry(agent.clone()).or_default();
+        own.latest = given;
+        if own.tokens.contains(&digest) {
+            return;
+        }
+        if own.tokens.len() >= MAX_TOKENS {
+            own.tokens.pop_front();
+        }
+        own.tokens.push_back(digest);
+    }
+}
+
+fn digest(server: &ServerId, token: &str) -> Digest {
+    Digest::of_parts([server.as_str(), token].map(str::as_bytes))
+}
+
+/// The number of tokens of an agent that are known.
+const MAX_TOKENS: usize = 256;
+/// The number of agents whose tokens are known.
+const MAX_AGENTS: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_for_one_agent_and_one_server() {
+        let owners = StateOwners::default();
+        let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
+        owners.note(&ada, &"docs".into(), "token");
+        assert!(owners.has(&ada, &"docs".into(), "token"));
+        for (agent, server, token) in [
+            (&bob, "docs", "token"),
+            (&Principal::operator("ada"), "docs", "token"),
+            (&ada, "mail", "token"),
+            (&ada, "docs", "other"),
+            (&ada, "docst", "oken"),
+        ] {
+            assert!(!owners.has(agent, &server.into(), token), "{agent:?} {server} {token}");
+        }
+    }
+
+    #[test]
+    fn one_agent_forgets_its_own_oldest_tokens_and_no_others() {
+        let owners = StateOwners::default();
+        let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
+        owners.note(&bob, &"docs".into(), "his");
+        for number in 0..=MAX_TOKENS {
+            owners.note(&ada, &"docs".into(), &number.to_string());
+        }
+        let has = |token: &str| owners.has(&ada, &"docs".into(), token);
+        assert_eq!([has("0"), has("1"), has(&MAX_TOKENS.to_string())], [false, true, true]);
+        assert!(owners.has(&bob, &"docs".into(), "his"));
+        for agent in 0..MAX_AGENTS {
+            owners.note(&Principal::new(agent.to_string()), &"docs".into(), "x");
+        }
+        assert!(!owners.has(&bob, &"docs".into(), "his"), "he was not given a token for longest");
+        assert!(owners.0.lock().agents.len() <= MAX_AGENTS);
+    }
+}

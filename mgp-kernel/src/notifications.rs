@@ -1,0 +1,192 @@
+//! Notifications: the programs and webhooks that are told when a question waits, so that nobody has to look for it.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use mgp_discovery::config::ProcessEnvironment;
+use mgp_discovery::config::model::Notification;
+use mgp_security::network::{Fetcher, NetworkPolicy};
+use mgp_security::permission::{ApprovalId, PendingApproval, PendingApprovals};
+use ring::hmac;
+use serde::Serialize;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::admin::questions::OpenQuestion;
+use crate::lifecycle::wait_for_stop;
+use crate::sections::Sections;
+use crate::terminal::printable;
+
+/// Notifies people of each question that is asked, as the configuration in effect says, until `stopped` says so.
+pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
+    let pending = &sections.policies.pending;
+    let mut asked = pending.asked();
+    let mut known = ids(&pending.list());
+    let mut sent = JoinSet::new();
+    loop {
+        tokio::select! {
+            changed = asked.changed() => if changed.is_err() { return },
+            Some(_) = sent.join_next() => continue,
+            () = wait_for_stop(stopped.clone()) => return,
+        }
+        let open = pending.list();
+        let config = sections.config.load_full();
+        let page = sections.lifecycle.page.address();
+        for question in open.iter().filter(|question| !known.contains(question.id.as_str())) {
+            for way in &config.approvals.notify {
+                if sent.len() >= MAX_AT_ONCE {
+                    tracing::warn!(
+                        question = question.id.as_str(),
+                        "too many notifications are on their way"
+                    );
+                    break;
+                }
+                let link = page.map(|page| format!("http://{page}/questions/{}", question.id.as_str()));
+                let notice = QuestionNotice { question: OpenQuestion::of(question.clone()), link };
+                sent.spawn(notice.send(way.clone(), pending.clone()));
+            }
+        }
+        known = ids(&open);
+    }
+}
+
+fn ids(questions: &[PendingApproval]) -> BTreeSet<String> {
+    questions.iter().map(|question| question.id.as_str().to_owned()).collect()
+}
+
+/// What people are told of a question.
+#[derive(Serialize)]
+struct QuestionNotice {
+    #[serde(flatten)]
+    question: OpenQuestion,
+    /// The address at which a person answers, where the page is served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
+}
+
+impl QuestionNotice {
+    async fn send(self, way: Notification, pending: PendingApprovals) {
+        let outcome = match &way.command[..] {
+            [program, args @ ..] => self.run(program, args).await,
+            [] => self.post(&way, &pending).await,
+        };
+        if let Err(why) = outcome {
+            tracing::warn!(question = self.question.id, why, "nobody was notified of a question");
+        }
+    }
+
+    /// Runs a program that tells people.
+    async fn run(&self, program: &str, args: &[String]) -> Result<(), String> {
+        let command = format!("mgp permissions show {}", self.question.id);
+        let mut child = Command::new(program)
+            .args(args)
+            .env("MGP_QUESTION", printable(&self.question.message))
+            .env("MGP_ANSWER", self.link.as_ref().unwrap_or(&command))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| format!("{program}: {error}"))?;
+        let ended = async {
+            if let Some(mut input) = child.stdin.take() {
+                // A program may end without reading.
+                let _ = input.write_all(self.json().as_bytes()).await;
+            }
+            child.wait().await
+        };
+        match timeout(COMMAND_TAKES, ended).await {
+            Ok(Ok(status)) if status.success() => Ok(()),
+            Ok(Ok(status)) => Err(format!("{program}: {status}")),
+            Ok(Err(error)) => Err(format!("{program}: {error}")),
+            Err(_) => Err(format!("{program} took too long")),
+        }
+    }
+
+    /// Posts the question to a webhook, again and again where that fails, as long as it waits.
+    async fn post(&self, way: &Notification, pending: &PendingApprovals) -> Result<(), String> {
+        let (url, secret) = way.expanded_webhook(&ProcessEnvironment).map_err(|fault| fault.to_string())?;
+        let policy = NetworkPolicy::default().allow_host_of(url.expose());
+        let fetcher = Fetcher::new(policy).map_err(|error| error.message().to_owned())?;
+        let body = self.json();
+        let mut failed = String::new();
+        for wait in RETRIES {
+            sleep(wait).await;
+            let id = ApprovalId::from(&*self.question.id);
+            if pending.find(&id).is_none_or(|question| question.answer.is_some()) {
+                return Ok(());
+            }
+            let id = format!("mgp_{}_{}", self.question.id, self.question.asked_at.as_millis());
+            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
+            let signature = signature(secret.expose(), &id, now, &body)
+                .ok_or("`approvals.notify.secret` is no Base64 behind `whsec_`")?;
+            let mut headers = HeaderMap::new();
+            for (name, value) in
+                [("webhook-id", id), ("webhook-timestamp", now.to_string()), ("webhook-signature", signature)]
+            {
+                let value = HeaderValue::try_from(value).map_err(|error| error.to_string())?;
+                headers.insert(HeaderName::from_static(name), value);
+            }
+            failed = match fetcher.post_json(url.expose(), &headers, body.clone()).await {
+                Ok(answer) if answer.status.is_success() => return Ok(()),
+                Ok(answer) if answer.status == StatusCode::GONE => {
+                    return Err("the webhook is gone".to_owned());
+                }
+                Ok(answer) => format!("the webhook answered {}", answer.status),
+                Err(error) => format!("the webhook did not answer: {error}"),
+            };
+        }
+        Err(failed)
+    }
+
+    fn json(&self) -> String {
+        let event = serde_json::json!({
+            "type": "mgp.question.asked",
+            "timestamp": self.question.asked_at,
+            "data": self,
+        });
+        event.to_string()
+    }
+}
+
+/// Returns the signature of a message by the scheme of Standard Webhooks; `None` if the secret is none.
+fn signature(secret: &str, id: &str, seconds: u64, body: &str) -> Option<String> {
+    let key = BASE64.decode(secret.strip_prefix("whsec_")?).ok()?;
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
+    let signed = hmac::sign(&key, format!("{id}.{seconds}.{body}").as_bytes());
+    Some(format!("v1,{}", BASE64.encode(signed)))
+}
+
+/// The largest number of notifications on their way.
+const MAX_AT_ONCE: usize = 1_024;
+const COMMAND_TAKES: Duration = Duration::from_secs(30);
+/// The waits before each attempt to reach a webhook.
+const RETRIES: [Duration; 6] = [
+    Duration::ZERO,
+    Duration::from_secs(1),
+    Duration::from_secs(10),
+    Duration::from_mins(1),
+    Duration::from_mins(5),
+    Duration::from_mins(30),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_the_one_that_the_libraries_of_standard_webhooks_expect() {
+        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        let signed =
+            signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, r#"{"test": 2432232314}"#);
+        assert_eq!(signed.as_deref(), Some("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="));
+        assert_eq!(signature("no secret", "a", 0, ""), None);
+    }
+}

@@ -61,7 +61,7 @@ fn ids(questions: &[PendingApproval]) -> BTreeSet<String> {
     questions.iter().map(|question| question.id.as_str().to_owned()).collect()
 }
 
-/// What people are told of a question.
+/// A question, as people are told of it.
 #[derive(Serialize)]
 struct QuestionNotice {
     #[serde(flatten)]

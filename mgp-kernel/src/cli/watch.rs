@@ -29,7 +29,7 @@ pub(super) async fn run(cx: &CommandContext) -> Result<Exit, Failure> {
     KernelLink::with(cx, KernelNeed::Running, watch).await
 }
 
-/// What the screen shows.
+/// The content of the screen.
 #[derive(Default)]
 struct Board {
     questions: Vec<OpenQuestion>,
@@ -42,11 +42,11 @@ struct Board {
     scrolled: u16,
     servers: String,
     events: String,
-    /// What became of the last answer.
+    /// The outcome of the last answer.
     said: String,
 }
 
-/// What a key asks for.
+/// A wish that a key stands for.
 enum Wish {
     Answer(String, Decision),
     Leave,

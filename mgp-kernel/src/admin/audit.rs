@@ -77,7 +77,7 @@ pub(crate) struct EventRow {
     pub(crate) event: RawJson,
 }
 
-/// Counts the events of the last day, by hour.
+/// Counts the newest events of the last day, by hour.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CountEvents {}
 
@@ -371,7 +371,7 @@ const HOUR: Duration = Duration::from_hours(1);
 const HOUR_MILLIS: i64 = 3_600_000;
 const HOURS: u32 = 24;
 /// The number of the newest events that are counted.
-const COUNTED: u64 = 200_000;
+const COUNTED: u64 = 50_000;
 const MAX_KNOWN: usize = 1_000;
 /// The number of events in a page of an export. A page stays well under the limit of a message, even if each event is
 /// as long as it can be.

@@ -57,7 +57,7 @@ fn day(hours: &[HourCount]) -> Markup {
     let most = hours.iter().map(|hour| hour.events).max().unwrap_or_default().max(1);
     let height = |events: u64| (events * BAR_HEIGHT).div_ceil(most);
     html! {
-        svg.day viewBox={ "0 0 480 " (BAR_HEIGHT) } role="group" aria-label="Events of the last day, by hour" {
+        svg.day viewBox={ "0 0 480 " (BAR_HEIGHT) } role="group" aria-label="The newest events of the last day, by hour" {
             @for (place, hour) in hours.iter().enumerate().filter(|(_, hour)| hour.events > 0) {
                 @let (all, failed) = (height(hour.events), height(hour.failed));
                 @let said = format!("{}: {} events, {} of them no success", hour.since, hour.events, hour.failed);

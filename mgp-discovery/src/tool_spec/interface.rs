@@ -1,4 +1,4 @@
-//! What callers of a tool rely on, from its definition or from its specification document: its name, its version and its schemas.
+//! The interface of a tool, from its definition or from its specification document: its name, its version and its schemas.
 
 use mgp_types::ext::DottedName;
 use mgp_types::{Object, RawJson};

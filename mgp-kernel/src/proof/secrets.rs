@@ -1,4 +1,4 @@
-//! What proves that a person is there: the operators' passphrase and tokens, as they are stored, and the password of the
+//! The proofs that a person is there: the operators' passphrase and tokens, as they are stored, and the password of the
 //! user's account at the system.
 
 use std::io::{self, Write as _};

@@ -1,4 +1,4 @@
-//! What the caller carries for a handler, session state and checkpoints, and the progress that tells of checkpoints.
+//! The state that a caller carries for a handler (of a session, of checkpoints), and the progress that tells of checkpoints.
 
 use mgp_stream::call::{Progress, ProgressForms};
 use mgp_types::ext::ExtensionId;

@@ -198,7 +198,8 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
             login.client.prove(passphrase).await?;
         }
         let mut reply = RawJson::null();
-        for one in form.each() {
+        let each = form.each();
+        for (done, one) in each.iter().enumerate() {
             let mut params = one.params()?;
             if is_access {
                 let reach = if params.contains("tool_name") { "tool_grant" } else { "server_grant" };
@@ -207,7 +208,14 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
             if DECISIONS.contains(&operation) {
                 undecided(login, &params).await?;
             }
-            reply = login.client.send(&method, params).await?;
+            let sent = login.client.send(&method, params).await;
+            reply = match sent {
+                Err(error) if done > 0 => {
+                    let before = format!("{done} of {} were done, and then one was not", each.len());
+                    return Err(Error::new(error.code(), before).with_source(error));
+                }
+                sent => sent?,
+            };
         }
         Ok(reply)
     };

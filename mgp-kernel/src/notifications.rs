@@ -48,7 +48,7 @@ pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
                     );
                     break;
                 }
-                let link = page.map(|page| format!("http://{page}/questions/{}", question.id.as_str()));
+                let link = page.as_ref().map(|page| format!("{page}/questions/{}", question.id.as_str()));
                 let notice = QuestionNotice { question: OpenQuestion::of(question.clone()), link };
                 sent.spawn(notice.send(way.clone(), pending.clone()));
             }

@@ -126,7 +126,7 @@ try:
     waiting = json.loads(mgp("permissions", "pending", "--json"))["questions"]
     before = resident(kernel)
     opened = json.loads(mgp("ui", "--no-browser", "--json"))
-    line = http.client.HTTPConnection(opened["address"])
+    line = http.client.HTTPConnection(opened["address"].removeprefix("http://"))
     line.request("POST", "/login", urllib.parse.urlencode({"code": opened["code"]}), {"sec-fetch-site": "same-origin", "content-type": "application/x-www-form-urlencoded"})
     answer = line.getresponse()
     answer.read()

@@ -86,7 +86,7 @@ function opened() {
   const { stdout, stderr } = command(['ui', '--no-browser', '--json']);
   if (!stdout) throw new Error(stderr);
   const { address, code } = JSON.parse(stdout);
-  return { address: `http://${address}`, code };
+  return { address, code };
 }
 
 /** Calls a tool as an agent does, and returns what it gets. */

@@ -1,12 +1,12 @@
 //! Defaults and other values that follow from settings that were left out.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use mgp_types::agent_family;
 use mgp_types::mgp::{DefaultPolicy, Glob, TrustLevel};
 use url::Url;
 
-use super::model::{AgentSettings, Config, ListenSettings, ServerConfig};
+use super::model::{AgentSettings, Config, ListenSettings, PageSettings, ServerConfig};
 
 /// A text that is not an address to listen at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,22 +20,14 @@ pub struct InvalidAddress {
 
 /// The port for HTTP if none is set.
 const PORT: u16 = 7332;
+/// The port of the page if its address has none.
+const PAGE_PORT: u16 = 7333;
 
 impl ListenSettings {
     /// Returns where to listen for HTTP, if at all, at port 7332 if none is written. `localhost` is understood; other
     /// names may be those of several hosts.
     pub fn address(&self) -> Result<Option<SocketAddr>, InvalidAddress> {
-        let Some(written) = &self.http else { return Ok(None) };
-        if let Ok(address) = written.trim_matches(['[', ']']).parse::<IpAddr>() {
-            return Ok(Some(SocketAddr::new(address, PORT)));
-        }
-        let written = if written == "localhost" { &format!("localhost:{PORT}") } else { written };
-        let numbers = written.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
-        numbers.as_deref().unwrap_or(written).parse().map(Some).map_err(|_| {
-            let port = written.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(PORT);
-            let instead = format!("`127.0.0.1:{port}`, or `0.0.0.0:{port}` for every interface");
-            InvalidAddress { written: written.clone(), instead }
-        })
+        self.http.as_deref().map(|written| address(written, PORT)).transpose()
     }
 
     /// Returns whether clients over HTTP need keys or tokens: they do off the loopback address, and where the settings
@@ -55,6 +47,28 @@ impl ListenSettings {
         let public = public.and_then(|url| url.host_str().map(str::to_owned));
         self.allowed_hosts.iter().cloned().chain(public).collect()
     }
+}
+
+impl PageSettings {
+    /// Returns where to serve the page: at any free port of the loopback address if nothing is written, and at port 7333 if no
+    /// port is.
+    pub fn address(&self) -> Result<SocketAddr, InvalidAddress> {
+        self.listen.as_deref().map_or(Ok((Ipv4Addr::LOCALHOST, 0).into()), |written| address(written, PAGE_PORT))
+    }
+}
+
+/// Reads an address to listen at, at this port if it has none.
+fn address(written: &str, port: u16) -> Result<SocketAddr, InvalidAddress> {
+    if let Ok(address) = written.trim_matches(['[', ']']).parse::<IpAddr>() {
+        return Ok(SocketAddr::new(address, port));
+    }
+    let written = if written == "localhost" { &format!("localhost:{port}") } else { written };
+    let numbers = written.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    numbers.as_deref().unwrap_or(written).parse().map_err(|_| {
+        let port = written.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(port);
+        let instead = format!("`127.0.0.1:{port}`, or `0.0.0.0:{port}` for every interface");
+        InvalidAddress { written: written.to_owned(), instead }
+    })
 }
 
 impl Config {
@@ -150,6 +164,15 @@ mod tests {
         ] {
             assert_eq!(listening(http).address().unwrap().unwrap().to_string(), address);
         }
+    }
+
+    #[test]
+    fn the_page_is_at_the_loopback_address_unless_another_is_written() {
+        let page = |listen: Option<&str>| {
+            let settings = PageSettings { listen: listen.map(str::to_owned), ..PageSettings::default() };
+            settings.address().unwrap().to_string()
+        };
+        assert_eq!([page(None), page(Some("0.0.0.0"))], ["127.0.0.1:0", "0.0.0.0:7333"]);
     }
 
     #[test]

@@ -229,6 +229,18 @@ impl FileProblems<'_> {
             let instead = format!("write {}", error.instead);
             self.error(&root.key("listen").key("http"), "this is not an address to listen at", instead);
         }
+        let page = root.key("ui").key("listen");
+        match config.ui.address() {
+            Ok(address) if !address.ip().is_loopback() && config.listen.tls.is_none() => {
+                let instead = "write a table `[listen.tls]`, or `127.0.0.1`";
+                self.error(&page, "browsers on other machines are served by HTTPS alone", instead);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let instead = format!("write {}", error.instead);
+                self.error(&page, "this is not an address to listen at", instead);
+            }
+        }
         let telemetry = root.key("telemetry");
         if let Some(url) = &config.telemetry.otlp {
             self.url(url, &telemetry.key("otlp"));

@@ -1,14 +1,14 @@
 //! The proofs of operators that a person is there, the passphrase and tokens for them, and their way to the page.
 
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
 
+use clap::Args;
 use mgp_types::Error;
 use mgp_types::mgp::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{KernelNeed, Operation, OperatorCall};
-use crate::lifecycle::page_door::PageOperator;
+use crate::lifecycle::page_door::{PageHolder, PageRole};
 use crate::proof::{NeededProof, OperatorConnection, Proof};
 use crate::terminal::{TextForm, TextWriter};
 
@@ -151,13 +151,18 @@ impl TextForm for IssuedToken {
 }
 
 /// Has the page served, and makes a code with which one browser signs in.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct OpenPage {}
+#[derive(Debug, Default, Serialize, Deserialize, Args)]
+#[serde(default)]
+pub(crate) struct OpenPage {
+    /// The code lets somebody look at everything and decide nothing
+    #[arg(long)]
+    pub(crate) auditor: bool,
+}
 
-/// The address of the page, and a code for one login.
+/// The origin of the page, and a code for one login.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct OpenedPage {
-    pub(crate) address: SocketAddr,
+    pub(crate) address: String,
     pub(crate) code: String,
 }
 
@@ -166,17 +171,21 @@ impl Operation for OpenPage {
     type Reply = OpenedPage;
 
     async fn run(self, call: &OperatorCall) -> Result<OpenedPage, Error> {
-        let is_own = of_socket(call, "the page is")?.is_own;
-        let operator = PageOperator { by: call.by.clone(), is_own };
-        let (address, code) = call.kernel.lifecycle.page.open(operator).await?;
-        call.record_act("dev.cloto.mgp.page_opened", &[]).await?;
+        let role = match of_socket(call, "the page is")?.is_own {
+            _ if self.auditor => PageRole::Auditor,
+            true => PageRole::Account,
+            false => PageRole::Member,
+        };
+        let (address, code) = call.kernel.lifecycle.page.open(PageHolder { by: call.by.clone(), role }).await?;
+        let role = if self.auditor { "auditor" } else { "operator" };
+        call.record_act("dev.cloto.mgp.page_opened", &[("role", role)]).await?;
         Ok(OpenedPage { address, code })
     }
 }
 
 impl TextForm for OpenedPage {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "page: http://{}/\ncode: {}", self.address, self.code)
+        writeln!(out, "page: {}/\ncode: {}", self.address, self.code)
     }
 }
 

@@ -15,13 +15,16 @@ pub(super) struct PageArgs {
     /// Print the address and the code, and open no browser
     #[arg(long)]
     no_browser: bool,
+    #[command(flatten)]
+    page: OpenPage,
 }
 
 pub(super) async fn run(cx: &CommandContext, args: &PageArgs) -> Result {
     let opened =
-        KernelLink::with(cx, KernelNeed::ANY_SERVERS, async |link| link.ask(&OpenPage {}).await).await?;
-    if !args.no_browser && !cx.output.json {
-        open_in_browser(&format!("http://{}/", opened.address));
+        KernelLink::with(cx, KernelNeed::ANY_SERVERS, async |link| link.ask(&args.page).await).await?;
+    // The code of an auditor is for another person.
+    if !args.no_browser && !args.page.auditor && !cx.output.json {
+        open_in_browser(&opened.address);
     }
     cx.output.result(&opened)
 }

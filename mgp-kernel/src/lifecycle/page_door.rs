@@ -1,6 +1,5 @@
 //! The way in which operators get to the page: an address, and codes for one login each.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use mgp_types::{Error, Principal, random_bytes};
@@ -13,7 +12,8 @@ use tokio::time::Instant;
 pub(crate) struct PageDoor {
     /// Notified when an operator wants the page to be served.
     wanted: Notify,
-    served: watch::Sender<Option<Result<SocketAddr, String>>>,
+    /// The origin of the page, such as `http://127.0.0.1:40531`, or why it is not served.
+    served: watch::Sender<Option<Result<String, String>>>,
     codes: Mutex<Vec<LoginCode>>,
 }
 
@@ -21,26 +21,37 @@ pub(crate) struct PageDoor {
 #[derive(Debug)]
 struct LoginCode {
     code: String,
-    operator: PageOperator,
+    holder: PageHolder,
     end: Instant,
     /// The number of wrong codes that were tried while this one held.
     wrong: u8,
 }
 
-/// An operator who may see the page.
+/// A person who may see the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PageOperator {
+pub(crate) struct PageHolder {
+    /// The operator whom the page is for, or who let the person look.
     pub(crate) by: Principal,
-    /// True for the account that the kernel runs as.
-    pub(crate) is_own: bool,
+    pub(crate) role: PageRole,
+}
+
+/// The rights of a person at the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageRole {
+    /// The person uses the account that the kernel runs as.
+    Account,
+    /// The person is another operator, or comes from another machine.
+    Member,
+    /// The person sees everything and decides nothing.
+    Auditor,
 }
 
 impl PageDoor {
-    /// Has the page served, and returns its address and a code for one login of `operator`.
+    /// Has the page served, and returns its address and a code for one login of `holder`.
     ///
     /// # Errors
     /// Fails if the page cannot be served.
-    pub(crate) async fn open(&self, operator: PageOperator) -> Result<(SocketAddr, String), Error> {
+    pub(crate) async fn open(&self, holder: PageHolder) -> Result<(String, String), Error> {
         let mut served = self.served.subscribe();
         self.wanted.notify_one();
         let served = tokio::time::timeout(SERVED_WITHIN, served.wait_for(Option::is_some)).await;
@@ -55,12 +66,12 @@ impl PageDoor {
         let oldest = codes.len().saturating_sub(MAX_CODES - 1);
         codes.drain(..oldest);
         let code = new_code();
-        codes.push(LoginCode { code: code.clone(), operator, end: Instant::now() + CODE_HOLDS, wrong: 0 });
+        codes.push(LoginCode { code: code.clone(), holder, end: Instant::now() + CODE_HOLDS, wrong: 0 });
         Ok((address, code))
     }
 
-    /// Returns where the page is served, if it is.
-    pub(crate) fn address(&self) -> Option<SocketAddr> {
+    /// Returns the origin of the page, if it is served.
+    pub(crate) fn address(&self) -> Option<String> {
         self.served.borrow().clone()?.ok()
     }
 
@@ -70,12 +81,12 @@ impl PageDoor {
     }
 
     /// Notes where the page is served, or why it is not.
-    pub(crate) fn note_served(&self, served: Result<SocketAddr, String>) {
+    pub(crate) fn note_served(&self, served: Result<String, String>) {
         self.served.send_replace(Some(served));
     }
 
     /// Uses up a code, and returns whose it is; `None` if it does not hold.
-    pub(crate) fn redeem(&self, code: &str) -> Option<PageOperator> {
+    pub(crate) fn redeem(&self, code: &str) -> Option<PageHolder> {
         let typed: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
         let mut codes = self.codes.lock();
         codes.retain(LoginCode::holds);
@@ -84,7 +95,7 @@ impl PageDoor {
         if found.is_none() {
             codes.iter_mut().for_each(|known| known.wrong += 1);
         }
-        found.map(|place| codes.remove(place).operator)
+        found.map(|place| codes.remove(place).holder)
     }
 }
 

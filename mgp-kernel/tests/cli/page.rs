@@ -28,6 +28,10 @@ fn opened(home: &Home) -> (u16, String) {
 impl Browser {
     fn signed_in(home: &Home) -> Self {
         let (port, code) = opened(home);
+        Self::with_code(port, &code)
+    }
+
+    fn with_code(port: u16, code: &str) -> Self {
         let answer = http::send(port, "POST", "/login", OWN_FORM, &format!("code={code}"));
         assert_eq!(answer.status, 303, "{}", answer.head);
         let set = answer.header("set-cookie").unwrap();
@@ -395,4 +399,56 @@ fn what_a_server_writes_is_text_and_hides_nothing() {
         assert!(!shown.body.contains("<img") && !shown.body.contains("<script>"), "{path}: {}", shown.body);
     }
     assert!(browser.get("/tools").body.contains("&lt;img"));
+}
+
+#[test]
+fn an_auditor_sees_everything_and_changes_nothing() {
+    let (home, _kernel, id) = asked();
+    with_passphrase(&home);
+    let opened = home.json(["ui", "--auditor"]);
+    let (_, port) = opened["address"].as_str().unwrap().rsplit_once(':').unwrap();
+    let browser = Browser::with_code(port.parse().unwrap(), opened["code"].as_str().unwrap());
+    let shown = browser.get(&format!("/questions/{id}"));
+    assert!(shown.status == 200 && shown.body.contains(", auditor"), "{}", shown.body);
+    let proof = format!("id={id}&server_id=notes&name=notes.list_notes&_passphrase=correct+horse");
+    for what in ["permissions/approve", "permissions/deny", "server/stop", "access/grant", "call"] {
+        let answer = browser.post(&format!("/do/{what}"), &proof);
+        assert_eq!(answer.status, 403, "{what}: {}", answer.body);
+    }
+    assert!(home.json(["permissions", "pending"])["questions"][0]["decision"].is_null());
+    assert_eq!(browser.post("/sign-out", "").status, 303);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn beyond_this_machine_the_page_is_served_by_https_and_a_passphrase_signs_in_only_from_there() {
+    let files = Home::new();
+    let (tls, _) = crate::doors_with_keys::self_signed(&files);
+    let home = home_with_notes(&format!("[ui]\nlisten = \"0.0.0.0:0\"\n{tls}"));
+    let (_kernel, _) = Kernel::on_http(&home);
+    with_passphrase(&home);
+    let opened = home.json(["ui", "--no-browser"]);
+    let (address, code) = (opened["address"].as_str().unwrap(), opened["code"].as_str().unwrap());
+    assert!(address.starts_with("https://127.0.0.1:"), "{address}");
+    // A login is bound to its process, so one process asks for everything.
+    let script = r#"
+import http.client, ssl, sys
+def ask(method, path, body=None, cookie="", origin=None):
+    line = http.client.HTTPSConnection(host, context=ssl._create_unverified_context())
+    headers = {"Origin": origin or sys.argv[1], "Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
+    line.request(method, path, body, headers)
+    answer = line.getresponse()
+    return answer.status, answer.getheader("Set-Cookie")
+host = sys.argv[1].removeprefix("https://")
+print(ask("POST", "/login", "passphrase=correct+horse")[0])
+print(ask("POST", "/login", "code=" + sys.argv[2], origin="http://" + host)[0])
+status, cookie = ask("POST", "/login", "code=" + sys.argv[2])
+print(status, cookie.split("=")[0], cookie.split("; ", 1)[1])
+print(ask("GET", "/servers", cookie=cookie.split(";")[0])[0])
+print(ask("GET", "/servers", cookie=cookie.split(";")[0].removeprefix("__Host-"))[0])
+"#;
+    let told = std::process::Command::new("python3").args(["-c", script, address, code]).output().unwrap();
+    let lines = String::from_utf8_lossy(&told.stdout).into_owned();
+    let cookie = "303 __Host-mgp-page Path=/; HttpOnly; SameSite=Strict; Secure";
+    assert_eq!(lines.lines().collect::<Vec<_>>(), ["403", "403", cookie, "200", "303"], "{told:?}");
 }

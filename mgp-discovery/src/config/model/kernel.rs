@@ -38,8 +38,9 @@ pub struct EffectSettings {
 pub struct PageSettings {
     /// Serves the page from the start; otherwise `mgp ui` has it served.
     pub enabled: bool,
-    /// The port of the page, at the loopback address; any free one if left out.
-    pub port: Option<u16>,
+    /// The address of the page, such as `127.0.0.1:7333`; with `[listen.tls]` also one for browsers on other machines, such as
+    /// `0.0.0.0:7333`. Any free port at the loopback address if left out.
+    pub listen: Option<String>,
 }
 
 /// The ways in which questions reach people who look at no page.

@@ -50,3 +50,12 @@ fn a_folder_changes_nothing_of_how_clients_come_in() {
         assert_eq!(merged.listen, ListenSettings::default(), "{key}");
     }
 }
+
+#[test]
+fn the_page_leaves_the_machine_by_https_alone() {
+    let page = "[ui]\nlisten='0.0.0.0'\n";
+    let broken = parse(page).unwrap_err().to_string();
+    assert!(broken.contains("served by HTTPS alone"), "{broken}");
+    config(&format!("{page}[listen.tls]\ncertificate='c'\nkey='k'\n"));
+    config("[ui]\nlisten='localhost:7333'\n");
+}

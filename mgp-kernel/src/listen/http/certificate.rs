@@ -11,7 +11,7 @@ use mgp_transport::http::{ClientCertificates, TlsConfig};
 pub(in crate::listen) struct ListenCertificate {
     files: ListenTls,
     /// The settings of the listener.
-    pub(super) tls: TlsConfig,
+    pub(in crate::listen) tls: TlsConfig,
     read_at: Option<[SystemTime; 2]>,
 }
 
@@ -32,7 +32,7 @@ impl ListenCertificate {
     }
 
     /// Reads the files again whenever they change. What cannot be used is reported, and the certificate before stays.
-    pub(super) async fn watch(mut self) -> std::convert::Infallible {
+    pub(in crate::listen) async fn watch(mut self) -> std::convert::Infallible {
         loop {
             tokio::time::sleep(LOOK).await;
             let changed_at = changed_at(&self.files);

@@ -6,19 +6,21 @@ use http::header::{CACHE_CONTROL, LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use maud::html;
+use maud::{Markup, html};
 use mgp_transport::http::HttpBody;
 use mgp_types::mgp::CallOptions;
-use mgp_types::{Error, Object, RawJson, code};
+use mgp_types::{Error, Object, Principal, RawJson, code};
 use percent_encoding::percent_decode_str;
 
 use super::form::Form;
-use super::guard::{self, Browser};
+use super::guard::{self, Browser, Scheme};
 use super::layout::{Page, document, field};
 use super::logins::PageLogin;
+use super::page_client::PageClient;
 use super::{PageServer, assets, live, pages};
 use crate::admin::list::OperationEntry;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
+use crate::lifecycle::page_door::{PageHolder, PageRole};
 use crate::listen::http::uncached;
 use crate::proof::NeededProof;
 use crate::terminal::with_causes;
@@ -42,7 +44,7 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
         return refused("this `Host` or `Origin` is not served");
     }
     // Logins too: else another page could have a form of its own kept over one.
-    if !guard::is_of_this_page(head) {
+    if !guard::is_of_this_page(head, server.scheme) {
         return refused("this was not sent by a page of this kernel");
     }
     if let Some(asset) = assets::at(path) {
@@ -61,19 +63,21 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
     if path == LOGIN {
         return login(server, head, browser, body).await;
     }
-    let login = guard::secret(&head.headers).and_then(|secret| server.logins.find(secret));
-    let login = match login {
-        Some(login) if browser.is_of(&login.operator).await && login.process == browser.process().await => {
+    let secret = guard::secret(&head.headers, server.scheme);
+    let login = match secret.and_then(|secret| server.logins.find(secret)) {
+        Some(login) if login.process == browser.process().await && browser.may_be_of(login.client.holder()).await => {
             login
         }
-        _ => return unknown(head, body).await,
+        _ => return unknown(server, head, body).await,
     };
+    let is_auditor = login.client.holder().role == PageRole::Auditor;
     match (&head.method, path) {
         (&Method::GET, "/live") => live::stream(server, login),
         (&Method::POST, "/sign-out") => {
-            server.logins.sign_out(guard::secret(&head.headers).unwrap_or_default());
+            server.logins.sign_out(secret.unwrap_or_default());
             led_to(LOGIN)
         }
+        (&Method::POST, _) if is_auditor => refused("an auditor sees everything and changes nothing"),
         (&Method::POST, _) if let Some(operation) = path.strip_prefix("/do/") => match Form::read(body).await
         {
             Ok(form) if operation == "call" => called(&login, &form).await,
@@ -106,24 +110,24 @@ fn section(path: &str) -> &str {
 async fn login(server: &PageServer, head: &Parts, browser: &Browser, body: Incoming) -> Response<HttpBody> {
     if head.method != Method::POST {
         let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
-        return shown(StatusCode::OK, &login_page(query.get("_to"), None, ""), LOGIN, None);
+        return shown(StatusCode::OK, &login_page(server, query.get("_to"), None, ""), LOGIN, None);
     }
     let form = match Form::read(body).await {
         Ok(form) => form,
         Err(error) => return refused(error.message()),
     };
     let (to, kept) = (form.get("_to").map(str::to_owned), form.get("_form").map(str::to_owned));
-    let secret = match server.kernel.sections().lifecycle.page.redeem(form.get("code").unwrap_or_default()) {
-        Some(who) if browser.is_of(&who).await => {
-            server.logins.sign_in(&server.kernel, who, browser.process().await)
-        }
-        _ => None,
+    let client = match form.get("passphrase") {
+        Some(passphrase) => by_passphrase(server, browser, passphrase).await,
+        None => by_code(server, browser, form.get("code").unwrap_or_default()).await,
     };
-    let Some(secret) = secret else {
-        let wrong = "This code does not hold, or not any more. `mgp ui` shows a new one.";
-        return shown(StatusCode::FORBIDDEN, &login_page(to.as_deref(), kept.as_deref(), wrong), LOGIN, None);
+    let process = browser.process().await;
+    let Some(secret) = client.and_then(|client| server.logins.sign_in(client, process)) else {
+        let wrong = "This does not hold, or not any more. `mgp ui` shows a new code.";
+        let page = login_page(server, to.as_deref(), kept.as_deref(), wrong);
+        return shown(StatusCode::FORBIDDEN, &page, LOGIN, None);
     };
-    let cookie = format!("{}={secret}; Path=/; HttpOnly; SameSite=Strict", guard::COOKIE_NAME);
+    let cookie = server.scheme.cookie(&secret);
     let to = to.as_deref().filter(|to| is_local(to)).unwrap_or("/");
     let mut response = match kept {
         None => led_to(to),
@@ -146,31 +150,58 @@ async fn login(server: &PageServer, head: &Parts, browser: &Browser, body: Incom
     response
 }
 
-fn login_page(to: Option<&str>, kept: Option<&str>, wrong: &str) -> Page {
+/// Returns the client of the person who was given this code.
+async fn by_code(server: &PageServer, browser: &Browser, code: &str) -> Option<PageClient> {
+    let mut holder = server.kernel.sections().lifecycle.page.redeem(code)?;
+    if browser.is_elsewhere().await && holder.role == PageRole::Account {
+        holder.role = PageRole::Member;
+    }
+    browser.may_be_of(&holder).await.then(|| PageClient::new(server.kernel.clone(), holder))
+}
+
+/// Returns the client of a person on another machine who knows the operators' passphrase.
+async fn by_passphrase(server: &PageServer, browser: &Browser, passphrase: &str) -> Option<PageClient> {
+    let _place = server.guesses.try_acquire().ok()?;
+    if !browser.is_elsewhere().await {
+        return None;
+    }
+    let by = Principal::operator(format!("browser at {}", browser.address()));
+    let client = PageClient::new(server.kernel.clone(), PageHolder { by, role: PageRole::Member });
+    client.prove(passphrase.to_owned()).await.ok().map(|()| client)
+}
+
+fn login_page(server: &PageServer, to: Option<&str>, kept: Option<&str>, wrong: &str) -> Page {
     let code = html! {
         input name="code" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false"
             placeholder="K7QF-9M2X" required autofocus;
     };
+    let passphrase = html! { input type="password" name="passphrase" autocomplete="off" required; };
+    let form = |label: &str, input: &Markup| {
+        html! {
+            form method="post" action=(LOGIN) {
+                @if let Some(to) = to { input type="hidden" name="_to" value=(to); }
+                @if let Some(kept) = kept { input type="hidden" name="_form" value=(kept); }
+                (field(label, input))
+                button.primary { "Sign in" }
+            }
+        }
+    };
     let body = html! {
         p { "Run " code { "mgp ui" } " in a terminal, and type the code that it shows." }
         @if !wrong.is_empty() { p.notice.bad role="alert" { (wrong) } }
-        form method="post" action=(LOGIN) {
-            @if let Some(to) = to { input type="hidden" name="_to" value=(to); }
-            @if let Some(kept) = kept { input type="hidden" name="_form" value=(kept); }
-            (field("Code", &code))
-            button.primary { "Sign in" }
-        }
+        (form("Code", &code))
+        @if server.scheme == Scheme::Https { (form("Operators' passphrase", &passphrase)) }
     };
     Page::new("Sign in", body)
 }
 
 /// Returns the answer to a browser that is not signed in. What a form brought is kept until it is.
-async fn unknown(head: &Parts, body: Incoming) -> Response<HttpBody> {
+async fn unknown(server: &PageServer, head: &Parts, body: Incoming) -> Response<HttpBody> {
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     if head.method == Method::POST && guard::is_navigation(&head.headers) {
         let kept = Form::read(body).await.unwrap_or_default().without("_passphrase").0.to_query();
         let why = "Your login ended. Sign in again; what you sent is kept.";
-        return shown(StatusCode::UNAUTHORIZED, &login_page(Some(path), Some(&kept), why), LOGIN, None);
+        return shown(StatusCode::UNAUTHORIZED, &login_page(server, Some(path), Some(&kept), why), LOGIN, None);
     }
     if head.method == Method::GET && guard::is_navigation(&head.headers) {
         let to = if path == "/" {
@@ -324,8 +355,7 @@ fn failed(login: &PageLogin, error: &Error, here: &str) -> Response<HttpBody> {
 }
 
 fn shown(status: StatusCode, page: &Page, here: &str, login: Option<&PageLogin>) -> Response<HttpBody> {
-    let who = login.map(|login| login.operator.by.id());
-    let document = document(page, here, who.as_deref()).into_string();
+    let document = document(page, here, login.map(|login| login.client.holder())).into_string();
     uncached(status, "text/html; charset=utf-8", document)
 }
 

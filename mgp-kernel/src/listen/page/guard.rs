@@ -1,5 +1,6 @@
 //! The checks of a request before anything is done for it: where it comes from, and who sent it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::header::{AsHeaderName, COOKIE, HOST, ORIGIN};
@@ -8,7 +9,7 @@ use http::{HeaderMap, Method};
 use mgp_transport::http::ConnectionAddrs;
 use tokio::sync::OnceCell;
 
-use crate::lifecycle::page_door::PageOperator;
+use crate::lifecycle::page_door::PageHolder;
 use crate::listen::socket::operator;
 use crate::peer::{Lineage, PeerUser, Process, ProcessId, peer_user};
 
@@ -30,13 +31,23 @@ impl Browser {
         lineage.as_ref().zip(Process::own()).is_some_and(|(lineage, own)| lineage.comes_from(own.id))
     }
 
-    /// Returns whether the browser belongs to the operator's user.
-    pub(super) async fn is_of(&self, who: &PageOperator) -> bool {
+    /// Returns whether the browser belongs to the user of the operator, or is on another machine, where a user may be anybody.
+    pub(super) async fn may_be_of(&self, who: &PageHolder) -> bool {
         match self.known().await.0 {
             PeerUser::Known(holder) => operator(holder.user) == who.by,
-            PeerUser::Unknown => false,
+            PeerUser::Unknown => self.is_elsewhere().await,
             PeerUser::Untold => true,
         }
+    }
+
+    /// Returns whether the browser is on another machine.
+    pub(super) async fn is_elsewhere(&self) -> bool {
+        let is_known = matches!(self.known().await.0, PeerUser::Known(_));
+        !is_known && !self.ends.peer.ip().to_canonical().is_loopback()
+    }
+
+    pub(super) const fn address(&self) -> IpAddr {
+        self.ends.peer.ip()
     }
 
     /// Returns the process of the browser: a cookie is worth nothing in any other one.
@@ -56,7 +67,7 @@ impl Browser {
 
 /// Returns whether a request that changes something comes from a page of this server: by the word of the browser, or else
 /// by the origin that it names.
-pub(super) fn is_of_this_page(head: &Parts) -> bool {
+pub(super) fn is_of_this_page(head: &Parts, scheme: Scheme) -> bool {
     if matches!(head.method, Method::GET | Method::HEAD) {
         return true;
     }
@@ -64,14 +75,14 @@ pub(super) fn is_of_this_page(head: &Parts) -> bool {
         return site == "same-origin";
     }
     let host = text(&head.headers, HOST).unwrap_or_default();
-    text(&head.headers, ORIGIN).is_some_and(|origin| origin == format!("http://{host}"))
+    text(&head.headers, ORIGIN).is_some_and(|origin| origin == format!("{}://{host}", scheme.as_str()))
 }
 
 /// Returns the secret of the login that a browser has.
-pub(super) fn secret(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn secret(headers: &HeaderMap, scheme: Scheme) -> Option<&str> {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut cookies = cookies.flat_map(|cookies| cookies.split(';'));
-    cookies.find_map(|cookie| cookie.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))
+    cookies.find_map(|cookie| cookie.trim().strip_prefix(scheme.cookie_name())?.strip_prefix('='))
 }
 
 /// Returns whether a browser asks for a whole page, and not a script for a part of it.
@@ -83,5 +94,34 @@ fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// The name of the cookie with the secret of a login.
-pub(super) const COOKIE_NAME: &str = "mgp-page";
+/// The protocol by which the page is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheme {
+    /// To browsers on this machine alone.
+    Http,
+    /// Also to those on other machines.
+    Https,
+}
+
+impl Scheme {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// Returns the name of the cookie with the secret of a login.
+    const fn cookie_name(self) -> &'static str {
+        match self {
+            Self::Http => "mgp-page",
+            Self::Https => "__Host-mgp-page",
+        }
+    }
+
+    /// Returns the cookie that keeps the secret of a login.
+    pub(super) fn cookie(self, secret: &str) -> String {
+        let secure = if self == Self::Https { "; Secure" } else { "" };
+        format!("{}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie_name())
+    }
+}

@@ -6,6 +6,7 @@ use mgp_types::{RawJson, is_hidden};
 
 use super::assets::{SCRIPT, STYLE};
 use super::form::Form;
+use crate::lifecycle::page_door::{PageHolder, PageRole};
 
 /// A page as a browser shows it: its title, and what stands in its frame.
 pub(super) struct Page {
@@ -19,8 +20,9 @@ impl Page {
     }
 }
 
-/// Returns the document of a page. `here` is the path of its section; `who` is signed in.
-pub(super) fn document(page: &Page, here: &str, who: Option<&str>) -> Markup {
+/// Returns the document of a page. `here` is the path of its section, and `holder` the person who is signed in.
+pub(super) fn document(page: &Page, here: &str, holder: Option<&PageHolder>) -> Markup {
+    let is_auditor = holder.is_some_and(|holder| holder.role == PageRole::Auditor);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -32,18 +34,18 @@ pub(super) fn document(page: &Page, here: &str, who: Option<&str>) -> Markup {
                 link rel="icon" href="data:,";
                 script type="module" src=(SCRIPT.path) {}
             }
-            body {
+            body class=[is_auditor.then_some("auditor")] {
                 a.skip href="#main" { "Skip to the content" }
                 header {
                     a.brand href="/" { "mgp" }
-                    @if let Some(who) = who {
+                    @if let Some(holder) = holder {
                         nav aria-label="Sections" {
                             @for (path, name) in SECTIONS {
                                 a href=(path) aria-current=[(path == here).then_some("page")] { (name) }
                             }
                         }
                         form.who method="post" action="/sign-out" {
-                            span { (visible(who)) }
+                            span { (visible(&holder.by.id())) @if is_auditor { ", auditor" } }
                             button.quiet { "Sign out" }
                         }
                     }

@@ -12,8 +12,6 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use super::page_client::PageClient;
-use crate::kernel::Kernel;
-use crate::lifecycle::page_door::PageOperator;
 use crate::peer::ProcessId;
 
 /// The browsers that are signed in, by the digests of the secrets in their cookies.
@@ -23,7 +21,6 @@ pub(super) struct PageLogins(Mutex<HashMap<[u8; 32], Arc<PageLogin>, RandomState
 /// A browser that is signed in.
 #[derive(Debug)]
 pub(super) struct PageLogin {
-    pub(super) operator: PageOperator,
     pub(super) client: PageClient,
     /// The process of the browser, where the system tells it.
     pub(super) process: Option<ProcessId>,
@@ -41,13 +38,7 @@ impl PageLogin {
 
 impl PageLogins {
     /// Signs a browser in, and returns the secret for its cookie; `None` if too many are signed in.
-    pub(super) fn sign_in(
-        &self,
-        kernel: &Kernel,
-        operator: PageOperator,
-        process: Option<ProcessId>,
-    ) -> Option<String> {
-        let client = PageClient::new(kernel.clone(), operator.clone());
+    pub(super) fn sign_in(&self, client: PageClient, process: Option<ProcessId>) -> Option<String> {
         let (end, is_over) = (Instant::now() + LOGIN_HOLDS, AtomicBool::new(false));
         let mut logins = self.0.lock();
         logins.retain(|_, known| known.holds());
@@ -55,7 +46,7 @@ impl PageLogins {
             return None;
         }
         let secret = format!("{}{}", random_name(), random_name());
-        logins.insert(digest(&secret), Arc::new(PageLogin { operator, client, process, end, is_over }));
+        logins.insert(digest(&secret), Arc::new(PageLogin { client, process, end, is_over }));
         Some(secret)
     }
 

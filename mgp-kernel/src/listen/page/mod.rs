@@ -1,4 +1,4 @@
-//! The page for people: web pages of the kernel by which operators see and decide, on a loopback port of its own.
+//! The page for people: web pages of the kernel by which operators see and decide, on a port of its own.
 //!
 //! The page is one more client of the operations of operators: it sends the same requests as the commands, on a connection
 //! to which the same rules apply, and decides nothing that a command could not. Everything works as plain forms; the script
@@ -16,74 +16,123 @@ mod pages;
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io;
+use std::net::Ipv4Addr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use http::uri::Authority;
 use http::{Extensions, Request, Response};
 use hyper::body::Incoming;
 use mgp_transport::http::{HttpBody, HttpConfig, serve_layered_until};
+use mgp_discovery::config::model::Config;
 use mgp_types::{Error, Outbox};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tower_layer::layer_fn;
 use tower_service::Service;
 
-use self::guard::Browser;
+use self::guard::{Browser, Scheme};
 use self::logins::PageLogins;
 use crate::call::RefusingService;
 use crate::kernel::Kernel;
-use crate::lifecycle::wait_for_stop;
+use crate::lifecycle::{or_never, wait_for_stop};
+use crate::listen::http::ListenCertificate;
 
 /// The page of one kernel, and the browsers that are signed in.
 struct PageServer {
     kernel: Kernel,
     http: HttpConfig,
+    scheme: Scheme,
     logins: PageLogins,
+    /// A place for each passphrase that is checked for somebody who is not signed in.
+    guesses: Semaphore,
     /// True once the kernel ends.
     stopped: watch::Receiver<bool>,
 }
 
 /// Serves the page from when an operator first wants it until `stopped` says so.
 pub(crate) async fn serve(kernel: Kernel, stopped: watch::Receiver<bool>) {
-    let settings = kernel.sections().config.load().ui.clone();
+    let config = kernel.sections().config.load_full();
     tokio::select! {
-        () = std::future::ready(()), if settings.enabled => {}
+        () = std::future::ready(()), if config.ui.enabled => {}
         () = kernel.sections().lifecycle.page.wanted() => {}
         () = wait_for_stop(stopped.clone()) => return,
     }
     let door = &kernel.sections().lifecycle.page;
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, settings.port.unwrap_or(0)));
-    let socket = match TcpListener::bind(address).await.and_then(|socket| Ok((socket.local_addr()?, socket)))
-    {
-        Ok((address, socket)) => {
-            door.note_served(Ok(address));
-            socket
-        }
+    let PageSocket { socket, origins, certificate } = match PageSocket::open(&config).await {
+        Ok(opened) => opened,
         Err(error) => {
             tracing::warn!(%error, "the page is not served");
             door.note_served(Err(error.to_string()));
             return;
         }
     };
-    let http = HttpConfig::default().mark_connections(|ends| {
+    door.note_served(Ok(origins[0].clone()));
+    let mut http = HttpConfig::default().mark_connections(|ends| {
         let mut marks = Extensions::new();
         marks.insert(Browser::at(ends));
         Some(marks)
     });
+    let mut scheme = Scheme::Http;
+    if let Some(certificate) = &certificate {
+        scheme = Scheme::Https;
+        http = http.tls(certificate.tls.clone());
+        http = config.listen.hosts().into_iter().fold(http, HttpConfig::allow_host);
+        http = origins.into_iter().fold(http, HttpConfig::allow_origin);
+    }
     let server = Arc::new(PageServer {
         kernel: kernel.clone(),
         http: http.clone(),
+        scheme,
+        guesses: Semaphore::new(GUESSES),
         logins: PageLogins::default(),
         stopped: stopped.clone(),
     });
     let layer = layer_fn(move |_| PageService(Arc::clone(&server)));
     let nobody = |_: Outbox| RefusingService(Error::invalid_request("this is a page for people"));
-    if let Err(error) = serve_layered_until(socket, nobody, http, layer, wait_for_stop(stopped)).await {
+    let served = tokio::select! {
+        served = serve_layered_until(socket, nobody, http, layer, wait_for_stop(stopped)) => served,
+        never = or_never(certificate.map(ListenCertificate::watch)) => match never {},
+    };
+    if let Err(error) = served {
         tracing::warn!(%error, "the page is not served any more");
     }
 }
+
+/// The place at which browsers connect.
+struct PageSocket {
+    socket: TcpListener,
+    /// The origins of the page, of which people are told the first.
+    origins: Vec<String>,
+    /// The certificate, where browsers on other machines may connect.
+    certificate: Option<ListenCertificate>,
+}
+
+impl PageSocket {
+    async fn open(config: &Config) -> io::Result<Self> {
+        let address = config.ui.address().map_err(io::Error::other)?;
+        let tls = config.listen.tls.as_ref().filter(|_| !address.ip().is_loopback());
+        if tls.is_none() && !address.ip().is_loopback() {
+            return Err(io::Error::other("`ui.listen` beyond this machine needs `[listen.tls]`"));
+        }
+        let certificate = tls.map(ListenCertificate::read).transpose()?;
+        let socket = TcpListener::bind(address).await?;
+        let bound = socket.local_addr()?;
+        let reached = if bound.ip().is_unspecified() { (Ipv4Addr::LOCALHOST, bound.port()).into() } else { bound };
+        if certificate.is_none() {
+            return Ok(Self { socket, origins: vec![format!("http://{reached}")], certificate });
+        }
+        let named = |host: String| Some(format!("https://{}:{}", host.parse::<Authority>().ok()?.host(), bound.port()));
+        let mut origins: Vec<String> = config.listen.hosts().into_iter().filter_map(named).collect();
+        origins.push(format!("https://{reached}"));
+        Ok(Self { socket, origins, certificate })
+    }
+}
+
+/// The number of passphrases that are checked at once for those who are not signed in.
+const GUESSES: usize = 4;
 
 /// The service that answers the requests of browsers.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use crate::admin::list::OperationEntry;
 use crate::admin::operation::Operation;
 use crate::admin::operators::ProvePresence;
 use crate::kernel::{Kernel, OperatorClient};
-use crate::lifecycle::page_door::PageOperator;
+use crate::lifecycle::page_door::{PageHolder, PageRole};
 use crate::proof::OperatorConnection;
 
 /// The connection of a browser's operator to the kernel, which lies in this process. All rules for operators at the socket
@@ -18,7 +18,7 @@ use crate::proof::OperatorConnection;
 #[derive(Debug)]
 pub(crate) struct PageClient {
     kernel: Kernel,
-    operator: PageOperator,
+    holder: PageHolder,
     connected: Mutex<Option<ConnectedOperator>>,
 }
 
@@ -30,8 +30,13 @@ struct ConnectedOperator {
 }
 
 impl PageClient {
-    pub(super) const fn new(kernel: Kernel, operator: PageOperator) -> Self {
-        Self { kernel, operator, connected: Mutex::new(None) }
+    pub(super) const fn new(kernel: Kernel, holder: PageHolder) -> Self {
+        Self { kernel, holder, connected: Mutex::new(None) }
+    }
+
+    /// Returns the person at the browser.
+    pub(super) const fn holder(&self) -> &PageHolder {
+        &self.holder
     }
 
     /// Has the kernel do an operation.
@@ -60,12 +65,11 @@ impl PageClient {
     }
 
     async fn connect(&self) -> Result<OperatorClient, Error> {
-        let connection = if self.operator.is_own {
-            OperatorConnection::of_account(None)
-        } else {
-            OperatorConnection::of_member()
+        let connection = match self.holder.role {
+            PageRole::Account => OperatorConnection::of_account(None),
+            PageRole::Member | PageRole::Auditor => OperatorConnection::of_member(),
         };
-        self.kernel.operate_as(self.operator.by.clone(), connection, None).await
+        self.kernel.operate_as(self.holder.by.clone(), connection, None).await
     }
 
     /// Returns the connection, or a new one where the proof on the last one has ended.

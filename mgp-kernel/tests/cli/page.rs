@@ -425,7 +425,8 @@ fn beyond_this_machine_the_page_is_served_by_https_and_a_passphrase_signs_in_onl
     let files = Home::new();
     let (tls, _) = crate::doors_with_keys::self_signed(&files);
     let home = home_with_notes(&format!("[ui]\nlisten = \"0.0.0.0:0\"\n{tls}"));
-    let (_kernel, _) = Kernel::on_http(&home);
+    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    kernel.tells("listening at https://");
     with_passphrase(&home);
     let opened = home.json(["ui", "--no-browser"]);
     let (address, code) = (opened["address"].as_str().unwrap(), opened["code"].as_str().unwrap());

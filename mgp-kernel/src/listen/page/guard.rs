@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use http::header::{AsHeaderName, COOKIE, HOST, ORIGIN};
 use http::request::Parts;
+use http::uri::Authority;
 use http::{HeaderMap, Method};
 use mgp_transport::http::ConnectionAddrs;
 use tokio::sync::OnceCell;
@@ -74,7 +75,9 @@ pub(super) fn is_of_this_page(head: &Parts, scheme: Scheme) -> bool {
     if let Some(site) = text(&head.headers, "sec-fetch-site") {
         return site == "same-origin";
     }
-    let host = text(&head.headers, HOST).unwrap_or_default();
+    // HTTP/2 names the host in the address.
+    let named = || head.uri.authority().map(Authority::as_str);
+    let host = text(&head.headers, HOST).or_else(named).unwrap_or_default();
     text(&head.headers, ORIGIN).is_some_and(|origin| origin == format!("{}://{host}", scheme.as_str()))
 }
 

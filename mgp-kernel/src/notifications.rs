@@ -38,7 +38,6 @@ pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
         }
         let open = pending.list();
         let config = sections.config.load_full();
-        let page = sections.lifecycle.page.address();
         for question in open.iter().filter(|question| !known.contains(question.id.as_str())) {
             for way in &config.approvals.notify {
                 if sent.len() >= MAX_AT_ONCE {
@@ -48,7 +47,7 @@ pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
                     );
                     break;
                 }
-                let link = page.as_ref().map(|page| format!("{page}/questions/{}", question.id.as_str()));
+                let link = pending.link(&question.id);
                 let notice = QuestionNotice { question: OpenQuestion::of(question.clone()), link };
                 sent.spawn(notice.send(way.clone(), pending.clone()));
             }

@@ -1,3 +1,4 @@
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::input::InputExchange;
@@ -55,6 +56,16 @@ pub struct Context {
     /// The answer of the operators' rules to the question whether a person is asked about the call; `None` if no rule is
     /// about it. Written by whoever knows the rules.
     pub asking: Option<Asking>,
+    /// The listener that is told when the call waits for an operator. Written by whoever goes on with such a call behind an
+    /// answer.
+    pub wait_listener: Option<Arc<dyn WaitListener>>,
+}
+
+/// A listener that is told when a call begins to wait for an operator, and when that wait is over.
+pub trait WaitListener: Debug + Send + Sync {
+    /// Takes note of what the call waits for, in words for people; `None` says that a wait is over. Returns whether anybody
+    /// goes on with the call while it waits, so that it may wait for long.
+    fn hear(&self, waits_for: Option<&str>) -> bool;
 }
 
 impl Context {

@@ -79,7 +79,7 @@ mod words;
 pub use authorization_demand::AuthorizationDemand;
 pub use client_folders::{ClientFolders, RootsQuestion};
 pub use client_session::{ClientSession, ClientSessionId, LOCAL_AGENT, agent_family};
-pub use context::Context;
+pub use context::{Context, WaitListener};
 pub use error::{Error, Origin};
 pub use extensions::Extensions;
 pub use gate::{AskedRule, Flow, Gate, GateLayer, Gated, GatedFuture, RuleAnswer};

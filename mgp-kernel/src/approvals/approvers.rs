@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mgp_discovery::Config;
-use mgp_security::permission::{ApprovalId, ApprovalQuestion, ApprovalReply, Approver, ApproverChain};
+use mgp_security::permission::{ApprovalQuestion, ApprovalReply, Approver, ApproverChain, WaitingQuestion};
 use mgp_types::mgp::ServerId;
 use mgp_types::{Context, Error, Principal, PrincipalKind, agent_family};
 use tokio::sync::watch;
@@ -82,7 +82,7 @@ impl Approver for CountedApprover {
         self.inner.take_back(question).await;
     }
 
-    fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
+    fn open_for(&self, server: &ServerId) -> Option<WaitingQuestion> {
         self.inner.open_for(server)
     }
 }

@@ -70,11 +70,6 @@ impl PageDoor {
         Ok((address, code))
     }
 
-    /// Returns the origin of the page, if it is served.
-    pub(crate) fn address(&self) -> Option<String> {
-        self.served.borrow().clone()?.ok()
-    }
-
     /// Waits until an operator wants the page to be served.
     pub(crate) async fn wanted(&self) {
         self.wanted.notified().await;

@@ -154,7 +154,11 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                     let permissions = &caller.permissions;
                     visible = lists.then(|| permissions.clone());
                     validity = Some(caller.validity.clone());
-                    request.extensions.insert(KeyScope { permissions: permissions.clone(), is_call_held });
+                    request.extensions.insert(KeyScope {
+                        permissions: permissions.clone(),
+                        is_call_held,
+                        validity: caller.validity.clone(),
+                    });
                     if let Some(token) = &caller.token {
                         request.context.scopes = Some(Arc::clone(&token.scopes));
                         request.extensions.insert(token.step_up.clone());
@@ -253,9 +257,20 @@ pub struct KeyScope {
     permissions: ApiPermissions,
     /// True if the request calls a tool, and its key is still to be held to that.
     is_call_held: bool,
+    validity: Validity,
 }
 
 impl KeyScope {
+    /// Returns `call`, which ends with 1002 when the key of `request` no longer holds. This is for calls that go on behind an
+    /// answer; [`Auth`] itself watches the others.
+    pub fn hold<F>(request: &Request, call: F) -> impl Future<Output = Result<Response, Error>> + use<F>
+    where
+        F: Future<Output = Result<Response, Error>>,
+    {
+        let validity = request.extensions.get::<Self>().map(|scope| scope.validity.clone());
+        WhileValid { call: Some(call), validity, listens: false, watch: None, finish: None }
+    }
+
     /// Returns whether documents about tools that answer `request` have this one: its key may call the tool or, where the
     /// key calls none, see it. Without a key they have all.
     pub fn covers(request: &Request, server: &str, tool: &str) -> bool {
@@ -305,7 +320,7 @@ impl Gate for KeyScopeGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        let Some(KeyScope { permissions, is_call_held: true }) = request.extensions.get() else {
+        let Some(KeyScope { permissions, is_call_held: true, .. }) = request.extensions.get() else {
             return Flow::Pass(());
         };
         let named = request.params.text("name").unwrap_or_default();

@@ -316,10 +316,10 @@ impl ConfirmationShared {
             .map_err(|why| refuse("unshowable", format!("the call cannot be confirmed: {why}"), request))?;
         let answer = match self.ask(call, arguments, request).await {
             Ok(ApprovalReply::Answer(answer)) => answer,
-            Ok(ApprovalReply::Waits(id)) => {
+            Ok(ApprovalReply::Waits(question)) => {
                 note_refusal("timeout", request);
                 let waits = WaitingSubject::Call { tool: call.tool.name.as_str(), server: &call.tool.server };
-                return Err(waits_for_approval(code::PERMISSION_DENIED, &waits, &id, &request.context));
+                return Err(waits_for_approval(code::PERMISSION_DENIED, &waits, &question, &request.context));
             }
             Err(error) if error.origin() == Origin::InputRequired => return Err(error),
             Err(error) => {

@@ -69,6 +69,7 @@ pub(crate) async fn serve(kernel: Kernel, stopped: watch::Receiver<bool>) {
             return;
         }
     };
+    kernel.sections().policies.pending.set_page(format!("{}/questions/", origins[0]));
     door.note_served(Ok(origins[0].clone()));
     let mut http = HttpConfig::default().mark_connections(|ends| {
         let mut marks = Extensions::new();

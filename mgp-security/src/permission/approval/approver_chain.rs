@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, PendingApprovals,
-    ShownArguments,
+    ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, PendingApprovals, ShownArguments,
+    WaitingQuestion,
 };
 use crate::Clock;
 use crate::permission::GrantLifetime;
@@ -177,7 +177,7 @@ impl Approver for ApproverChain {
         self.queue.take_back(question).await;
     }
 
-    fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
+    fn open_for(&self, server: &ServerId) -> Option<WaitingQuestion> {
         self.queue.open_for(server)
     }
 }

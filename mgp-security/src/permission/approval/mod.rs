@@ -21,6 +21,7 @@ use self::display::{line, sentence};
 pub use self::pending::{ApprovalWatch, PendingApprovals};
 pub use self::row::{ApprovalId, PendingApproval};
 pub use self::shown_arguments::ShownArguments;
+pub use self::waiting::WaitingQuestion;
 pub(crate) use self::waiting::{WaitingSubject, waits_for_approval};
 use super::{GrantLifetime, GrantTerms, GrantedTo};
 
@@ -41,8 +42,8 @@ pub trait Approver: Send + Sync + fmt::Debug + 'static {
     /// Withdraws a question that was answered elsewhere.
     async fn take_back(&self, _question: &ApprovalQuestion) {}
 
-    /// Returns the id of an open question about what `server` needs to operate, if there is one.
-    fn open_for(&self, _server: &ServerId) -> Option<ApprovalId> {
+    /// Returns an open question about what `server` needs to operate, if there is one.
+    fn open_for(&self, _server: &ServerId) -> Option<WaitingQuestion> {
         None
     }
 }
@@ -53,8 +54,8 @@ pub trait Approver: Send + Sync + fmt::Debug + 'static {
 pub enum ApprovalReply {
     /// An operator answered.
     Answer(ApprovalAnswer),
-    /// Nobody answered in time; operators find the question under this id.
-    Waits(ApprovalId),
+    /// Nobody answered in time, and the question waits for operators.
+    Waits(WaitingQuestion),
 }
 
 /// A question to an operator.

@@ -3,7 +3,7 @@
 mod asking;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mgp_types::mgp::{Decision, RiskLevel, code};
@@ -48,6 +48,8 @@ struct PendingApprovalsInner {
     writing: Mutex<()>,
     denied_for: Duration,
     clock: Clock,
+    /// The address under which a page shows each question by its id.
+    page: OnceLock<String>,
 }
 
 #[derive(Debug)]
@@ -86,7 +88,19 @@ impl PendingApprovals {
             writing: Mutex::default(),
             denied_for,
             clock,
+            page: OnceLock::new(),
         })))
+    }
+
+    /// Names the address under which a page shows each question by its id, for the links to questions. Only the first
+    /// address counts.
+    pub fn set_page(&self, address: String) {
+        let _ = self.0.page.set(address);
+    }
+
+    /// Returns the link to the question `id`, where a page is served.
+    pub fn link(&self, id: &ApprovalId) -> Option<String> {
+        self.0.page.get().map(|page| format!("{page}{}", id.as_str()))
     }
 
     /// Returns the open questions, the oldest first.

@@ -8,22 +8,44 @@ use mgp_types::{Context, Error, Method, Params, RawJson, Request};
 use super::{ApprovalId, ApprovalQuestion, line};
 use crate::refusal::advice;
 
-/// Returns the command that approves the question `id`.
-pub(in crate::permission) fn command(id: &ApprovalId) -> String {
-    format!("mgp permissions approve {}", id.as_str())
+/// A question that waits for an operator, as its caller is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WaitingQuestion {
+    /// The id under which operators find the question.
+    pub id: ApprovalId,
+    /// The address of the page on which operators answer it, where one is served.
+    pub link: Option<String>,
 }
 
-/// Returns the refusal of a request in `context` that waits for the answer to the question `id`: its details name the id
-/// and the command.
+impl WaitingQuestion {
+    /// Returns the command that approves the question.
+    fn command(&self) -> String {
+        format!("mgp permissions approve {}", self.id.as_str())
+    }
+
+    /// Returns the link behind `before`; an empty text without one.
+    fn linked(&self, before: &str) -> String {
+        self.link.as_ref().map(|link| format!("{before}{link}")).unwrap_or_default()
+    }
+
+    /// Returns the words by which a caller in `context` hears that its call waits.
+    pub(super) fn in_words(&self, context: &Context) -> String {
+        format!("waiting for approval: {}{}{}", self.command(), self.linked(" or "), unasked(context))
+    }
+}
+
+/// Returns the refusal of a request in `context` that waits for the answer to `question`: its details name the id, the
+/// command and the link.
 ///
 /// All requests that a person has to decide about are refused with this text.
 pub(crate) fn waits_for_approval(
     code: i64,
     subject: &WaitingSubject<'_>,
-    id: &ApprovalId,
+    question: &WaitingQuestion,
     context: &Context,
 ) -> Error {
-    let command = command(id);
+    let command = question.command();
     let (what, server, reason, permission) = match *subject {
         WaitingSubject::Call { tool, server } => {
             (format!("the call of `{}` of `{}`", line(tool), line(server.as_str())), server, "deferred", None)
@@ -38,13 +60,17 @@ pub(crate) fn waits_for_approval(
         }
     };
     let message = format!(
-        "{what} is waiting for approval: a person has to confirm it by `{command}` in a terminal; after that, make the \
+        "{what} is waiting for approval: a person has to confirm it by `{command}` in a terminal{}; after that, make the \
          same call again{}",
+        question.linked(" or at "),
         unasked(context)
     );
-    let next =
-        format!("tell the user to run `{command}` in a terminal, and make the same call again after that");
-    let mut details = vec![("reason", reason), ("approval_id", id.as_str()), ("command", &command)];
+    let next = format!(
+        "tell the user to run `{command}` in a terminal{}, and make the same call again after that",
+        question.linked(" or to open ")
+    );
+    let mut details = vec![("reason", reason), ("approval_id", question.id.as_str()), ("command", &command)];
+    details.extend(question.link.as_deref().map(|link| ("link", link)));
     details.extend(permission.map(|permission| ("permission", permission)));
     details.extend([("server_id", server.as_str()), ("next", &next)]);
     let recovery = advice(code, &details).with_retryable(true).with_retry_after_ms(RETRY_AFTER_MS);
@@ -71,12 +97,11 @@ const fn unasked(context: &Context) -> &'static str {
     }
 }
 
-/// Tells the caller by progress, at intervals, that its call waits for the answer to the question `id`. Never
-/// returns, and sends nothing if the caller did not ask for progress.
-pub(super) async fn keep_telling(question: &ApprovalQuestion, id: &ApprovalId) {
+/// Tells the caller by progress, at intervals, what its call waits for. Never returns, and sends nothing if the caller did
+/// not ask for progress.
+pub(super) async fn keep_telling(question: &ApprovalQuestion, waits_for: &str) {
     if let Some(token) = question.progress_token.as_ref().filter(|_| question.context.outbox.is_open()) {
-        let message = format!("waiting for approval: {}{}", command(id), unasked(&question.context));
-        let message = RawJson::from_text(&message);
+        let message = RawJson::from_text(waits_for);
         for count in 0_u32.. {
             let mut params = Params::new();
             params.set("progressToken", token.clone());
@@ -111,7 +136,8 @@ mod tests {
 
     #[test]
     fn whatever_waits_is_told_in_the_same_words_with_the_command() {
-        let (server, id) = (ServerId::from("files"), ApprovalId::from("7f"));
+        let server = ServerId::from("files");
+        let mut question = WaitingQuestion { id: ApprovalId::from("7f"), link: None };
         for (subject, what) in [
             (WaitingSubject::Call { tool: "remove", server: &server }, "the call of `remove` of `files`"),
             (
@@ -120,7 +146,7 @@ mod tests {
             ),
             (WaitingSubject::Server(&server), "the server `files`"),
         ] {
-            let error = waits_for_approval(code::PERMISSION_DENIED, &subject, &id, &Context::default());
+            let error = waits_for_approval(code::PERMISSION_DENIED, &subject, &question, &Context::default());
             let rest = error.message().strip_prefix(what).unwrap();
             assert_eq!(
                 rest,
@@ -130,6 +156,14 @@ mod tests {
             let details = Object::from_raw(&error.recovery().unwrap().details.unwrap()).unwrap();
             assert_eq!(details.text("approval_id").as_deref(), Some("7f"));
             assert_eq!(details.text("command").as_deref(), Some("mgp permissions approve 7f"));
+            assert!(!details.contains("link"));
         }
+        let link = "http://127.0.0.1:1/questions/7f";
+        question.link = Some(link.to_owned());
+        let subject = WaitingSubject::Server(&server);
+        let error = waits_for_approval(code::SERVER_NOT_READY, &subject, &question, &Context::default());
+        assert!(error.message().contains(&format!(" in a terminal or at {link}; after")), "{error}");
+        let details = Object::from_raw(&error.recovery().unwrap().details.unwrap()).unwrap();
+        assert_eq!(details.text("link").as_deref(), Some(link));
     }
 }

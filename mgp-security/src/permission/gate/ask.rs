@@ -16,8 +16,8 @@ use crate::Finding;
 use crate::permission::book::{Ruling, check_operator, event};
 use crate::permission::settings::PermissionJudgement;
 use crate::permission::{
-    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, GrantLifetime,
-    GrantVerdict, ShownArguments, WaitingSubject, waits_for_approval,
+    ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, GrantLifetime, GrantVerdict,
+    ShownArguments, WaitingQuestion, WaitingSubject, waits_for_approval,
 };
 use crate::refusal::{advice, refusal};
 
@@ -28,8 +28,8 @@ pub(super) struct WaitedPermissions {
     pub(super) once: Vec<Permission>,
     /// True if a person answered who was shown the call.
     pub(super) was_shown: bool,
-    /// The permissions that operators still have to decide about, with the ids of the questions.
-    waits: Vec<(Permission, ApprovalId)>,
+    /// The permissions that operators still have to decide about, with the questions.
+    waits: Vec<(Permission, WaitingQuestion)>,
 }
 
 impl PermissionGate {
@@ -43,7 +43,7 @@ impl PermissionGate {
             RequestAdmission::Negotiating => Err(not_ready(self.server(), None, request)),
             RequestAdmission::Wait(undecided) => {
                 let waits = waited.waits.iter().find(|(permission, _)| undecided.contains(permission));
-                let question = waits.map(|(_, id)| id.clone());
+                let question = waits.map(|(_, question)| question.clone());
                 let first = undecided.first();
                 let expired = first.and_then(|first| self.undecided(first, Some(&request.context)));
                 let reason = PermissionRefusal::Undecided { expired: expired == Some(true), question };
@@ -151,8 +151,8 @@ impl PermissionGate {
         };
         match self.answer(question, permission, by).await? {
             Some(ApprovalReply::Answer(answer)) => self.take(permission, &answer, call).await,
-            Some(ApprovalReply::Waits(id)) => Ok(WaitedPermissions {
-                waits: vec![(permission.clone(), id)],
+            Some(ApprovalReply::Waits(question)) => Ok(WaitedPermissions {
+                waits: vec![(permission.clone(), question)],
                 ..WaitedPermissions::default()
             }),
             None => Ok(WaitedPermissions::default()),
@@ -240,9 +240,8 @@ pub(in crate::permission) enum PermissionRefusal {
     Denied { until: Option<Timestamp> },
     /// An operator who was asked denied the permission for a reason, which is told in these words.
     DeniedBecause { said: String },
-    /// Nobody has decided, or no longer: with `expired`, an earlier grant has ended. The question waits under the id, if
-    /// there is one.
-    Undecided { expired: bool, question: Option<ApprovalId> },
+    /// Nobody has decided, or no longer: with `expired`, an earlier grant has ended. The question waits, if there is one.
+    Undecided { expired: bool, question: Option<WaitingQuestion> },
     /// The permission is granted, but not for these arguments.
     OutOfScope(Finding),
     /// The request is one that only the gate itself sends.
@@ -282,11 +281,11 @@ pub(in crate::permission) fn refuse(
     let name = permission.map_or("permissions", Permission::as_str);
     tracing::debug!(%server, permission = name, reason = word, "a call was refused");
     request.context.note_refusal(Refusal::new("permission", rule).with_event(EventType::PermissionDenied));
-    if let PermissionRefusal::Undecided { question: Some(id), .. } = reason {
+    if let PermissionRefusal::Undecided { question: Some(question), .. } = reason {
         return waits_for_approval(
             code::PERMISSION_DENIED,
             &WaitingSubject::Permission { permission: name, server, reason: word },
-            id,
+            question,
             &request.context,
         );
     }
@@ -323,13 +322,13 @@ pub(in crate::permission) fn refuse(
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
 }
 
-/// Refuses a call to a server that does not have what it needs to operate yet; the question to an operator waits
-/// under the id `waits`, if there is one.
-pub(super) fn not_ready(server: &ServerId, waits: Option<&ApprovalId>, request: &Request) -> Error {
+/// Refuses a call to a server that does not have what it needs to operate yet; `waits` is the question to an operator, if
+/// there is one.
+pub(super) fn not_ready(server: &ServerId, waits: Option<&WaitingQuestion>, request: &Request) -> Error {
     request.context.note_refusal(Refusal::new("permission", "not-settled"));
-    if let Some(id) = waits {
+    if let Some(question) = waits {
         let waits = WaitingSubject::Server(server);
-        return waits_for_approval(code::SERVER_NOT_READY, &waits, id, &request.context);
+        return waits_for_approval(code::SERVER_NOT_READY, &waits, question, &request.context);
     }
     let message = format!(
         "the permissions of the server `{server}` are not settled yet: if it does not pass by itself, an operator has to \

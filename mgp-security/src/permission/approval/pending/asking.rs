@@ -7,15 +7,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::{Either, select};
-use mgp_types::Error;
 use mgp_types::mgp::ServerId;
+use mgp_types::{Error, WaitListener};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 use super::super::row::ApprovalRow;
 use super::super::waiting::keep_telling;
-use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver};
+use super::super::{
+    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver, WaitingQuestion,
+};
 use super::{OPEN_FOR, PendingApprovals, full};
 use crate::sqlite::off_the_runtime;
 
@@ -48,7 +50,13 @@ impl PendingApprovals {
         row.waiting.push((ticket, sender));
         self.0.asked.send_replace(ticket);
         drop(open);
-        Ok((receiver, QuestionWaiter { questions: self.clone(), place, ticket }))
+        let listener = question.context.wait_listener.clone();
+        Ok((receiver, QuestionWaiter { questions: self.clone(), place, ticket, listener }))
+    }
+
+    /// Returns the question `id` as its caller is told of it.
+    fn waiting(&self, id: ApprovalId) -> WaitingQuestion {
+        WaitingQuestion { link: self.link(&id), id }
     }
 
     /// Stores the question like [`keep`](Self::keep), but only logs a failure: it is no reason to refuse a request.
@@ -92,7 +100,13 @@ impl Approver for PendingApprovals {
         let (mut answer, waiting) = self.wait_for(&question)?;
         let is_told = question.progress_token.is_some() && question.context.outbox.is_open();
         let is_call = question.asker().is_some();
-        let patience = if self.0.watched.is_watched() {
+        let id = waiting.id().unwrap_or_else(|| ApprovalId::from(""));
+        // From here on the question can be answered even if this future or the process ends.
+        self.keep_if_possible(&id).await;
+        let waits_for = self.waiting(id.clone()).in_words(&question.context);
+        let patience = if waiting.is_heard(&waits_for) {
+            PATIENCE_BEHIND_ANSWER
+        } else if self.0.watched.is_watched() {
             question.patience
         } else if question.context.unattended {
             // A caller whose person is not asked there has to hear at once where the question waits.
@@ -103,10 +117,7 @@ impl Approver for PendingApprovals {
             // A caller that gets no progress gives up too early to hear the answer.
             question.patience.min(PATIENCE_UNTOLD)
         };
-        let id = waiting.id().unwrap_or_else(|| ApprovalId::from(""));
-        // From here on the question can be answered even if this future or the process ends.
-        self.keep_if_possible(&id).await;
-        let notifying = pin!(keep_telling(&question, &id));
+        let notifying = pin!(keep_telling(&question, &waits_for));
         let in_time = timeout(patience, select(&mut answer, notifying)).await;
         let answered = match in_time {
             Ok(Either::Left((answer, _))) => answer.ok(),
@@ -116,11 +127,11 @@ impl Approver for PendingApprovals {
         if let Some(answer) = answered {
             return Ok(ApprovalReply::Answer(answer));
         }
-        let id = waiting.id().unwrap_or_else(|| id.clone());
+        let id = waiting.id().unwrap_or(id);
         drop(waiting);
         // The question may have got another id meanwhile.
         self.keep_if_possible(&id).await;
-        Ok(ApprovalReply::Waits(id))
+        Ok(ApprovalReply::Waits(self.waiting(id)))
     }
 
     /// Withdraws a question, unless others wait for its answer.
@@ -138,12 +149,12 @@ impl Approver for PendingApprovals {
         }
     }
 
-    fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
+    fn open_for(&self, server: &ServerId) -> Option<WaitingQuestion> {
         let open = self.swept();
         let is_it = |row: &&ApprovalRow| {
             row.shown.answer.is_none() && row.shown.asker.is_none() && row.shown.server == *server
         };
-        open.rows.values().find(is_it).map(|row| row.shown.id.clone())
+        open.rows.values().find(is_it).map(|row| self.waiting(row.shown.id.clone()))
     }
 }
 
@@ -152,9 +163,15 @@ struct QuestionWaiter {
     questions: PendingApprovals,
     place: u64,
     ticket: u64,
+    listener: Option<Arc<dyn WaitListener>>,
 }
 
 impl QuestionWaiter {
+    /// Tells the listener of the call what it waits for, and returns whether the call may wait for long.
+    fn is_heard(&self, waits_for: &str) -> bool {
+        self.listener.as_ref().is_some_and(|listener| listener.hear(Some(waits_for)))
+    }
+
     /// Returns the id of the question, which changes when one of several waiting callers gets an answer for itself
     /// alone.
     fn id(&self) -> Option<ApprovalId> {
@@ -168,6 +185,10 @@ impl Drop for QuestionWaiter {
         if let Some(row) = open.rows.get_mut(&self.place) {
             row.waiting.retain(|(ticket, _)| *ticket != self.ticket);
         }
+        drop(open);
+        if let Some(listener) = &self.listener {
+            listener.hear(None);
+        }
     }
 }
 
@@ -176,6 +197,8 @@ const MAX_WAITING: usize = 1024;
 /// The longest wait of a call whose caller gets no progress while nobody watches the queue: less than the minute
 /// after which many clients give up.
 const PATIENCE_UNTOLD: Duration = Duration::from_secs(30);
+/// The longest wait of a call that goes on behind an answer to its caller.
+const PATIENCE_BEHIND_ANSWER: Duration = Duration::from_hours(1);
 
 /// A registration of somebody who watches the waiting questions; it ends when dropped. While there is one, calls wait
 /// longer for an answer.

@@ -78,7 +78,7 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
 
 fn id(reply: ApprovalReply) -> ApprovalId {
     match reply {
-        ApprovalReply::Waits(id) => id,
+        ApprovalReply::Waits(question) => question.id,
         ApprovalReply::Answer(answer) => panic!("{answer:?}"),
     }
 }

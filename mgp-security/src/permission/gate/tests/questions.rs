@@ -30,7 +30,7 @@ async fn a_call_that_comes_while_a_person_decides_about_its_server_is_told_so_at
     let question = asked.open_for(gate.server()).unwrap();
     let error = call(&gate, needing(&SHELL)).await.unwrap_err();
     assert_eq!(error.code(), code::SERVER_NOT_READY);
-    assert!(error.message().contains(question.as_str()), "{error}");
+    assert!(error.message().contains(question.id.as_str()), "{error}");
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ use tower_layer::Layer;
 
 use crate::StartError;
 use crate::admin::ProofGate;
-use crate::approvals::{ParkedCallLayer, ParkedCallLimits, approvers_of};
+use crate::approvals::{ParkedCallLayer, ParkedCallLimits, WaitingCallLayer, approvers_of};
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
 use crate::call::hints::CallHintsGate;
 use crate::call::kernel_options::KernelOptionsGate;
@@ -65,6 +65,7 @@ macro_rules! stack {
 /// The layers between a client and the router. Those with a state are made once; their services share what they know.
 pub(crate) struct ClientStack {
     sections: Sections,
+    pub(crate) waiting: WaitingCallLayer,
     audit: AuditLayer,
     cancelling: StreamLayer,
     pub(crate) parking: ParkedCallLayer,
@@ -81,6 +82,7 @@ impl ClientStack {
         let own = OwnMethods::new(sections, tools);
         Self {
             sections: sections.clone(),
+            waiting: WaitingCallLayer::new(),
             parking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
             audit: recording,
             cancelling: StreamLayer::relaying(UpstreamCanceller(Arc::clone(fleet))),
@@ -108,6 +110,8 @@ impl ClientStack {
         UnlistedCallGate::new().layer(telemetry::traced(stack![
             // Nothing is done for an unknown caller, and nothing is recorded without a name.
             auth,
+            // A call that waits for an operator goes on behind its answer, with all that renders and records its outcome.
+            self.waiting,
             gates![
                 RejectGate,
                 // What is refused is a result too, for those who want results in envelopes.

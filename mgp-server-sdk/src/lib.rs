@@ -34,6 +34,7 @@
 //! | [`Prompt`], [`IntoPrompt`], [`CompletionRequest`] | prompts, and the completion of arguments |
 //! | [`Cx`], [`Ask`], [`Elicited`] | progress, logs and questions during a call |
 //! | [`TaskMode`], [`TaskLimits`] | calls that go on after they were answered |
+//! | [`TaskStore`], [`TaskRun`] | the same for services that are no [`Server`] |
 //! | [`ServerHandle`] | changes what is offered while the server runs |
 //! | [`Server::streaming`], [`Server::events`], [`Server::callbacks`], [`Server::lifecycle`] | sections of MGP |
 //! | [`Publisher`], [`Callback`], [`ServerLifecycle`] | what handlers and applications do with them |
@@ -146,6 +147,6 @@ pub use self::signature::{
     Constraint, FieldType, InputField, OutputField, Signature, Timeouts, ToolMetadata, ToolValidator,
     Violation,
 };
-pub use self::task::TaskLimits;
+pub use self::task::{TaskLimits, TaskRun, TaskStore};
 pub use self::tool::{IntoToolResult, Json, TaskMode, Tool, ToolError, ToolHandler, ToolResult};
 pub use mgp_types::mcp::Elicited;

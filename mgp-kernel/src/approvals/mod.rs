@@ -21,6 +21,7 @@ mod table;
 mod tests;
 mod ticket;
 mod unattended;
+mod waiting_calls;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ pub(crate) use self::parked_calls::ParkedCallLayer;
 pub(crate) use self::parked_calls::ParkedCallService;
 pub(crate) use self::quota::ParkedCallLimits;
 pub(crate) use self::relay_questions::{ElicitationSessions, relay};
+pub(crate) use self::waiting_calls::WaitingCallLayer;
 
 /// Returns whether the method is a question to a client at all.
 pub(crate) fn is_question(method: &Method) -> bool {

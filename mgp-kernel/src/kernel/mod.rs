@@ -214,6 +214,7 @@ impl Kernel {
         self.0.sections.lifecycle.set_stopping();
         self.0.sections.changes.end();
         self.0.front.parking.close();
+        self.0.front.waiting.close();
     }
 
     /// Returns the service factory for clients that are this principal, and work in the directory of this process.

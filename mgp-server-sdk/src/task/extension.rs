@@ -55,8 +55,10 @@ pub(super) fn created(task: &Task) -> Result<Response, Error> {
     let state = task.state();
     let (created, updated) = (task.created_at.to_string(), state.updated_at.to_string());
     let (status, ttl) = (state.status(), millis(task.ttl));
-    let result = CreateTaskResult::new(ResultType::Task, &*task.id, status, created, updated, ttl);
-    Response::with_body(&result.with_poll_interval_ms(millis(task.poll_interval)))
+    let mut result = CreateTaskResult::new(ResultType::Task, &*task.id, status, created, updated, ttl)
+        .with_poll_interval_ms(millis(task.poll_interval));
+    result.status_message.clone_from(&state.message);
+    Response::with_body(&result)
 }
 
 /// Returns the notification about the task for a request that listens.

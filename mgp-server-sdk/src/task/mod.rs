@@ -14,9 +14,8 @@ use mgp_types::{Error, Response, Revision};
 use self::entry::Task;
 
 pub(crate) use self::extension::{cancel, declared, get, update};
-pub(crate) use self::run::TaskRun;
-pub use self::store::TaskLimits;
-pub(crate) use self::store::TaskStore;
+pub use self::run::TaskRun;
+pub use self::store::{TaskLimits, TaskStore};
 
 /// Returns the answer to the call that became the task.
 pub(crate) fn created(task: &Task, revision: Revision) -> Result<Response, Error> {

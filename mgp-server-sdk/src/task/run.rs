@@ -13,7 +13,7 @@ use super::store::TaskStore;
 
 /// A task, as its own work sees it.
 #[derive(Debug, Clone)]
-pub(crate) struct TaskRun {
+pub struct TaskRun {
     pub(super) task: Arc<Task>,
     store: Weak<TaskStore>,
 }
@@ -24,9 +24,14 @@ impl TaskRun {
     }
 
     /// Sets the status of the task in words, for people.
-    pub(crate) fn say(&self, message: &str) {
+    pub fn say(&self, message: &str) {
         self.task.say(message);
         self.announce();
+    }
+
+    /// Returns an outbox whose questions wait with the task, called `key` or similarly, until the client looks.
+    pub fn outbox(&self, key: &str) -> Outbox {
+        Outbox::new(Arc::new(QuestionPort::new(self.clone(), key)), StreamId::STANDALONE)
     }
 
     /// Marks a notification as one of the task, where the era does that.
@@ -46,7 +51,7 @@ impl TaskRun {
     ) -> Result<RawJson, Error> {
         let mut context = context.clone();
         context.input = None;
-        context.outbox = Outbox::new(Arc::new(QuestionPort::new(self.clone(), key)), StreamId::STANDALONE);
+        context.outbox = self.outbox(key);
         context.ask(key, method, params).await
     }
 

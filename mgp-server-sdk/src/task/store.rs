@@ -46,9 +46,12 @@ impl Default for TaskLimits {
     }
 }
 
-/// The tasks of a server. Dropping the store aborts running work.
+/// The tasks of a server, each of which only its owner sees. Dropping the store aborts running work.
+///
+/// A [`Server`](crate::Server) has a store of its own. A service of another kind answers calls with tasks of the stateless
+/// revisions by [`begin`](Self::begin), and the requests about them by [`answer`](Self::answer).
 #[derive(Debug)]
-pub(crate) struct TaskStore {
+pub struct TaskStore {
     limits: TaskLimits,
     tasks: Mutex<HashMap<Arc<str>, Arc<Task>>>,
     pub(crate) listeners: Arc<Listeners>,
@@ -56,8 +59,43 @@ pub(crate) struct TaskStore {
 }
 
 impl TaskStore {
-    pub(crate) fn new(limits: TaskLimits) -> Self {
+    /// Returns a store without tasks.
+    pub fn new(limits: TaskLimits) -> Self {
         Self { limits, tasks: Mutex::default(), listeners: Arc::default(), next: AtomicU64::new(0) }
+    }
+
+    /// Begins a task of the sender of the request in `context`, described to people by `message`, and runs `work` in it.
+    /// Returns the result that tells the sender of the task.
+    ///
+    /// # Errors
+    /// The sender or the server has too many tasks, or there is no runtime to run the work on.
+    pub fn begin<F>(
+        self: &Arc<Self>,
+        context: &Context,
+        message: &str,
+        work: impl FnOnce(TaskRun) -> F,
+    ) -> Result<Response, Error>
+    where
+        F: Future<Output = Result<Response, Error>> + Send + 'static,
+    {
+        let task = self.create(context, None)?;
+        task.say(message);
+        let work = work(TaskRun::new(&task, self));
+        // Only the tasks of sessions tell failed results apart.
+        self.run(&task, async move { work.await.map(|response| (response, false)) })?;
+        extension::created(&task)
+    }
+
+    /// Answers `tasks/get`, `tasks/update` and `tasks/cancel` of the stateless revisions. Returns `None` for other requests,
+    /// and for those whose sender has no such task here.
+    pub fn answer(self: &Arc<Self>, request: &Request) -> Option<Result<Response, Error>> {
+        let answer: fn(&Arc<Self>, &Request) -> Result<Response, Error> = match request.method.as_str() {
+            "tasks/get" => extension::get,
+            "tasks/update" => extension::update,
+            "tasks/cancel" => extension::cancel,
+            _ => return None,
+        };
+        self.named(request).is_ok().then(|| answer(self, request))
     }
 
     /// Returns the task with this id, if the request comes from its owner.

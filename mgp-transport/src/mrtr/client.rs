@@ -95,8 +95,9 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
             return refused(format!("the server asked for input more than {MAX_ROUNDS} times"));
         }
         *asked += 1;
+        let inbound = self.inbound.clone();
         NextStep::SendAgain(Box::pin(answered(
-            self.inbound.clone(),
+            move |question| call_once(inbound.clone(), question),
             self.agreement.session(),
             call.clone(),
             response.result.into(),
@@ -104,14 +105,21 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
     }
 }
 
-/// Returns the request that carries the answers to the questions in the result `asked`. The questions have the context of
-/// the call, with `session`, that with the server.
-async fn answered<H: RpcService>(
-    inbound: H,
+/// Returns the request that carries the answers of `ask` to the questions in the result `asked` of `call`. The questions
+/// have the context of the call, with `session`, that with the server.
+///
+/// # Errors
+/// The result asks for nothing, or for something that is no question, or a question is not answered.
+pub async fn answered<A, F>(
+    ask: A,
     session: Option<Arc<Session>>,
     mut call: Request,
     asked: RawJson,
-) -> Result<Request, Error> {
+) -> Result<Request, Error>
+where
+    A: Fn(Request) -> F,
+    F: Future<Output = Result<Response, Error>>,
+{
     let asked = Object::from_raw(&asked).map_err(|_| Error::misbehaved("the result is not an object"))?;
     let questions = asked.get("inputRequests").filter(|questions| !questions.is_null());
     let state = asked.get("requestState").filter(|state| !state.is_null());
@@ -125,7 +133,7 @@ async fn answered<H: RpcService>(
     if let Some(questions) = questions {
         let mut context = call.context.clone();
         context.session = session;
-        let answers = answer_all(inbound, &context, &questions).await?;
+        let answers = answer_all(ask, &context, &questions).await?;
         call.params.set("inputResponses", answers.to_raw());
     }
     //= mcp 2026-07-28
@@ -136,12 +144,12 @@ async fn answered<H: RpcService>(
     Ok(call)
 }
 
-/// Lets `inbound` answer all questions of one result at the same time, each in `context`.
-async fn answer_all<H: RpcService>(
-    inbound: H,
-    context: &Context,
-    questions: &RawJson,
-) -> Result<Object, Error> {
+/// Lets `ask` answer all questions of one result at the same time, each in `context`.
+async fn answer_all<A, F>(ask: A, context: &Context, questions: &RawJson) -> Result<Object, Error>
+where
+    A: Fn(Request) -> F,
+    F: Future<Output = Result<Response, Error>>,
+{
     let malformed = || Error::misbehaved("the server's questions are malformed");
     let questions = Object::from_raw(questions).map_err(|_| malformed())?;
     let mut work = Vec::new();
@@ -159,7 +167,7 @@ async fn answer_all<H: RpcService>(
         };
         let mut request = Request::call(method.clone(), params);
         (*request.context).clone_from(context);
-        let (key, answer) = (key.into_owned(), call_once(inbound.clone(), request));
+        let (key, answer) = (key.into_owned(), ask(request));
         work.push(async move {
             answer.await.map(|answer| (key, answer)).map_err(|error| cannot_answer(&method, error))
         });

@@ -102,6 +102,8 @@ fn asked(question: &Question) -> InputRequest {
 /// Returns the result in the form of the call's own answer.
 fn complete(result: &RawJson) -> RawJson {
     let Ok(mut members) = Object::from_raw(result) else { return result.clone() };
-    members.set("resultType", RawJson::from_text("complete"));
+    if !members.contains("resultType") {
+        members.set("resultType", RawJson::from_text("complete"));
+    }
     members.to_raw()
 }

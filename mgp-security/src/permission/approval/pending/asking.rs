@@ -15,9 +15,7 @@ use tokio::time::{Instant, timeout};
 
 use super::super::row::ApprovalRow;
 use super::super::waiting::keep_telling;
-use super::super::{
-    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver, WaitingQuestion,
-};
+use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver, WaitingQuestion};
 use super::{OPEN_FOR, PendingApprovals, full};
 use crate::sqlite::off_the_runtime;
 
@@ -104,7 +102,8 @@ impl Approver for PendingApprovals {
         // From here on the question can be answered even if this future or the process ends.
         self.keep_if_possible(&id).await;
         let waits_for = self.waiting(id.clone()).in_words(&question.context);
-        let patience = if waiting.is_heard(&waits_for) {
+        let listener = waiting.listener.as_ref();
+        let patience = if listener.is_some_and(|listener| listener.hear(Some(&waits_for))) {
             PATIENCE_BEHIND_ANSWER
         } else if self.0.watched.is_watched() {
             question.patience
@@ -167,11 +166,6 @@ struct QuestionWaiter {
 }
 
 impl QuestionWaiter {
-    /// Tells the listener of the call what it waits for, and returns whether the call may wait for long.
-    fn is_heard(&self, waits_for: &str) -> bool {
-        self.listener.as_ref().is_some_and(|listener| listener.hear(Some(waits_for)))
-    }
-
     /// Returns the id of the question, which changes when one of several waiting callers gets an answer for itself
     /// alone.
     fn id(&self) -> Option<ApprovalId> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::Either;
 use mgp_security::auth::KeyScope;
 use mgp_server_sdk::{TaskLimits, TaskStore};
-use mgp_transport::mrtr::answered;
+use mgp_transport::mrtr::{MAX_ROUNDS, answered};
 use mgp_types::mcp::task_extension::EXTENSION_ID;
 use mgp_types::mgp::CallOptions;
 use mgp_types::{
@@ -129,11 +129,11 @@ impl<S: RpcService<Future: 'static>> Service<Request> for WaitingCallService<S> 
 
 fn may_become_task(request: &Request) -> bool {
     let session = request.context.session.as_ref().filter(|session| session.describes_each_request());
-    let wants_no_other_way = |CallOptions { stream, approval_wait_ms, .. }| !stream && approval_wait_ms.is_none();
+    let is_plain = |CallOptions { stream, approval_wait_ms, .. }| !stream && approval_wait_ms.is_none();
     request.kind == RequestKind::Call
         && request.method == Method::TOOLS_CALL
         && session.is_some_and(|session| session.peer_can(&["extensions", EXTENSION_ID]))
-        && wants_no_other_way(CallOptions::of(&request.params))
+        && is_plain(CallOptions::of(&request.params))
 }
 
 /// Returns the outcome of a call of `inner` about `subject`, whose questions to its client are asked at `outbox`.
@@ -180,5 +180,3 @@ const MAX_TASKS_PER_CLIENT: usize = 64;
 const TASK_HOLDS: Duration = Duration::from_hours(2);
 /// The time between two looks at a task: people decide slowly.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// The number of times that a call may ask its client before it ends.
-const MAX_ROUNDS: usize = 10;

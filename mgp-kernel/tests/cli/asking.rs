@@ -4,8 +4,9 @@ use std::io::{BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, ClientBuilder};
-use mgp_types::Revision;
+use mgp_client_sdk::{Client, ClientBuilder, StartedTool, Task};
+use mgp_types::mcp::task::TaskStatus;
+use mgp_types::{BoxedService, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -185,6 +186,43 @@ async fn a_no_to_a_call_is_shown_and_holds_for_the_same_call_until_it_is_reset()
     assert!(pending(&home).is_empty());
     home.done(["permissions", "reset", &asked]);
     assert_ne!(id(&remove(&client, 1).await), asked);
+}
+
+/// Removes the first note, and returns the task as which the call waits.
+async fn begin_removing(client: &Client) -> Task<BoxedService> {
+    match client.start_tool("notes__remove_note", json!({"number": 1})).await.unwrap() {
+        StartedTool::Task(task) => task,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_of_a_client_that_handles_tasks_waits_as_a_task_and_ends_as_the_call() {
+    for way in [Way::Stdio, Way::Http] {
+        let home = home_with_notes("[ui]\nenabled = true\n");
+        let (client, _kernel) = connect(&home, way, plain(ERAS[1]).tasks()).await;
+        for (decision, outcome) in [("approve", "there is no note"), ("deny", "did not confirm")] {
+            let task = begin_removing(&client).await;
+            let waits_for = task.state().await.unwrap().message.unwrap();
+            let asked = id(&waits_for);
+            assert!(waits_for.ends_with(&format!("/questions/{asked}")), "{waits_for}");
+            home.done(["permissions", decision, &asked]);
+            let reply = text(&task.wait().await.unwrap());
+            assert!(reply.contains(outcome), "{way:?} {decision}: {reply}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_task_leaves_its_question_to_operators() {
+    let home = home_with_notes("");
+    let (client, _kernel) = connect(&home, Way::Http, plain(ERAS[1]).tasks()).await;
+    let task = begin_removing(&client).await;
+    let asked = id(&task.state().await.unwrap().message.unwrap());
+    task.cancel().await.unwrap();
+    assert_eq!(task.state().await.unwrap().status, TaskStatus::Cancelled);
+    approve(&home, &asked);
+    assert!(came_through(&remove(&client, 1).await));
 }
 
 /// A command at a terminal of its own.

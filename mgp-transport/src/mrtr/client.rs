@@ -44,7 +44,7 @@ pub struct AnsweredQuestions;
 const ROUND_MEMBERS: [&str; 2] = ["inputResponses", "requestState"];
 
 /// The number of times that a server may ask before it answers.
-const MAX_ROUNDS: usize = 10;
+pub const MAX_ROUNDS: usize = 10;
 
 impl<H> InputRounds<H> {
     /// Creates the rule whose `inbound` answers the questions asked under `agreement`.

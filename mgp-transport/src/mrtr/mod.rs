@@ -3,7 +3,7 @@
 mod client;
 mod server;
 
-pub use self::client::{AnsweredQuestions, InputRounds, answered};
+pub use self::client::{AnsweredQuestions, InputRounds, MAX_ROUNDS, answered};
 pub use self::server::{Mrtr, MrtrGate};
 
 use mgp_types::Method;

@@ -1,4 +1,4 @@
-//! A gateway for one server, of either era, and what its clients see.
+//! A gateway for one server, of either era, and what its clients see; and calls that wait for an operator.
 
 mod attacks;
 mod crowd;
@@ -6,4 +6,5 @@ mod matching;
 mod parking;
 mod quadrants;
 mod telling;
+mod waiting;
 mod world;

@@ -259,6 +259,20 @@ async fn a_key_can_be_revoked() {
 }
 
 #[tokio::test]
+async fn a_call_that_goes_on_behind_its_answer_ends_with_its_key() {
+    let ring = ring();
+    let (info, key) = issue(&ring, &[]).await;
+    let server = listing();
+    AuthLayer::http(ring.clone()).layer(server.clone()).call(by(&key, "ping", "{}")).await.unwrap();
+    let admitted = server.seen.lock().remove(0);
+    let mut held = std::pin::pin!(KeyScope::hold(&admitted, std::future::pending()));
+    let mut polling = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(held.as_mut().poll(&mut polling).is_pending());
+    ring.revoke(info.id, RunningCalls::Cancel).await.unwrap();
+    assert_eq!(held.await.unwrap_err().code(), code::AUTH_REQUIRED);
+}
+
+#[tokio::test]
 async fn a_fixed_principal_needs_no_key_and_sees_all() {
     let layer = AuthLayer::fixed(Principal::operator("me"));
     let listing = listing();

@@ -102,8 +102,7 @@ impl Approver for PendingApprovals {
         // From here on the question can be answered even if this future or the process ends.
         self.keep_if_possible(&id).await;
         let waits_for = self.waiting(id.clone()).in_words(&question.context);
-        let listener = waiting.listener.as_ref();
-        let patience = if listener.is_some_and(|listener| listener.hear(Some(&waits_for))) {
+        let patience = if waiting.listener.as_ref().is_some_and(|call| call.hear(Some(&waits_for))) {
             PATIENCE_BEHIND_ANSWER
         } else if self.0.watched.is_watched() {
             question.patience

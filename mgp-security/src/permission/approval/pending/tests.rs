@@ -1,7 +1,7 @@
-use mgp_types::Context;
 use mgp_types::mgp::{Permission, ServerId};
+use mgp_types::{Context, WaitListener};
 
-use super::super::{ApprovalReply, Approver};
+use super::super::{ApprovalReply, Approver, WaitingQuestion};
 use super::*;
 use crate::permission::testing::{self, ManualClock, book, moment};
 use crate::permission::{GrantTerms, ShownArguments};
@@ -77,8 +77,12 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
 }
 
 fn id(reply: ApprovalReply) -> ApprovalId {
+    waiting(reply).id
+}
+
+fn waiting(reply: ApprovalReply) -> WaitingQuestion {
     match reply {
-        ApprovalReply::Waits(question) => question.id,
+        ApprovalReply::Waits(question) => question,
         ApprovalReply::Answer(answer) => panic!("{answer:?}"),
     }
 }
@@ -273,10 +277,36 @@ async fn a_caller_whose_person_is_not_asked_hears_at_once_where_the_question_wai
     assert!(!begun.elapsed().is_zero());
     asked.context.unattended = true;
     let begun = tokio::time::Instant::now();
-    let id = id(pending.ask(asked.clone()).await.unwrap());
+    let question = waiting(pending.ask(asked.clone()).await.unwrap());
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     let server = ServerId::from("s");
     let waits = super::super::WaitingSubject::Server(&server);
-    let refusal = super::super::waits_for_approval(code::PERMISSION_DENIED, &waits, &id, &asked.context);
+    let refusal = super::super::waits_for_approval(code::PERMISSION_DENIED, &waits, &question, &asked.context);
     assert!(refusal.message().ends_with("may have started it)"), "{refusal}");
+}
+
+/// A listener that notes what it hears, and goes on with the call.
+#[derive(Debug, Default)]
+struct Listening(Mutex<Vec<Option<String>>>);
+
+impl WaitListener for Listening {
+    fn hear(&self, waits_for: Option<&str>) -> bool {
+        self.0.lock().push(waits_for.map(str::to_owned));
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_goes_on_behind_its_answer_waits_for_an_hour_and_says_for_what() {
+    let pending = testing::pending(Clock::system()).await;
+    pending.set_page("http://127.0.0.1:1/questions/".to_owned());
+    let (mut asked, listening) = (from(Some("a"), "s", 1), Arc::new(Listening::default()));
+    asked.context.wait_listener = Some(Arc::clone(&listening) as _);
+    let begun = tokio::time::Instant::now();
+    let WaitingQuestion { id, link } = waiting(pending.ask(asked).await.unwrap());
+    assert!(begun.elapsed() >= HOUR, "{:?}", begun.elapsed());
+    let (id, page) = (id.as_str(), format!("http://127.0.0.1:1/questions/{}", id.as_str()));
+    let waits_for = format!("waiting for approval: mgp permissions approve {id} or {page}");
+    assert_eq!(*listening.0.lock(), [Some(waits_for), None]);
+    assert_eq!(link, Some(page));
 }

@@ -19,9 +19,8 @@ use serde::{Deserialize, Serialize};
 pub use self::approver_chain::{ApproverChain, OperatorInFront};
 use self::display::{line, sentence};
 pub use self::pending::{ApprovalWatch, PendingApprovals};
-pub use self::row::{ApprovalId, PendingApproval};
+pub use self::row::{ApprovalId, PendingApproval, WaitingQuestion};
 pub use self::shown_arguments::ShownArguments;
-pub use self::waiting::WaitingQuestion;
 pub(crate) use self::waiting::{WaitingSubject, waits_for_approval};
 use super::{GrantLifetime, GrantTerms, GrantedTo};
 

@@ -37,6 +37,16 @@ pub struct PendingApproval {
     pub answer: Option<ApprovalAnswer>,
 }
 
+/// A question that waits for an operator, as its caller is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WaitingQuestion {
+    /// The id under which operators find the question.
+    pub id: ApprovalId,
+    /// The address of the page on which operators answer it, where one is served.
+    pub link: Option<String>,
+}
+
 /// A question in the queue.
 #[derive(Debug)]
 pub(super) struct ApprovalRow {

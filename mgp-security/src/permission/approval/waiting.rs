@@ -5,18 +5,8 @@ use std::time::Duration;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Context, Error, Method, Params, RawJson, Request};
 
-use super::{ApprovalId, ApprovalQuestion, line};
+use super::{ApprovalQuestion, WaitingQuestion, line};
 use crate::refusal::advice;
-
-/// A question that waits for an operator, as its caller is told of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct WaitingQuestion {
-    /// The id under which operators find the question.
-    pub id: ApprovalId,
-    /// The address of the page on which operators answer it, where one is served.
-    pub link: Option<String>,
-}
 
 impl WaitingQuestion {
     /// Returns the command that approves the question.
@@ -132,6 +122,7 @@ mod tests {
     use mgp_types::Object;
     use mgp_types::mgp::code;
 
+    use super::super::ApprovalId;
     use super::*;
 
     #[test]

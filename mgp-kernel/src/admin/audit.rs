@@ -78,8 +78,12 @@ pub(crate) struct EventRow {
 }
 
 /// Counts the newest events of the last day, by hour.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct CountEvents {}
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct CountEvents {
+    /// The server that the events are about; events about all servers, and none, if left out.
+    #[serde(default)]
+    pub(crate) server_id: Option<ServerId>,
+}
 
 /// The counts of the last day.
 #[derive(Debug, Serialize, Deserialize)]
@@ -96,6 +100,12 @@ pub(crate) struct HourCount {
     pub(crate) events: u64,
     /// The number of those that failed or were blocked.
     pub(crate) failed: u64,
+    /// The time in milliseconds that half of the server's calls took at most, waits for people included; only where events of
+    /// one server are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) p50_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) p95_ms: Option<u64>,
 }
 
 /// Reads where the record ends.
@@ -183,23 +193,27 @@ impl Operation for CountEvents {
         let this_hour = audit.clock.now().as_millis().div_euclid(HOUR_MILLIS);
         let start = Timestamp::from_millis((this_hour + 1 - i64::from(HOURS)) * HOUR_MILLIS)
             .unwrap_or(Timestamp::EPOCH);
-        let counts =
-            reading(audit, move |reader| reader.counts(start, HOUR, COUNTED)).await?.map_err(unreadable)?;
+        let server = self.server_id;
+        let counted = move |reader: &LogStore| {
+            let times = server.as_ref().map(|server| reader.call_times(server, start, HOUR, COUNTED));
+            let counts = reader.counts(server.as_ref(), start, HOUR, COUNTED)?;
+            Ok::<_, StoreError>((counts, times.transpose()?.unwrap_or_default()))
+        };
+        let (counts, times) = reading(audit, counted).await?.map_err(unreadable)?;
         let hour = |number: u32| {
             let (events, failed) = counts.get(&u64::from(number)).copied().unwrap_or_default();
             let since = start.saturating_add(HOUR * number);
-            HourCount { since, until: since.saturating_add(HOUR), events, failed }
+            let took = |percent| percentile(times.get(&u64::from(number))?, percent);
+            let until = since.saturating_add(HOUR);
+            HourCount { since, until, events, failed, p50_ms: took(50), p95_ms: took(95) }
         };
         Ok(EventCounts { hours: (0..HOURS).map(hour).collect() })
     }
 }
 
-impl TextForm for EventCounts {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        self.hours
-            .iter()
-            .try_for_each(|hour| writeln!(out, "{}  {}  {}", hour.since, hour.events, hour.failed))
-    }
+/// Returns the time that this percentage of `times`, which rise, do not exceed.
+fn percentile(times: &[u64], percent: usize) -> Option<u64> {
+    times.get((times.len() * percent).div_ceil(100).checked_sub(1)?).copied()
 }
 
 impl Operation for QueryEvents {
@@ -376,3 +390,16 @@ const MAX_KNOWN: usize = 1_000;
 /// The number of events in a page of an export. A page stays well under the limit of a message, even if each event is
 /// as long as it can be.
 const EXPORTED_AT_ONCE: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_one_of_the_times() {
+        let times: Vec<u64> = (1..=20).collect();
+        assert_eq!((percentile(&times, 50), percentile(&times, 95)), (Some(10), Some(19)));
+        assert_eq!((percentile(&[7], 50), percentile(&[7], 95)), (Some(7), Some(7)));
+        assert_eq!(percentile(&[], 50), None);
+    }
+}

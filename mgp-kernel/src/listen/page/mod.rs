@@ -13,6 +13,7 @@ mod live;
 mod logins;
 mod page_client;
 mod pages;
+mod plot;
 
 use std::convert::Infallible;
 use std::future::Future;

@@ -1,6 +1,7 @@
 //! The audit log: an append-only chain of events with one writer, and the queries on it.
 
 mod chain;
+mod counts;
 mod entry;
 mod open_calls;
 mod queue;

@@ -1,6 +1,5 @@
 //! The store of an audit log.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -28,7 +27,7 @@ use crate::sqlite::Database;
 pub struct LogStore {
     writer: Database,
     /// A connection of its own for reading, so that a long search does not hold up the writer.
-    reader: Database,
+    pub(super) reader: Database,
     /// The file, if the store opened it itself.
     file: Option<Arc<LogFile>>,
 }
@@ -232,30 +231,6 @@ impl LogStore {
         Ok(entries)
     }
 
-    /// Returns how many events each span of `width` from `since` on has, and how many of them are no success: for the spans that
-    /// have any, by their numbers. Looks at the newest `at_most` events only.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be read.
-    pub fn counts(
-        &self,
-        since: Timestamp,
-        width: Duration,
-        at_most: u64,
-    ) -> Result<BTreeMap<u64, (u64, u64)>, StoreError> {
-        let connection = self.reader.connection();
-        let mut statement = connection.prepare_cached(
-            "SELECT (millis - ?1) / ?2, count(*), sum(result <> 'SUCCESS') FROM audit_events INDEXED BY audit_facets
-             WHERE seq > (SELECT max(seq) FROM audit_events) - ?3 AND millis >= ?1 GROUP BY 1",
-        )?;
-        let width = u64::try_from(width.as_millis()).unwrap_or(u64::MAX).max(1);
-        let values = params![since.as_millis(), integer(width), integer(at_most)];
-        let counted = statement.query_map(values, |row| {
-            Ok((natural(row.get(0)?), (natural(row.get(1)?), natural(row.get(2)?))))
-        })?;
-        Ok(counted.collect::<Result<_, _>>()?)
-    }
-
     /// Returns the end and the number of the oldest entries that `rule` does not keep at the time `now`, at most `at_most` of
     /// them.
     pub(super) fn beyond(
@@ -431,11 +406,11 @@ fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
 }
 
 /// Converts a number for SQLite, whose integers are signed.
-fn integer(number: u64) -> i64 {
+pub(super) fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn natural(number: i64) -> u64 {
+pub(super) fn natural(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 

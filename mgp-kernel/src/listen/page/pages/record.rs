@@ -9,7 +9,8 @@ use mgp_types::{Error, Object};
 use super::super::form::Form;
 use super::super::layout::{Page, block, field, moment, more, segment, table, visible};
 use super::super::page_client::PageClient;
-use crate::admin::audit::{CountEvents, EventRow, HourCount, QueryEvents, ReadLogEnd, VerifyLog};
+use super::super::plot;
+use crate::admin::audit::{CountEvents, EventRow, QueryEvents, ReadLogEnd, VerifyLog};
 use crate::terminal::word_of;
 
 pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Error> {
@@ -28,7 +29,7 @@ pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Erro
         field(label, &html! { input name=(name) value=(query.get(name).unwrap_or_default()); })
     };
     let body = html! {
-        div #day data-live { (day(&client.ask(&CountEvents {}).await?.hours)) }
+        div #day data-live { (plot::events(&client.ask(&CountEvents::default()).await?.hours, "/record?")) }
         form.row action="/record" {
             (filter("agent_id", "Agent")) (filter("server_id", "Server")) (filter("result", "Result"))
             (filter("trace_id", "Chain of requests"))
@@ -52,25 +53,6 @@ pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Erro
     Ok(Page::new("Record", body))
 }
 
-/// Returns the picture of the last day: a bar for each hour, which leads to its events.
-fn day(hours: &[HourCount]) -> Markup {
-    let most = hours.iter().map(|hour| hour.events).max().unwrap_or_default().max(1);
-    let height = |events: u64| (events * BAR_HEIGHT).div_ceil(most);
-    html! {
-        svg.day viewBox={ "0 0 480 " (BAR_HEIGHT) } role="group" aria-label="The newest events of the last day, by hour" {
-            @for (place, hour) in hours.iter().enumerate().filter(|(_, hour)| hour.events > 0) {
-                @let (all, failed) = (height(hour.events), height(hour.failed));
-                @let said = format!("{}: {} events, {} of them no success", hour.since, hour.events, hour.failed);
-                a href={ "/record?since=" (hour.since) "&until=" (hour.until) } aria-label=(said) {
-                    title { (said) }
-                    rect.bar x=(place * 20 + 2) y=(BAR_HEIGHT - all) width="16" height=(all) {}
-                    rect.bar.bad x=(place * 20 + 2) y=(BAR_HEIGHT - failed) width="16" height=(failed) {}
-                }
-            }
-        }
-    }
-}
-
 fn row(row: &EventRow) -> Markup {
     let Ok(event) = row.event.to::<AuditEvent>() else { return html! { td { (row.seq) } } };
     let target =
@@ -88,7 +70,5 @@ fn row(row: &EventRow) -> Markup {
     }
 }
 
-/// The height of the picture of a day.
-const BAR_HEIGHT: u64 = 60;
 /// The number of events of a page, unless the address asks for others.
 const ROWS: u32 = 50;

@@ -106,11 +106,27 @@ async fn events_are_counted_by_span_from_a_time_on_and_the_newest_only() {
     record(&log, 1..=24).await;
     let ten = std::time::Duration::from_secs(10);
     let counts = |since: u32, at_most: u64| {
-        let counts = log.reader().counts(sample::event(since).timestamp, ten, at_most).unwrap();
+        let counts = log.reader().counts(None, sample::event(since).timestamp, ten, at_most).unwrap();
         Vec::from_iter(counts)
     };
     assert_eq!(counts(1, 100), [(0, (10, 2)), (1, (10, 3)), (2, (4, 1))], "every fourth is blocked");
     assert_eq!(counts(20, 100), [(0, (5, 2))]);
     assert_eq!(counts(1, 3), [(2, (3, 1))]);
     assert_eq!(counts(30, 100), []);
+}
+
+#[tokio::test]
+async fn events_of_a_server_are_counted_and_their_calls_timed() {
+    let log = log();
+    record(&log, 1..=24).await;
+    let (ten, start, reader) =
+        (std::time::Duration::from_secs(10), sample::event(1).timestamp, log.reader());
+    let files = "tool.files".into();
+    let counts = reader.counts(Some(&files), start, ten, 100).unwrap();
+    assert_eq!(Vec::from_iter(counts), [(0, (5, 2)), (1, (5, 3)), (2, (2, 1))]);
+    // Every fourth of all is a call that was blocked, which took no time of the server.
+    let times = reader.call_times(&files, start, ten, 100).unwrap();
+    assert_eq!(Vec::from_iter(times), [(0, vec![2, 6, 10]), (1, vec![14, 18]), (2, vec![22])]);
+    assert_eq!(Vec::from_iter(reader.call_times(&files, start, ten, 3).unwrap()), [(2, vec![22])]);
+    assert!(reader.call_times(&"other".into(), start, ten, 100).unwrap().is_empty());
 }

@@ -30,6 +30,7 @@ mod catalog;
 mod changes;
 #[cfg(unix)]
 pub mod cli;
+mod config_import;
 mod data;
 #[cfg(unix)]
 mod demo;

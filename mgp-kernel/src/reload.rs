@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
 use mgp_discovery::Config;
-use mgp_discovery::config::Changes as ConfigChanges;
+use mgp_discovery::config::{Changes as ConfigChanges, ConfigFile};
 use mgp_discovery::registry::Registry;
 use mgp_security::Clock;
 
@@ -13,6 +13,7 @@ use crate::policies::Policies;
 use crate::registration;
 use crate::rules::AccessRules;
 use crate::server_inventory::{AccessTargets, warn_of_unmatched};
+use crate::terminal::Failure;
 use crate::{AppliedConfig, StartError, settings};
 
 /// A reloader that takes other configurations, each as a whole or not at all.
@@ -22,15 +23,25 @@ pub(crate) struct ConfigReloader {
     pub(crate) targets: AccessTargets,
     pub(crate) changes: Arc<ChangeListeners>,
     pub(crate) registry: Registry,
-    /// The function that reads the configuration anew, if it came from a source.
-    pub(crate) source: OnceLock<ConfigLoader>,
+    /// The files that the configuration comes from, if it comes from any.
+    pub(crate) source: OnceLock<Box<dyn ConfigSource>>,
 }
 
-pub(crate) type ConfigLoader = Box<dyn Fn() -> Result<Config, String> + Send + Sync>;
+/// The files that the configuration of a kernel comes from.
+pub(crate) trait ConfigSource: Send + Sync {
+    /// Reads the configuration anew.
+    fn read(&self) -> Result<Config, Failure>;
+
+    /// Has `edit` change the file to which commands add servers, which stays trusted if it was.
+    fn change(&self, edit: &mut ConfigEdit) -> Result<(), Failure>;
+}
+
+/// A change of the file of a configuration.
+pub(crate) type ConfigEdit = dyn FnMut(&mut ConfigFile) -> Result<(), Failure> + Send;
 
 impl ConfigReloader {
-    /// Sets the function that reads the configuration anew. Only the first call counts.
-    pub(crate) fn read_from(&self, source: impl Fn() -> Result<Config, String> + Send + Sync + 'static) {
+    /// Sets the files that the configuration comes from. Only the first call counts.
+    pub(crate) fn read_from(&self, source: impl ConfigSource + 'static) {
         let _ = self.source.set(Box::new(source));
     }
 
@@ -45,13 +56,34 @@ impl ConfigReloader {
         self.read_and_take(true).await
     }
 
+    /// Changes the file to which commands add servers, and takes that in the name of an operator, who decided about nothing
+    /// else: while other changes wait, nothing is changed.
+    pub(crate) async fn change(
+        self: &Arc<Self>,
+        mut edit: Box<ConfigEdit>,
+    ) -> Result<AppliedConfig, StartError> {
+        let (this, changing) = (Arc::clone(self), Arc::clone(self));
+        whole(async move {
+            this.reread().await?;
+            if !this.targets.config.waiting().is_empty() {
+                return Err(StartError::Config(WAITING.to_owned()));
+            }
+            // Files are written, and a keyring may answer late.
+            let change = move || changing.source.get().map(|source| source.change(edit.as_mut())).transpose();
+            let changed = tokio::task::spawn_blocking(change).await;
+            changed.map_err(|panic| StartError::Config(panic.to_string()))?.map_err(|failure| unusable(&failure))?;
+            this.accept().await
+        })
+        .await
+    }
+
     async fn read_and_take(self: &Arc<Self>, accepts: bool) -> Result<AppliedConfig, StartError> {
         let this = Arc::clone(self);
         whole(async move {
             // The turn is held from reading to applying.
             let _turn = this.changes.fleet().turn().await;
             let held = match this.source.get() {
-                Some(source) => this.targets.config.held(source().map_err(StartError::Config)?),
+                Some(source) => this.targets.config.held(source.read().map_err(|failure| unusable(&failure))?),
                 None if accepts => {
                     let _ = this.targets.config.accept();
                     return Ok(AppliedConfig::default());
@@ -114,6 +146,10 @@ impl ConfigReloader {
     }
 }
 
+fn unusable(failure: &Failure) -> StartError {
+    StartError::Config(failure.message().to_owned())
+}
+
 /// Runs the work to its end, even if the caller stops waiting: half a configuration would be none.
 async fn whole<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
     tokio::spawn(work).await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
@@ -142,6 +178,9 @@ fn takeable(wanted: Config, running: &Config) -> Config {
     config.kernel.linger = running.kernel.linger;
     config
 }
+
+/// The reason why an operator's change of the configuration is not made.
+const WAITING: &str = "other changes of the configuration wait: `mgp reload` takes them";
 
 /// The reason why a kernel that got its configuration from the program that it is part of reads none.
 const NO_SOURCE: &str = "the kernel has no file that it could read anew";

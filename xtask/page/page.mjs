@@ -275,6 +275,24 @@ await check('everything works without a script', async () => {
   await plain.close();
 });
 
+await check('a server is added from a pasted configuration, and no value of it shows', async () => {
+  const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
+  const entry = { command: process.execPath, args: [script, 'server'], env: { NOTES_TOKEN: secret } };
+  await tab.goto(`${address}/servers`);
+  await tab.fill('textarea[name=pasted]', JSON.stringify({ mcpServers: { pasted: entry } }));
+  await tab.click('main button:has-text("Add")');
+  await tab.waitForSelector('a[href="/servers/pasted"]');
+  await until('its tool answers', async () => (await call('pasted__list_notes', {})).includes('done list_notes'));
+  for (const path of ['/kernel', '/record?server_id=pasted', '/servers/pasted']) {
+    await tab.goto(address + path);
+    must(!(await tab.content()).includes(secret), `${path} shows the value of a variable`);
+  }
+  must((await tab.textContent('main')).includes('NOTES_TOKEN'), 'the name of the variable is not shown');
+  must((await tab.$$('svg.day a')).length >= 2, 'the hour of the call is in no picture');
+  must(await tab.evaluate(() => window.injected === undefined), 'a text became script');
+  await tab.screenshot({ path: join(folder, 'server.png'), fullPage: true });
+});
+
 await check('a page and all that it loads stay under 100 KB', async () => {
   const fresh = await page(await browser.newContext({ storageState: await context.storageState() }));
   await fresh.goto(address, { waitUntil: 'load' });

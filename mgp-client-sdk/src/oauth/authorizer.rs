@@ -118,13 +118,13 @@ impl OAuth {
         .await
     }
 
-    /// Returns whether the store has a login.
+    /// Returns the login in the store, if it has one.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub async fn is_logged_in(&self) -> Result<bool, OAuthError> {
+    pub async fn stored_login(&self) -> Result<Option<StoredLogin>, OAuthError> {
         let stored = self.0.store.load(&self.0.key).await?;
-        Ok(stored.is_some_and(|login| login.token.is_some()))
+        Ok(stored.filter(|login| login.token.is_some()))
     }
 
     /// Runs work to its end, whatever becomes of who waits for it: an issuer that gave another refresh token must not have

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mgp_types::BoxFuture;
+use mgp_types::mgp::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,13 @@ impl StoredLogin {
     /// Returns the issuer of the login's token.
     pub fn issuer(&self) -> &str {
         &self.issuer
+    }
+
+    /// Returns the time from which a person has to sign in again; `None` if the login is renewed without one, or its issuer names no
+    /// end.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        let token = self.token.as_ref().filter(|token| token.refresh.is_none())?;
+        Timestamp::from_millis(token.ends_at?)
     }
 
     /// Returns the login as text, for stores. It is secret.

@@ -6,7 +6,7 @@ use mgp_types::agent_family;
 use mgp_types::mgp::{DefaultPolicy, Glob, TrustLevel};
 use url::Url;
 
-use super::model::{AgentSettings, Config, ListenSettings, PageSettings, ServerConfig};
+use super::model::{AgentSettings, Config, ListenSettings, PageSettings, ServerConfig, Sharing};
 
 /// A text that is not an address to listen at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -115,6 +115,11 @@ impl ServerConfig {
     /// Returns whether agents have connections of their own, so that no other agent reaches the server.
     pub fn only_for_its_agents(&self) -> bool {
         !self.agents.is_empty()
+    }
+
+    /// Returns whether each agent signs in to the server for itself.
+    pub fn has_logins_of_agents(&self) -> bool {
+        self.sharing == Some(Sharing::Agent) || self.only_for_its_agents()
     }
 }
 

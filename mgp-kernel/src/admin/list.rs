@@ -7,12 +7,12 @@ use mgp_types::{BoxFuture, Error, Object, RawJson};
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
     access, audit, config, explain, keys, operators, permissions, pins, questions, registrations,
-    server_orders, servers, status, tools,
+    server_additions, server_details, server_orders, servers, status, tools,
 };
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 46] = [
+static OPERATIONS: [OperationEntry; 48] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<audit::CountEvents>("kernel/audit/counts", ProofNeed::None),
     OperationEntry::of::<audit::ExportEvents>("kernel/audit/export", ProofNeed::None),
@@ -52,10 +52,12 @@ static OPERATIONS: [OperationEntry; 46] = [
     OperationEntry::of::<registrations::KeepRegistration>("kernel/registrations/keep", ProofNeed::All),
     OperationEntry::of::<registrations::ListRegistrations>("kernel/registrations/list", ProofNeed::None),
     OperationEntry::of::<server_orders::ReadServerLog>("kernel/server/logs", ProofNeed::None),
+    OperationEntry::of::<server_details::ShowServer>("kernel/server/show", ProofNeed::None),
     OperationEntry::of::<server_orders::ReconnectServer>("kernel/server/reconnect", ProofNeed::Others),
     OperationEntry::of::<server_orders::RestartServer>("kernel/server/restart", ProofNeed::All),
     OperationEntry::of::<server_orders::StartServer>("kernel/server/start", ProofNeed::All),
     OperationEntry::of::<server_orders::StopServer>("kernel/server/stop", ProofNeed::Others),
+    OperationEntry::of::<server_additions::AddServers>("kernel/servers/add", ProofNeed::All),
     OperationEntry::of::<servers::ListServers>("kernel/servers", ProofNeed::None),
     OperationEntry::of::<status::ReadStats>("kernel/stats", ProofNeed::None),
     OperationEntry::of::<tools::ListTools>("kernel/tools", ProofNeed::None),
@@ -135,7 +137,7 @@ mod tests {
             "config/unmatched", "config/show", "explain", "status", "yield", "keys/list", "operators/token",
             "operators/prove", "operators/standing", "operators/passphrase", "page/open", "permissions/list",
             "permissions/pending", "permissions/show", "permissions/watch", "pins/list", "pins/diff",
-            "registrations/list", "server/logs", "servers", "stats", "tools",
+            "registrations/list", "server/logs", "server/show", "servers", "stats", "tools",
         ];
         assert_eq!(with(ProofNeed::None), reading);
     }

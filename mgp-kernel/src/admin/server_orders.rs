@@ -162,7 +162,8 @@ async fn recorded(call: &OperatorCall, id: &ServerId, what: &str) -> Result<Arc<
     Ok(server)
 }
 
-fn known(kernel: &Sections, id: &ServerId) -> Result<Arc<Upstream>, Error> {
+/// Returns the server with this id, if it is in use.
+pub(super) fn known(kernel: &Sections, id: &ServerId) -> Result<Arc<Upstream>, Error> {
     let (fleet, config) = (&kernel.fleet, kernel.config.load());
     fleet.get(id.as_str()).ok_or_else(|| {
         if config.servers.iter().any(|server| server.id == id.as_str() && !server.enabled) {

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use mgp_discovery::clients::{
     ClientDirectories, ClientKind, DetectedClient, Format, ImportedServer, MAX_FILE_BYTES, OperatingSystem,
-    ReadOptions, detect, read, read_file,
+    ReadOptions, detect, read_file,
 };
 
+use crate::config_import::client_by_content;
 use crate::lifecycle::KERNEL;
 use crate::terminal::{Failure, Result};
 
@@ -91,7 +92,7 @@ fn folder_of(path: &Path) -> Option<&OsStr> {
     path.parent().and_then(Path::file_name)
 }
 
-/// Returns the client whose format yields the most servers for a file, of several the one that stands first.
+/// Returns the client that a file belongs to, as far as its content and the ending of its name tell.
 fn by_content(path: &Path, text: &str) -> Option<ClientKind> {
     let format = match path.extension().and_then(OsStr::to_str) {
         Some("json" | "jsonc") => Some(Format::Json),
@@ -99,15 +100,7 @@ fn by_content(path: &Path, text: &str) -> Option<ClientKind> {
         Some("toml") => Some(Format::Toml),
         _ => None,
     };
-    let kinds =
-        ClientKind::ALL.into_iter().filter(|kind| format.is_none_or(|format| format == kind.format()));
-    let counted = kinds.filter_map(|kind| {
-        let found = read(kind, text, &ReadOptions::default()).ok()?;
-        let servers = found.servers.len().saturating_sub(found.skipped.len());
-        (servers > 0).then_some((servers, kind))
-    });
-    // Of several with the most, the last one that comes is taken.
-    counted.rev().max_by_key(|(servers, _)| *servers).map(|(_, kind)| kind)
+    client_by_content(format, text)
 }
 
 #[cfg(test)]

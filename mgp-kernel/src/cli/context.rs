@@ -28,7 +28,7 @@ pub(super) struct CommandContext {
 }
 
 /// The options that name the configuration a command changes.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 pub(super) struct ConfigScope {
     /// Write to mgp.toml in this folder
     #[arg(long, conflicts_with = "user")]

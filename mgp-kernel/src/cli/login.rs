@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use mgp_client_sdk::oauth::{LoopbackBrowser, OAuth, OAuthError};
-use mgp_discovery::config::model::{ServerConfig, ServerGrant, Sharing};
-use mgp_discovery::config::{Endpoint, ProcessEnvironment, nearest};
+use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::nearest;
 use serde_json::{Map, json};
 
 use super::context::{CommandContext, EffectiveConfig};
@@ -38,7 +38,7 @@ pub(super) struct LoginServer {
 
 pub(super) async fn login(cx: &CommandContext, args: LoginArgs) -> Result {
     let found = FoundServer::of(cx, &args.server)?;
-    if let Some(way) = found.server.oauth.as_ref().and_then(|oauth| without_person(oauth.grant)) {
+    if let Some(way) = found.server.oauth.as_ref().and_then(|oauth| authorization::without_person(oauth.grant)) {
         return Err(Failure::usage(format!("{} needs no login: {way}", found.server.id)));
     }
     let shown = cx.output.clone();
@@ -97,8 +97,7 @@ impl FoundServer {
                 Failure::usage(message).hint("secrets of programs belong in `env`: `mgp secrets set NAME`")
             );
         }
-        let has_own = server.sharing == Some(Sharing::Agent) || server.only_for_its_agents();
-        match (&named.agent, has_own) {
+        match (&named.agent, server.has_logins_of_agents()) {
             (None, true) => {
                 let message = format!("each agent signs in to {} for itself", server.id);
                 Err(Failure::usage(message).hint(format!("run `mgp login {} --agent AGENT`", server.id)))
@@ -113,13 +112,8 @@ impl FoundServer {
     }
 
     fn oauth(&self, browser: LoopbackBrowser) -> Result<Arc<OAuth>> {
-        let expanded = self.server.expanded(&ProcessEnvironment);
-        let expanded = expanded.map_err(|fault| Failure::usage(fault.to_string()))?;
-        let (Endpoint::Http { url, .. } | Endpoint::Sse { url, .. }) = expanded.endpoint else {
-            return Err(Failure::usage("the server is not reached over HTTP"));
-        };
         let config = &self.configured.config;
-        let builder = authorization::builder(config, &self.server, self.agent.as_deref(), &url)?;
+        let builder = authorization::at_server(config, &self.server, self.agent.as_deref())?;
         Ok(builder.browser(browser).build()?)
     }
 
@@ -157,15 +151,5 @@ impl FoundServer {
         changed.extend(state.map(|state| ("state".to_owned(), state.into())));
         let what = if is_logged_in { "signed in to" } else { "signed out of" };
         cx.output.line(&changed.into(), &format!("{what} {}", self.server.id))
-    }
-}
-
-/// Returns how the kernel comes by a token where no person signs in.
-const fn without_person(grant: ServerGrant) -> Option<&'static str> {
-    match grant {
-        ServerGrant::ClientCredentials => Some("the kernel has credentials of its own for it"),
-        ServerGrant::TokenExchange => Some("the kernel exchanges the tokens with which agents come"),
-        ServerGrant::WorkloadIdentity => Some("the platform on which the kernel runs says who it is"),
-        _ => None,
     }
 }

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
+use mgp_discovery::Config;
 use mgp_security::auth::KeyInfo;
 use mgp_types::mgp::{AccessPermission, DefaultPolicy};
 use mgp_types::{LOCAL_AGENT, Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::background;
-use super::context::{CommandContext, EffectiveConfig};
+use super::context::{CommandContext, ConfigScope, EffectiveConfig};
 use super::kernel_connector::KernelConnector;
 use super::pipe;
 use crate::admin::status::reread;
@@ -21,6 +22,7 @@ use crate::kernel::ServerStarts;
 use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
+use crate::reload::{ConfigEdit, ConfigSource};
 use crate::sections::Sections;
 use crate::settings;
 use crate::terminal::{Exit, Failure, Result};
@@ -142,7 +144,7 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result {
     }
     let settled = cx.settled();
     let watched = if follows_files { settled.watched() } else { Vec::new() };
-    reread_from(&kernel, settled, http_asked_for);
+    kernel.sections().reload.read_from(ConfigPlace { cx: settled, http_asked_for });
     let stop = until_stopped(signals, &kernel, &watched, read);
     let at = serving.socket.display().to_string();
     let scheme = if kernel.sections().config.load().listen.tls.is_some() { "https" } else { "http" };
@@ -179,17 +181,25 @@ fn unserved(failure: StartError) -> Failure {
     Failure::unreachable(failure.to_string()).hint(hint)
 }
 
-/// Makes the kernel read its configuration from the same place when it reloads. The address of the command line stays.
-fn reread_from(kernel: &Kernel, cx: CommandContext, http_asked_for: Option<String>) {
-    kernel.sections().reload.read_from(move || {
-        let EffectiveConfig { mut config, untrusted, .. } =
-            cx.read().map_err(|failure| failure.message().to_owned())?;
+/// The place from which a kernel reads its configuration when it reloads. The address of the command line stays.
+struct ConfigPlace {
+    cx: CommandContext,
+    http_asked_for: Option<String>,
+}
+
+impl ConfigSource for ConfigPlace {
+    fn read(&self) -> Result<Config> {
+        let EffectiveConfig { mut config, untrusted, .. } = self.cx.read()?;
         if let Some(untrusted) = untrusted {
             tracing::warn!("{}", untrusted);
         }
-        config.listen.http = http_asked_for.clone().or(config.listen.http);
+        config.listen.http = self.http_asked_for.clone().or(config.listen.http);
         Ok(config)
-    });
+    }
+
+    fn change(&self, edit: &mut ConfigEdit) -> Result<()> {
+        self.cx.change(&self.cx.to_change_in(ConfigScope::default())?, edit)
+    }
 }
 
 /// Returns the reasons that keep every client off this machine out, each with the command or the key that changes it.

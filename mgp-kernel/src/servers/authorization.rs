@@ -9,7 +9,7 @@ use mgp_client_sdk::oauth::{
 };
 use mgp_discovery::Config;
 use mgp_discovery::config::model::{ServerConfig, ServerGrant, ServerOauth};
-use mgp_discovery::config::{ProcessEnvironment, Secret};
+use mgp_discovery::config::{Endpoint, ProcessEnvironment, Secret};
 use mgp_types::{Error, Principal, code};
 
 use super::logins::UserLogins;
@@ -55,18 +55,45 @@ pub(crate) async fn of_server(
         return Ok(Some(oauth));
     }
     // Most servers need no login, and are reached even if nobody can tell whether there is one.
-    let is_logged_in = oauth.is_logged_in().await.unwrap_or_else(|error| {
+    let login = oauth.stored_login().await.unwrap_or_else(|error| {
         tracing::debug!(server = server.id, %error, "it is not known whether there is a login");
-        false
+        None
     });
-    Ok(if is_logged_in { Some(oauth) } else { None })
+    Ok(login.map(|_| oauth))
+}
+
+/// Returns how the kernel comes by a token where no person signs in.
+pub(crate) const fn without_person(grant: ServerGrant) -> Option<&'static str> {
+    match grant {
+        ServerGrant::ClientCredentials => Some("the kernel has credentials of its own for it"),
+        ServerGrant::TokenExchange => Some("the kernel exchanges the tokens with which agents come"),
+        ServerGrant::WorkloadIdentity => Some("the platform on which the kernel runs says who it is"),
+        _ => None,
+    }
+}
+
+/// Returns the settings of the authorization at a server of the configuration, for an agent with a login of its own, or for all.
+///
+/// # Errors
+/// The server is not reached over HTTP, or its configuration leads nowhere.
+pub(crate) fn at_server(
+    config: &Config,
+    server: &ServerConfig,
+    owner: Option<&str>,
+) -> Result<OAuthBuilder, Error> {
+    let expanded = server.expanded(&ProcessEnvironment);
+    let expanded = expanded.map_err(|fault| Error::invalid_params(fault.to_string()))?;
+    let (Endpoint::Http { url, .. } | Endpoint::Sse { url, .. }) = expanded.endpoint else {
+        return Err(Error::invalid_params("the server is not reached over HTTP"));
+    };
+    builder(config, server, owner, &url)
 }
 
 /// Returns the settings of the authorization at a server, as its configuration has them.
 ///
 /// # Errors
 /// The configuration leads nowhere.
-pub(crate) fn builder(
+fn builder(
     config: &Config,
     server: &ServerConfig,
     owner: Option<&str>,

@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::Secret;
+use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::{ApprovedCode, InspectedCode};
 use mgp_security::permission::GrantTerms;
 use mgp_transport::child::ChildCommand;
 use mgp_types::Error;
-use mgp_types::mgp::Permission;
+use mgp_types::mgp::{Permission, ServerId};
 use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
 use crate::pattern_servers;
+use crate::policies::Policies;
 use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::settings;
 
@@ -131,7 +133,7 @@ fn confinement(
         args: &args,
         folder: &program.cwd.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder.expose())),
         path: path.as_deref().unwrap_or_default(),
-        granted: &granted(shared)?,
+        granted: &granted(&shared.support.policies, &shared.support.config.load(), &shared.config)?,
         scratch: scratch.path(),
         code: code.map(CodeCopy::folder),
         own: &shared.support.policies.own_files,
@@ -141,19 +143,22 @@ fn confinement(
     Ok((launch(&file, &confinement, &folder, scratch.path())?, scratch))
 }
 
-/// Returns the permissions that the server has now and that a confinement can hold. A policy that approves everything
+/// Returns the permissions that a server has now and that a confinement can hold. A policy that approves everything
 /// approves what the server asked for, not all there is.
-fn granted(shared: &ConnectionShared) -> Result<Vec<(Permission, GrantTerms)>, String> {
-    let (server, grants) = (&shared.server, &shared.support.policies.grants);
-    let config = shared.support.config.load();
-    let settings = settings::permissions(&config, server.as_str()).map_err(|error| error.to_string())?;
-    let declared = shared.config.mgp.as_ref().map(|mgp| mgp.permissions_required.as_slice());
+pub(crate) fn granted(
+    policies: &Policies,
+    config: &Config,
+    of: &ServerConfig,
+) -> Result<Vec<(Permission, GrantTerms)>, String> {
+    let (server, grants) = (&ServerId::from(of.id.as_str()), &policies.grants);
+    let settings = settings::permissions(config, server.as_str()).map_err(|error| error.to_string())?;
+    let declared = of.mgp.as_ref().map(|mgp| mgp.permissions_required.as_slice());
     let mut named: Vec<Permission> =
         declared.unwrap_or_default().iter().map(|name| Permission::read(name)).collect();
-    named.extend(shared.config.security.permissions.iter().cloned());
+    named.extend(of.security.permissions.iter().cloned());
     named.extend(grants.records(server).into_iter().map(|record| record.permission));
     let rules = config.permissions.grants.iter();
-    let of_server = rules.filter(|rule| rule.server.as_deref().is_none_or(|of| of == server.as_str()));
+    let of_server = rules.filter(|rule| rule.server.as_deref().is_none_or(|id| id == server.as_str()));
     named.extend(of_server.map(|rule| rule.permission.clone()));
     let held = HELD.into_iter().filter(|permission| named.contains(permission));
     Ok(held
@@ -232,7 +237,7 @@ fn limited(
 /// Returns the variables of the kernel's environment that a server gets: those that every program needs and, for a
 /// server of the configuration, those that the configuration passes on. An agent that registers a server asks for
 /// variables by name.
-fn inherited(config: &Config, server: &str) -> Vec<(OsString, OsString)> {
+pub(crate) fn inherited(config: &Config, server: &str) -> Vec<(OsString, OsString)> {
     let is_configured = config.server(server).is_some();
     let is_given = |name: &OsStr| {
         name.to_str().is_some_and(|name| is_needed(name) || (is_configured && config.passes_variable(name)))

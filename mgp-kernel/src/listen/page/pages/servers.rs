@@ -1,19 +1,38 @@
-//! The servers: their states, what went wrong last, and their orders.
+//! The servers: their states, what they are given, what went wrong last, their orders, and the form that adds some.
 
 use std::time::Duration;
 
 use maud::{Markup, html};
 use mgp_types::Error;
 
-use super::super::layout::{Page, block, button, segment, table, visible};
+use super::super::layout::{Page, block, button, field, form, segment, table, visible};
 use super::super::page_client::PageClient;
+use super::super::plot;
+use crate::admin::audit::CountEvents;
 use crate::admin::operation::ServersToBegin;
+use crate::admin::server_details::{ServerDetails, ShowServer};
 use crate::admin::server_orders::ReadServerLog;
 use crate::admin::servers::{ListServers, ServerRow};
 
 pub(super) async fn all(client: &PageClient) -> Result<Page, Error> {
     let servers = client.ask(&ListServers { begin: ServersToBegin::None }).await?.servers;
-    Ok(Page::new("Servers", html! { div #servers data-live { (overview(&servers)) } }))
+    let fields = html! {
+        div.row {
+            (field("Id", &html! { input name="server_id"; }))
+            (field("Command line, or URL", &html! { input name="start" placeholder="npx -y PACKAGE"; }))
+        }
+        (field("Or the configuration of a client", &html! {
+            textarea name="pasted" spellcheck="false" placeholder=r#"{"mcpServers": {"NAME": {"command": "PROGRAM"}}}"# {}
+        }))
+        button.primary { "Add" }
+    };
+    let body = html! {
+        div #servers data-live { (overview(&servers)) }
+        h2 { "Add a server" }
+        p.faint { "It is written to the configuration, as by " code { "mgp add" } ". What looks like a secret is kept among your secrets." }
+        (form("servers/add", "/servers", &fields))
+    };
+    Ok(Page::new("Servers", body))
 }
 
 /// Returns a table of servers.
@@ -33,7 +52,7 @@ pub(super) fn overview(servers: &[ServerRow]) -> Markup {
     };
     let rows: Vec<_> = servers.iter().map(row).collect();
     let headings = ["Server", "State", "Tools", "Held", "Calls", "Failed", "p95", "Restarts"];
-    table(&headings, &rows, "No server is configured: `mgp add` or `mgp import` adds some.")
+    table(&headings, &rows, "No server is configured: servers are added on the page of the servers.")
 }
 
 fn state(server: &ServerRow) -> Markup {
@@ -52,16 +71,26 @@ pub(super) async fn one(client: &PageClient, id: &str) -> Result<Page, Error> {
     let servers = client.ask(&ListServers { begin: ServersToBegin::None }).await?.servers;
     let server = servers.iter().find(|server| server.id.as_str() == id);
     let log = client.ask(&ReadServerLog { server_id: id.into(), lines: LOG_LINES }).await?;
+    let details = client.ask(&ShowServer { server_id: id.into() }).await?;
+    let hours = client.ask(&CountEvents { server_id: Some(id.into()) }).await?.hours;
     let here = format!("/servers/{}", segment(id));
+    let events = format!("/record?server_id={}&", segment(id));
     let order = |order: &str, label: &str, kind: &str| {
         button(&format!("server/{order}"), &[("server_id", id)], &here, label, kind)
     };
     let body = html! {
         div #server data-live {
-            @if let Some(server) = server { (facts(server)) }
+            @if let Some(server) = server { (facts(server, &details)) }
             @if let Some(reason) = &log.reason { p.notice.bad { (visible(reason)) } }
         }
         div.row { (order("restart", "Restart", "")) (order("start", "Start", "")) (order("stop", "Stop", "danger")) }
+        h2 { "The last day, by hour" }
+        div #day data-live {
+            p.faint { "Events, with those that are no success" }
+            (plot::events(&hours, &events))
+            p.faint { "Times of calls, waits for people included: of half of them, and of 95 %" }
+            (plot::times(&hours, &events))
+        }
         h2 { "Last lines of its standard error" }
         div #log data-live {
             @if log.lines.is_empty() { p.none { "It wrote nothing." } } @else { (block(&log.lines.join("\n"))) }
@@ -70,7 +99,7 @@ pub(super) async fn one(client: &PageClient, id: &str) -> Result<Page, Error> {
     Ok(Page::new(id, body))
 }
 
-fn facts(server: &ServerRow) -> Markup {
+fn facts(server: &ServerRow, details: &ServerDetails) -> Markup {
     let id = segment(server.id.as_str());
     html! {
         dl {
@@ -86,6 +115,12 @@ fn facts(server: &ServerRow) -> Markup {
             }
             dt { "Restarts" } dd { (server.restarts) }
             @if let Some(pid) = server.pid { dt { "Process" } dd { (pid) } }
+            @if let Some(login) = &details.login { dt { "Login" } dd { (visible(login)) } }
+            @if !details.variables.is_empty() {
+                dt { "Variables" } dd { @for name in &details.variables { code { (visible(name)) } " " } }
+            }
+            @if let Some(confined) = &details.confined { dt { "Confined" } dd { (visible(confined)) } }
+            @for opened in &details.opened { dt { "Opened to it" } dd { (visible(opened)) } }
         }
     }
 }

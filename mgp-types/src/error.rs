@@ -52,6 +52,8 @@ pub enum Origin {
     Timeout,
     /// The request needs input from the caller before it can be answered; see [`Context::ask`](crate::Context::ask).
     InputRequired,
+    /// The request was changed by a gate that waited, and enters its gates anew; see [`Error::changed`].
+    Changed,
 }
 
 impl Error {
@@ -138,6 +140,13 @@ impl Error {
             code::INTERNAL_ERROR,
             "the request needs input, and no layer here can ask for it",
         )
+    }
+
+    /// Creates the error of a gate that changed a request while it [waited](crate::Flow::Wait): the request enters all gates
+    /// of its set anew, as if it had just come. Where no set of gates takes it back, it is refused.
+    pub fn changed() -> Self {
+        let message = "the request was changed, and nobody judged it anew";
+        Self::from_origin(Origin::Changed, code::INTERNAL_ERROR, message)
     }
 
     /// Sets the data that goes to the peer with the error.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::{BoxFuture, Error, Request, Response, RpcService};
+use crate::{BoxFuture, Error, Origin, Request, Response, RpcService};
 
 /// A decision about each request: it goes on, is answered here, or waits.
 ///
@@ -86,7 +86,8 @@ pub enum Flow<P = ()> {
     Pass(P),
     /// The request is answered or refused here, and nobody further in sees it.
     Answer(Result<Response, Error>),
-    /// The decision takes time. The future has [taken](Request::take) the request, and returns it.
+    /// The decision takes time. The future has [taken](Request::take) the request, and returns it. With the answer
+    /// [`Error::changed`], the request enters all gates of the set anew.
     Wait(BoxFuture<'static, (Request, Self)>),
 }
 
@@ -299,14 +300,19 @@ impl<G: Gate, S: RpcService> Service<Request> for Gated<G, S> {
 
 fn waited<G: Gate, S: RpcService>(
     gate: Arc<G>,
-    waiting: BoxFuture<'static, (Request, Flow<G::Pass>)>,
+    mut waiting: BoxFuture<'static, (Request, Flow<G::Pass>)>,
     mut inner: S,
 ) -> BoxFuture<'static, Result<Response, Error>> {
     Box::pin(async move {
-        let (mut request, decision) = decided(waiting).await;
-        let mut pass = match decision {
-            Ok(pass) => pass,
-            Err(answer) => return answer,
+        let (mut request, mut pass) = loop {
+            match decided(waiting).await {
+                (request, Ok(pass)) => break (request, pass),
+                (mut request, Err(Err(error))) if error.origin() == Origin::Changed => {
+                    let flow = gate.enter(&mut request);
+                    waiting = Box::pin(std::future::ready((request, flow)));
+                }
+                (_, Err(answer)) => return answer,
+            }
         };
         let ready = poll_fn(|cx| inner.poll_ready(cx)).await;
         let mut outcome = match ready.and_then(|()| gate.recheck(&mut pass, &mut request)) {

@@ -72,6 +72,15 @@ fn passes_now() -> Flow<&'static str> {
     Flow::Pass("late")
 }
 
+/// Changes a ping, which enters anew, and lets pass what it became.
+fn changes(request: &mut Request) -> Flow<&'static str> {
+    if request.take().method.as_str() != "ping" {
+        *request = Request::call("changed", Object::new());
+        return Flow::Pass("anew");
+    }
+    Flow::wait(async { (Request::call("changed", Object::new()), Flow::refuse(Error::changed())) })
+}
+
 fn answered(
     first: fn(&mut Request) -> Flow<&'static str>,
     second: fn(&mut Request) -> Flow<&'static str>,
@@ -112,6 +121,22 @@ fn a_request_goes_on_where_it_waited() {
     assert_eq!(late.1, ["a in", "b in", "called ping", "b out: ok late", "a out: ok at once"]);
     let late = answered(passes_late, passes_late);
     assert_eq!(late.1, ["a in", "b in", "called ping", "b out: ok late", "a out: ok late"]);
+}
+
+#[test]
+fn a_changed_request_enters_all_gates_anew() {
+    let (is_ok, seen) = answered(passes, changes);
+    assert!(is_ok);
+    let (asked, changed) = seen.split_at(3);
+    assert_eq!(asked, ["a in", "b in", "a out: refused at once"]);
+    assert_eq!(changed, ["a in", "b in", "called changed", "b out: ok anew", "a out: ok at once"]);
+    let refuses_changed = |request: &mut Request| match request.method.as_str() {
+        "ping" => Flow::Pass("at once"),
+        _ => Flow::refuse(Error::invalid_request("no")),
+    };
+    let (is_ok, seen) = answered(refuses_changed, changes);
+    assert!(!is_ok);
+    assert_eq!(seen, ["a in", "b in", "a out: refused at once", "a in"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{EventType, FlowSource, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
 use crate::Params;
+use crate::canonical::Digest;
 use crate::macros::setter;
 
 /// The findings of the layers about a request on its way in, for the layer that writes the record when the request is
@@ -18,6 +19,7 @@ pub struct CallRecord {
     validated: OnceLock<Arc<ResolvedTool>>,
     refusal: OnceLock<Refusal>,
     grant: OnceLock<Box<str>>,
+    edit: OnceLock<Box<[Digest; 2]>>,
     flow: OnceLock<Arc<[FlowSource]>>,
     cancelled: OnceLock<()>,
 }
@@ -85,6 +87,11 @@ impl CallRecord {
         self.grant.get_or_init(|| approver.into());
     }
 
+    /// Notes the digest of the arguments that the caller sent, and that of those with which an operator had the call made.
+    pub fn note_edit(&self, asked: Digest, edited: Digest) {
+        self.edit.get_or_init(|| Box::new([asked, edited]));
+    }
+
     /// Notes the sources of the data that the session of the call had taken in, where the call may carry it out or act on
     /// it.
     pub fn note_flow(&self, sources: &Arc<[FlowSource]>) {
@@ -129,6 +136,12 @@ impl CallRecord {
     /// Returns the approver on whose word the request was let through, where one was asked.
     pub fn approved_by(&self) -> Option<&str> {
         self.grant.get().map(|approver| &**approver)
+    }
+
+    /// Returns the digest of the arguments that the caller sent, and that of those with which the call was made, if an
+    /// operator edited them.
+    pub fn edit(&self) -> Option<[Digest; 2]> {
+        self.edit.get().map(|digests| **digests)
     }
 
     /// Returns the sources of the data that the session of the call had taken in, where the call may carry it out or act on

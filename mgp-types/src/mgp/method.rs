@@ -102,6 +102,8 @@ pub const REGISTRY_VALIDATE: &str = "tools/validate";
 pub const GRANTS_META: &str = "dev.cloto/mgp/grants";
 /// The key of a tool's `_meta` under which a server gives hints for searches (§16.4).
 pub const INDEX_META: &str = "dev.cloto/mgp/index";
+/// The key of a result's `_meta` under which a kernel tells the arguments that an operator set in place of the caller's.
+pub const EDITED_META: &str = "dev.cloto/mgp/edited_arguments";
 
 /// The spellings of the name of a tool that stands for a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

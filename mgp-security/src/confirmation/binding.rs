@@ -51,7 +51,11 @@ impl ConfirmationBinding {
     }
 }
 
-fn canonical(value: &RawJson) -> Result<Digest, Error> {
+/// Returns the digest of a value in canonical form.
+///
+/// # Errors
+/// Fails if the value has no canonical form.
+pub(super) fn canonical(value: &RawJson) -> Result<Digest, Error> {
     digest(value).map_err(|error| {
         Error::invalid_params("the arguments cannot be tied to a confirmation").with_source(error)
     })

@@ -14,13 +14,15 @@ use mgp_types::mgp::{
     Asking, CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code,
 };
 use mgp_types::{
-    AskedRule, Error, Flow, Gate, GateKind, Object, Origin, Principal, RawJson, Request, Response, ResultKind,
+    AskedRule, Error, Flow, Gate, GateKind, Method, Object, Origin, Principal, RawJson, Request, Response,
+    ResultKind,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::ConfirmationBinding;
+use super::binding::canonical;
+use super::{ConfirmationBinding, EditedCall};
 use crate::permission::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, GrantBook, GrantedOnce,
     ShownArguments, WaitingSubject, check_operator, waits_for_approval,
@@ -116,8 +118,11 @@ impl Default for ConfirmationSettings {
 /// that nobody is asked about a call that is refused anyhow. It reads `context.tool` or `context.operation`, and
 /// `context.principal`; a call that needs confirmation is refused without them. It writes `context.trail`. A refusal
 /// is 1000 with advice. A call that needs no confirmation costs no lock and no allocation. Dropping a waiting call
-/// withdraws its question. An operator can confirm several calls of a tool that is not dangerous at once. If the server of a confirmed call asks for input, the round that brings the input goes on
-/// under the same confirmation.
+/// withdraws its question. An operator can confirm several calls of a tool that is not dangerous at once. If the server of a
+/// confirmed call asks for input, the round that brings the input goes on under the same confirmation.
+///
+/// A call that is approved with other arguments takes these, and enters all gates of its set anew; it is confirmed once, if
+/// it comes back with exactly these. If its server asks for input, the round that brings it is asked about.
 #[derive(Debug, Clone)]
 pub struct ConfirmationGate(Arc<ConfirmationShared>);
 
@@ -155,11 +160,11 @@ impl Gate for ConfirmationGate {
             Ok(Some(call)) => call,
             Err(error) => return Flow::refuse(error),
         };
-        let (shared, request) = (Arc::clone(&self.0), request.take());
+        let (shared, mut request) = (Arc::clone(&self.0), request.take());
         Flow::wait(async move {
             let approver = match shared.known(&call, &request) {
                 Some(approver) => Ok(approver),
-                None => shared.confirm(&call, &request).await,
+                None => shared.confirm(&call, &mut request).await,
             };
             let flow = approver.map(|approver| {
                 if let Some(trail) = &request.context.trail {
@@ -270,7 +275,25 @@ struct UnconfirmedCall {
     /// The binding of the calls that may be confirmed together: those of the tool by this caller, and where a rule has it
     /// asked once, those of them with this effect.
     any: ConfirmationBinding,
+    /// The binding of all calls of the tool by this caller.
+    of_tool: ConfirmationBinding,
     binding: ConfirmationBinding,
+}
+
+impl UnconfirmedCall {
+    /// Has the request take the arguments that an operator approved in place of its own.
+    fn edit(&self, request: &mut Request, approver: Principal, arguments: RawJson) -> Result<(), Error> {
+        let binding = self.of_tool.with_arguments(Some(&arguments))?;
+        if let Some(trail) = &request.context.trail {
+            let asked = canonical(self.arguments.as_ref().unwrap_or(&RawJson::empty_object()))?;
+            trail.note_edit(asked, canonical(&arguments)?);
+        }
+        request.params.set("arguments", arguments.clone());
+        // What was granted for the call of the agent alone is not granted for the edited one.
+        request.extensions.remove::<GrantedOnce>();
+        request.extensions.insert(EditedCall { binding, approver, arguments });
+        Ok(())
+    }
 }
 
 impl ConfirmationShared {
@@ -281,18 +304,20 @@ impl ConfirmationShared {
         let caller = request.context.principal.clone();
         let caller = caller.ok_or_else(|| Error::invalid_request("nobody says who calls"))?;
         let arguments = judged.arguments();
-        let any = ConfirmationBinding::of_tool(&caller, tool)?;
-        let binding = any.with_arguments(arguments.as_ref())?;
+        let of_tool = ConfirmationBinding::of_tool(&caller, tool)?;
+        let binding = of_tool.with_arguments(arguments.as_ref())?;
         let is_asked_once = asking == Asking::Once;
-        let any = if is_asked_once { any.with_effect(request.context.effect) } else { any };
-        Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, is_asked_once, any, binding }))
+        let any = if is_asked_once { of_tool.with_effect(request.context.effect) } else { of_tool };
+        Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, is_asked_once, any, of_tool, binding }))
     }
 
-    /// Returns the operator who has already confirmed `call`: in an earlier round of it, or with other calls of its
-    /// tool.
+    /// Returns the operator who has already confirmed `call`: by its edited arguments, in an earlier round of it, or with
+    /// other calls of its tool.
     fn known(&self, call: &UnconfirmedCall, request: &Request) -> Option<Principal> {
+        let edited = request.extensions.get::<EditedCall>().filter(|edited| edited.binding == call.binding);
+        let in_round = || self.rounds.take_round(call.binding, request);
         let in_batch = || if has_new_flow(request) { None } else { self.batches.take(call.any) };
-        self.rounds.take_round(call.binding, request).or_else(in_batch)
+        edited.map(|edited| edited.approver.clone()).or_else(in_round).or_else(in_batch)
     }
 
     /// Waits for a confirmation that is given to other calls, and is for this one, too.
@@ -310,11 +335,12 @@ impl ConfirmationShared {
     /// Waits until a human confirms `call`, and returns who did.
     ///
     /// # Errors
-    /// Fails if a human says no, if nobody answers in time, or if the answer is from somebody who may not give it.
-    async fn confirm(&self, call: &UnconfirmedCall, request: &Request) -> Result<Principal, Error> {
+    /// Fails if a human says no, if nobody answers in time, or if the answer is from somebody who may not give it; and if a
+    /// human edits the call, which enters its gates anew.
+    async fn confirm(&self, call: &UnconfirmedCall, request: &mut Request) -> Result<Principal, Error> {
         let arguments = ShownArguments::of(call.arguments.as_ref())
             .map_err(|why| refuse("unshowable", format!("the call cannot be confirmed: {why}"), request))?;
-        let answer = match self.ask(call, arguments, request).await {
+        let mut answer = match self.ask(call, arguments, request).await {
             Ok(ApprovalReply::Answer(answer)) => answer,
             Ok(ApprovalReply::Waits(question)) => {
                 note_refusal("timeout", request);
@@ -343,6 +369,10 @@ impl ConfirmationShared {
             }
         }
         check_operator(&answer.approver)?;
+        if let Some(arguments) = answer.arguments.take() {
+            call.edit(request, answer.approver, arguments)?;
+            return Err(Error::changed());
+        }
         // What is dangerous is confirmed call by call.
         let may_batch = call.is_asked_once || risk(&call.tool, request) < RiskLevel::Dangerous;
         if may_batch && self.batches.give(call.any, &answer, call.is_asked_once) {
@@ -365,6 +395,8 @@ impl ConfirmationShared {
             flow: request.context.flow.as_ref().map(|flow| flow.in_words()),
             says: server_question(&call.tool, &arguments),
             is_for_a_day: call.is_asked_once,
+            can_be_edited: request.method == Method::TOOLS_CALL
+                && RawJson::parse(arguments.whole().to_owned()).is_ok(),
             arguments,
             binding: call.binding.0.to_string(),
         };

@@ -9,16 +9,19 @@
 //! |---|---|
 //! | [`ConfirmationGate`] | holds calls until they are confirmed |
 //! | [`ConfirmationSettings`] | the calls that need confirmation |
+//! | [`EditedCallGate`] | tells callers of calls that an operator edited |
 //! | [`FlowGate`] | what sessions took in, and the calls that may carry it out |
 //! | [`AskGate`] | the operators' rules, which decide before those settings |
 
 mod ask;
 mod binding;
+mod edited;
 mod flow;
 mod gate;
 
 pub use self::ask::AskGate;
 use self::binding::ConfirmationBinding;
+pub use self::edited::{EditedCall, EditedCallGate};
 pub use self::flow::{FlowGate, FollowedCall};
 pub use self::gate::{ConfirmationGate, ConfirmationSettings};
 

@@ -12,6 +12,7 @@ use crate::permission::{
     ApprovalAnswer, ApprovalSubject, Approver, ApproverChain, GrantTerms, PendingApprovals,
 };
 
+mod edits;
 mod rules;
 
 fn answering(decision: Decision) -> Arc<AnsweringApprover> {

@@ -116,6 +116,10 @@ pub enum ApprovalSubject {
         /// True if a yes holds a day for all calls of the tool with this effect.
         #[serde(default)]
         is_for_a_day: bool,
+        /// True if the call can be approved with other arguments: it is one of a tool, and its arguments are shown as the
+        /// JSON that they are.
+        #[serde(default)]
+        can_be_edited: bool,
         /// The digest that ties the approval to this caller and these arguments, in hexadecimal digits.
         binding: String,
     },
@@ -139,6 +143,8 @@ pub struct ApprovalAnswer {
     /// with whatever arguments, until the end of the terms or for ten minutes.
     #[serde(default = "one_call")]
     pub max_uses: u32,
+    /// The arguments that an approved call takes in place of its own; `None` if the operator did not edit them.
+    pub arguments: Option<RawJson>,
     /// The reason for a denial, which the caller is told.
     #[serde(default)]
     pub reason: Option<String>,
@@ -258,6 +264,7 @@ impl ApprovalAnswer {
             terms,
             granted_to: GrantedTo::Asker,
             max_uses: 1,
+            arguments: None,
             reason: None,
             question: None,
         }

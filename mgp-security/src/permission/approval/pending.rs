@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mgp_types::mgp::{Decision, RiskLevel, code};
-use mgp_types::{Error, Principal};
+use mgp_types::canonical::digest;
+use mgp_types::mgp::{
+    Actor, AuditEvent, AuditTarget, Decision, EventType, Outcome, RiskLevel, TraceId, code,
+};
+use mgp_types::{Error, Principal, RawJson};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -136,7 +139,8 @@ impl PendingApprovals {
     ///
     /// # Errors
     /// Fails if the principal is not an operator or the answer is not theirs (1000), if its scope cannot be checked
-    /// (-32602), if it is for several calls and its question is not about a call that allows that (-32602), if there is no such question any more (4004), or if the decision cannot be recorded.
+    /// (-32602), if it is for several calls or with other arguments and its question is not about a call that allows that
+    /// (-32602), if there is no such question any more (4004), or if the decision cannot be recorded.
     ///
     /// # Cancel safety
     /// A decision that has begun is made.
@@ -156,6 +160,10 @@ impl PendingApprovals {
         }
         if answer.max_uses != 1 {
             self.check_batch(id, answer.max_uses)?;
+        }
+        if let Some(edited) = &answer.arguments {
+            let event = self.edit(id, answer, edited)?;
+            self.0.book.record(event).await?;
         }
         let answer = self.with_end(answer.clone());
         let ruling = self.deliver(id, answer)?;
@@ -181,6 +189,35 @@ impl PendingApprovals {
                 "a permission has no number of uses: approve it once, for the session, or until a time",
             )),
         }
+    }
+
+    /// Returns the event that records an approval with edited arguments: the digests of both versions.
+    ///
+    /// # Errors
+    /// Fails if the question is not about a call that can be edited, or if the edit is not an object for one call.
+    fn edit(&self, id: &ApprovalId, answer: &ApprovalAnswer, edited: &RawJson) -> Result<AuditEvent, Error> {
+        let Some(PendingApproval { server, subject, .. }) = self.find(id) else { return Err(unknown()) };
+        let ApprovalSubject::Call { tool, arguments: asked, can_be_edited: true, .. } = subject else {
+            return Err(Error::invalid_params(
+                "only the call of a tool whose arguments are all shown takes others, and no permission does: approve it \
+                 without arguments, or deny it",
+            ));
+        };
+        if !edited.is_object() || answer.max_uses != 1 {
+            return Err(Error::invalid_params("edited arguments are a JSON object, and for one use of the tool"));
+        }
+        let digest = |arguments: &RawJson| {
+            digest(arguments).map_err(|why| Error::invalid_params(format!("this is no edit of a call: {why}")))
+        };
+        let asked = digest(&RawJson::parse(asked.whole().to_owned())?)?;
+        let row = |row: &&ApprovalRow| row.shown.id == *id;
+        let trace = self.swept().rows.values().find(row).and_then(|row| row.context.trace);
+        let (trace, kind) = (trace.unwrap_or_else(TraceId::random), EventType::read(CALL_EDITED));
+        let (actor, target) = (Actor::of(&answer.approver), AuditTarget::new(Some(server), Some(tool)));
+        Ok(AuditEvent::new(self.0.clock.now(), trace, kind, actor, target, Outcome::Success)
+            .with_detail("question", id.as_str())
+            .with_detail("asked_arguments_digest", &asked.to_string())
+            .with_detail("edited_arguments_digest", &digest(edited)?.to_string()))
     }
 
     /// Removes the question `id`, with its answer if it has one, and returns whether it was there. If the same is
@@ -368,6 +405,8 @@ fn unknown() -> Error {
     Error::new(code::RESOURCE_NOT_FOUND, message)
 }
 
+/// The type of the event that an operator approved a call with other arguments.
+const CALL_EDITED: &str = "dev.cloto.mgp.call_edited";
 /// The largest number of questions in the queue.
 const MAX_QUESTIONS: usize = 256;
 /// The largest number of questions that the calls of one principal may cause.

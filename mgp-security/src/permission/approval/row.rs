@@ -8,7 +8,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio::sync::oneshot;
 
-use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, message};
+use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, ShownArguments, message};
 use crate::StoreError;
 
 /// The id of an open question: a few letters and digits, to be typed by people. Knowing an id gives no right to answer.
@@ -64,6 +64,12 @@ impl PendingApproval {
     /// its line.
     pub fn message(&self) -> String {
         message(&self.server, &self.subject, self.asker.as_ref(), Some(&self.id))
+    }
+
+    /// Returns the arguments that its answer gives the call in place of its own, if an operator edited them.
+    pub fn edited_arguments(&self) -> Option<ShownArguments> {
+        let edited = self.answer.as_ref()?.arguments.as_ref()?;
+        ShownArguments::of(Some(edited)).ok()
     }
 
     /// Returns the stored form of the question.

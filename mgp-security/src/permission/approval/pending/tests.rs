@@ -69,6 +69,7 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
         flow: None,
         says: None,
         is_for_a_day: false,
+        can_be_edited: true,
         binding: binding.to_owned(),
     };
     let mut context = Context::default();
@@ -104,6 +105,30 @@ async fn a_yes_that_nobody_waited_for_lets_one_call_through_that_is_made_again()
     assert_eq!(decision(pending.ask(call("a", "2")).await.unwrap()), None);
     assert_eq!(decision(pending.ask(call("a", "1")).await.unwrap()), Some(Decision::Approved));
     assert_ne!(id(pending.ask(call("a", "1")).await.unwrap()), first);
+}
+
+#[tokio::test]
+async fn an_edit_is_recorded_with_both_versions_and_outlives_the_process() {
+    let audit = Arc::<testing::RecordingAuditPort>::default();
+    let (book, database) = (book(&audit).await, crate::doubles::database());
+    let open = || PendingApprovals::open(database.clone(), book.clone(), HOUR, Clock::system()).unwrap();
+    let (pending, ada) = (open(), Principal::operator("ada"));
+    let arguments = Some(RawJson::parse(r#"{"n":1}"#).unwrap());
+    let edit = ApprovalAnswer { arguments: arguments.clone(), ..yes(&ada) };
+    let permission = id(pending.ask(at_once(question(Permission::Camera))).await.unwrap());
+    let refused = pending.decide(&ada, &permission, &edit).await.unwrap_err();
+    assert_eq!(refused.code(), code::INVALID_PARAMS);
+    let asked = id(pending.ask(call("a", "1")).await.unwrap());
+    pending.decide(&ada, &asked, &edit).await.unwrap();
+    let event = audit.only();
+    assert_eq!((event.event_type.as_str(), &*event.actor.id), ("dev.cloto.mgp.call_edited", "ada"));
+    for (detail, json) in [("asked_arguments_digest", "{}"), ("edited_arguments_digest", r#"{"n":1}"#)] {
+        let digest = digest(&RawJson::parse(json).unwrap()).unwrap().to_string();
+        assert_eq!(event.details.text(detail).as_deref(), Some(&*digest));
+    }
+    drop(pending);
+    let ApprovalReply::Answer(answer) = open().ask(call("a", "1")).await.unwrap() else { panic!("it waits") };
+    assert_eq!(answer.arguments, arguments);
 }
 
 #[tokio::test]

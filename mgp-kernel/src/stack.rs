@@ -14,7 +14,7 @@ use mgp_security::RejectGate;
 use mgp_security::access::AccessGate;
 use mgp_security::audit::{AuditLayer, TraceIdGate};
 use mgp_security::auth::{AuthLayer, KeyScopeGate};
-use mgp_security::confirmation::ConfirmationGate;
+use mgp_security::confirmation::{ConfirmationGate, EditedCallGate};
 use mgp_security::definition::DefinitionGuardLayer;
 use mgp_security::limit::LimitGate;
 use mgp_security::permission::PermissionGate;
@@ -243,6 +243,8 @@ fn layers(
     ];
     // All that decides about a call, in one set: what was judged is judged again when the call has waited for a person.
     let decide = gates![
+        // Callers are told of an edit also where a gate refuses what the operator wrote.
+        EditedCallGate,
         FallbackToolGate::new(server),
         // All of the time that a caller waits counts.
         MeterGate(of_server.meter.clone()),

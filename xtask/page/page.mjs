@@ -21,7 +21,7 @@ if (process.argv[2] === 'server') {
   const answers = {
     initialize: () => ({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'notes', version: '1' } }),
     'tools/list': () => ({ tools }),
-    'tools/call': (params) => ({ content: [{ type: 'text', text: `done ${params.name}` }] }),
+    'tools/call': (params) => ({ content: [{ type: 'text', text: `done ${params.name} ${params.arguments?.number ?? ''}` }] }),
   };
   process.stderr.write(`${HOSTILE}\n`);
   for await (const line of createInterface({ input: process.stdin })) {
@@ -215,6 +215,28 @@ await check('who comes second changes nothing, and is told', async () => {
   await other.click('text=Deny');
   const said = await other.textContent('main');
   must(said.includes('That was not done'), said);
+});
+
+await check('a call is approved with other arguments, which stay while the page changes', async () => {
+  waiting = call('notes__delete_note', { number: 3, why: 'edited' });
+  await tab.goto(address);
+  await tab.waitForSelector('article.card a');
+  await tab.click('article.card a');
+  await tab.click('summary:has-text("Approve with other arguments")');
+  const typed = (await tab.inputValue('textarea')).replace('3', '4');
+  await tab.fill('textarea', typed);
+  // An event of the record has the page brought up to date, also where nothing is focused that is typed into.
+  await tab.focus('button:has-text("Approve with these arguments")');
+  const refreshed = tab.waitForResponse((answer) => new URL(answer.url()).pathname.startsWith('/questions/'));
+  await call('notes__list_notes', {});
+  await (await refreshed).finished();
+  await tab.evaluate(() => new Promise((shown) => { requestAnimationFrame(shown); }));
+  must((await tab.inputValue('textarea')) === typed, 'the edit is lost');
+  await tab.screenshot({ path: join(folder, 'edit.png') });
+  await tab.click('button:has-text("Approve with these arguments")');
+  await tab.waitForURL((url) => url.pathname === '/');
+  const answer = await waiting;
+  must(answer.includes('done delete_note 4') && answer.includes('edited_arguments'), answer);
 });
 
 for (const [theme, width] of [['light', 1200], ['dark', 1200], ['light', 360], ['dark', 360]]) {

@@ -9,8 +9,8 @@ use mgp_security::permission::{
     ApprovalAnswer, ApprovalId, ApprovalSubject, GrantLifetime, GrantTerms, GrantedTo, PendingApproval,
 };
 use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
-use mgp_types::{Error, Object};
-use serde::{Deserialize, Serialize};
+use mgp_types::{Error, Object, RawJson};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::operation::{Operation, OperatorCall};
 use super::registrations::{self, ApproveRegistration, DenyRegistration};
@@ -72,6 +72,11 @@ pub(crate) struct ShownQuestion {
     /// All arguments of the call, for people; `None` if no call gave rise to the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<String>,
+    /// True if the call can be approved with other arguments; these are JSON then.
+    pub(crate) can_be_edited: bool,
+    /// The arguments that the answer gives the call in place of its own, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) edited: Option<String>,
 }
 
 /// A permission that nobody has decided about.
@@ -103,6 +108,13 @@ pub(crate) struct ApproveQuestion {
     pub(crate) granted_to: GrantedTo,
     /// The number of calls that the approval of a call is for; by default the one that was asked about.
     pub(crate) max_uses: Option<u32>,
+    /// The arguments that the call takes in place of its own, an object. `null` is none, and not left out.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pub(crate) arguments: Option<RawJson>,
+}
+
+fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<RawJson>, D::Error> {
+    RawJson::deserialize(from).map(Some)
 }
 
 /// Denies a question.
@@ -172,13 +184,17 @@ impl Operation for ShowQuestion {
         let id = named(&self.id, all_ids(&call.kernel))?;
         let Some(open) = pending.find(&ApprovalId::from(&*id)) else {
             if let Some(question) = registrations::questions(registry).find(|question| question.id == id) {
-                return Ok(ShownQuestion { question, arguments: None });
+                return Ok(ShownQuestion { question, arguments: None, can_be_edited: false, edited: None });
             }
             let message = "there is no such question, or not any more";
             return Err(Error::new(code::RESOURCE_NOT_FOUND, message));
         };
-        let arguments = open.subject.arguments().map(|arguments| arguments.whole().to_owned());
-        Ok(ShownQuestion { question: OpenQuestion::of(open), arguments })
+        Ok(ShownQuestion {
+            arguments: open.subject.arguments().map(|arguments| arguments.whole().to_owned()),
+            can_be_edited: matches!(open.subject, ApprovalSubject::Call { can_be_edited: true, .. }),
+            edited: open.edited_arguments().map(|edited| edited.whole().to_owned()),
+            question: OpenQuestion::of(open),
+        })
     }
 }
 
@@ -200,10 +216,14 @@ impl TextForm for ShownQuestion {
                 for line in message.lines().take_while(|line| !line.starts_with('{')) {
                     writeln!(out, "{}", printable(line))?;
                 }
-                writeln!(out, "{}", printable(arguments))
+                writeln!(out, "{}", printable(arguments))?;
             }
-            None => writeln!(out, "{}", printable(message)),
+            None => writeln!(out, "{}", printable(message))?,
         }
+        if let Some(edited) = &self.edited {
+            writeln!(out, "it was approved with these arguments instead:\n{}", printable(edited))?;
+        }
+        Ok(())
     }
 }
 
@@ -242,6 +262,7 @@ impl Operation for ApproveQuestion {
         let mut yes = ApprovalAnswer::new(call.by.clone(), Decision::Approved);
         yes.terms = GrantTerms { lasts, ..terms(self.scope, self.expires_at) };
         (yes.granted_to, yes.max_uses) = (self.granted_to, self.max_uses.unwrap_or(1));
+        yes.arguments = self.arguments;
         decide(call, &self.id, &yes).await
     }
 }

@@ -80,4 +80,7 @@ pub(super) fn follow(known: &CallRecord, own: &CallRecord) {
     if let Some(approver) = known.approved_by() {
         own.note_approved_by(approver);
     }
+    if let Some([asked, edited]) = known.edit() {
+        own.note_edit(asked, edited);
+    }
 }

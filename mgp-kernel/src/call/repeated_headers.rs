@@ -1,5 +1,6 @@
 //! The check of the headers in which calls over HTTP repeat arguments.
 
+use mgp_security::confirmation::EditedCall;
 use mgp_server_sdk::check_repeated_arguments;
 use mgp_types::{Error, Flow, Gate, Method, Request};
 
@@ -7,8 +8,8 @@ use mgp_types::{Error, Flow, Gate, Method, Request};
 ///
 /// Intermediaries between a client and the kernel decide by those headers, so they have to say what the body says; the
 /// server behind does not see them. A call by `mgp.tools.call` says to them that it is one, and has no such headers. Sits
-/// behind access. Reads `context.tool` and `context.session`. Costs a look at the
-/// tool's schema for calls over HTTP without a session, and nothing for others.
+/// behind access. A call whose arguments an operator edited was compared when it came. Reads `context.tool` and
+/// `context.session`. Costs a look at the tool's schema for calls over HTTP without a session, and nothing for others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RepeatedHeadersGate;
 
@@ -21,7 +22,8 @@ impl Gate for RepeatedHeadersGate {
 }
 
 fn check(request: &Request) -> Result<(), Error> {
-    let tool = request.context.tool.as_ref().filter(|_| request.method == Method::TOOLS_CALL);
+    let is_edited = request.extensions.get::<EditedCall>().is_some();
+    let tool = request.context.tool.as_ref().filter(|_| request.method == Method::TOOLS_CALL && !is_edited);
     match tool.and_then(|tool| tool.definition.get("inputSchema")) {
         Some(schema) => check_repeated_arguments(&schema, request),
         None => Ok(()),

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use mgp_security::permission::{GrantLifetime, GrantedTo};
-use mgp_types::Error;
 use mgp_types::mgp::{AgentId, Permission, RiskLevel, Scope, Timestamp};
+use mgp_types::{Error, JsonError, RawJson};
 
 use super::context::CommandContext;
 use super::input::{is_person_there, read_text, typed_answer};
@@ -65,6 +65,9 @@ pub(super) struct PermissionApproveArgs {
     /// Confirm N calls of the tool by this agent, for ten minutes or until the end, if the question is about a call
     #[arg(long, value_name = "N", conflicts_with = "permission")]
     uses: Option<u32>,
+    /// Approve the call of the question with these arguments, a JSON object, in place of its own
+    #[arg(long, value_name = "JSON", value_parser = json, requires = "what", conflicts_with_all = ["permission", "uses"])]
+    arguments: Option<RawJson>,
     /// Grant for the calls of this agent, if a server is named
     #[arg(long, value_name = "AGENT", requires = "permission", conflicts_with = "all_agents")]
     agent: Option<AgentId>,
@@ -163,8 +166,8 @@ async fn approve(cx: &CommandContext, yes: PermissionApproveArgs) -> Result<Exit
             _ => None,
         };
         let granted_to = if yes.all_agents { GrantedTo::AllAgents } else { GrantedTo::Asker };
-        let (expires_at, max_uses) = (yes.until, yes.uses);
-        link.operate(&ApproveQuestion { id, scope, expires_at, lasts, granted_to, max_uses }).await
+        let (expires_at, max_uses, arguments) = (yes.until, yes.uses, yes.arguments);
+        link.operate(&ApproveQuestion { id, scope, expires_at, lasts, granted_to, max_uses, arguments }).await
     })
     .await
 }
@@ -232,6 +235,10 @@ async fn watch(link: &KernelLink) -> Result<Exit, Failure> {
             }
         }
     }
+}
+
+fn json(text: &str) -> Result<RawJson, JsonError> {
+    RawJson::parse(text.to_owned())
 }
 
 fn scope(json: &str) -> Result<Scope, String> {

@@ -91,6 +91,38 @@ fn a_denied_permission_is_shown_and_forgotten_by_the_id_of_its_question_as_a_den
 }
 
 #[test]
+fn a_call_that_is_approved_with_other_arguments_is_made_with_these_by_all_rules() {
+    let home = home("security = { risk_at_least = \"dangerous\" }");
+    let (_kernel, mut talk) = client(&home);
+    let edit = |talk: &mut Talk, arguments: &str| {
+        say(talk, "the asked text");
+        let id = ids(&home).remove(0);
+        assert_eq!(home.run(["permissions", "approve", &id, "--arguments", "null"]).code, Some(1));
+        home.done(["permissions", "approve", &id, "--arguments", arguments]);
+        let shown = home.run(["permissions", "show", &id]);
+        assert!(shown.out.contains("these arguments instead"), "{shown:?}");
+        say(talk, "the asked text")
+    };
+    let refused = edit(&mut talk, r#"{"text":"http://169.254.169.254/latest"}"#);
+    assert!(refused.contains("changed the arguments") && !refused.contains("said"), "{refused}");
+    let made = edit(&mut talk, r#"{"text":"the edited text"}"#);
+    assert!(made.contains("said") && made.contains("dev.cloto/mgp/edited_arguments"), "{made}");
+    let heard = home.read("plain.sh.heard");
+    assert!(heard.contains("the edited text") && !heard.contains("the asked text"), "{heard}");
+    assert!(!heard.contains("169.254"), "{heard}");
+    let events = home.json(["audit", "query"]);
+    let both = |kind: &str| {
+        let events = events["events"].as_array().unwrap().iter();
+        let of_kind = events.filter(|row| row["event"]["event_type"] == kind);
+        let last = of_kind.max_by_key(|row| row["seq"].as_u64()).unwrap_or_else(|| panic!("{kind}"));
+        ["asked", "edited"].map(|which| last["event"]["details"][format!("{which}_arguments_digest")].clone())
+    };
+    let decided = both("dev.cloto.mgp.call_edited");
+    assert!(decided[0].is_string() && decided[0] != decided[1], "{decided:?}");
+    assert_eq!(both("TOOL_EXECUTED"), decided);
+}
+
+#[test]
 fn the_list_shows_what_holds_and_what_waits_and_nothing_of_clients_that_are_gone() {
     let home = home(NEEDS);
     let mut kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);

@@ -310,6 +310,21 @@ fn a_denial_gives_the_agent_the_reason() {
 }
 
 #[test]
+fn a_call_is_approved_with_the_arguments_that_are_typed_in_place_of_its_own() {
+    let (home, _kernel, id) = asked();
+    with_passphrase(&home);
+    let browser = Browser::signed_in(&home);
+    let page = browser.get(&format!("/questions/{id}")).body;
+    assert!(page.contains("Approve with other arguments"), "{page}");
+    assert!(page.contains("name=\"arguments:json\""), "{page}");
+    let form = format!("id={id}&arguments%3Ajson=%7B%22number%22%3A77%7D&_passphrase=correct+horse");
+    assert_eq!(browser.post("/do/permissions/approve", &form).status, 303);
+    let page = browser.get(&format!("/questions/{id}")).body;
+    assert!(page.contains("Approved with these arguments instead") && page.contains("77"), "{page}");
+    assert!(!page.contains("name=\"arguments:json\""), "it is answered: {page}");
+}
+
+#[test]
 fn a_form_made_from_the_schema_calls_a_tool_by_the_rules_for_all() {
     let (home, _kernel, _) = asked();
     with_passphrase(&home);

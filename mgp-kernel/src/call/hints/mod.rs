@@ -121,7 +121,7 @@ impl CallHintsGate {
         let actual = match outcome {
             Ok(response) if response.result.ending() == CallEnding::Asking => 0.0,
             Ok(response) => actual_units(response).unwrap_or(reserved.units),
-            Err(error) if error.origin() == Origin::Local => 0.0,
+            Err(error) if matches!(error.origin(), Origin::Local | Origin::Changed) => 0.0,
             Err(_) => reserved.units,
         };
         self.budgets.settle(reserved, actual)

@@ -9,7 +9,8 @@ use super::super::page_client::PageClient;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, ShownQuestion};
 
 pub(super) async fn page(client: &PageClient, id: &str) -> Result<Page, Error> {
-    let ShownQuestion { question, arguments } = client.ask(&ShowQuestion { id: id.to_owned() }).await?;
+    let ShownQuestion { question, arguments, can_be_edited, edited } =
+        client.ask(&ShowQuestion { id: id.to_owned() }).await?;
     // The whole arguments take the place of those in the message.
     let is_argument = |line: &&str| arguments.is_some() && line.starts_with('{');
     let message: Vec<&str> = question.message.lines().take_while(|line| !is_argument(line)).collect();
@@ -19,10 +20,27 @@ pub(super) async fn page(client: &PageClient, id: &str) -> Result<Page, Error> {
             p { (visible(&message.join("\n"))) }
             @if let Some(arguments) = &arguments { h2 { "Arguments" } (block(arguments)) }
             (answers(&question))
+            @if let Some(edited) = &edited { h2 { "Approved with these arguments instead" } (block(edited)) }
+        }
+        // What is typed here stands outside of what is brought up to date: a lost edit would approve the call as it came.
+        @if let Some(arguments) = arguments.filter(|_| can_be_edited && question.decision.is_none()) {
+            (edit(&question.id, &arguments))
         }
     };
     let about = question.tool_name.as_ref().map(|tool| format!("{}.{tool}", question.server_id));
     Ok(Page::new(about.unwrap_or_else(|| question.server_id.to_string()), body))
+}
+
+/// Returns the form that approves a call with other arguments, which begins with its own.
+fn edit(id: &str, arguments: &str) -> Markup {
+    let fields = html! {
+        input type="hidden" name="id" value=(id);
+        (field("Arguments (the agent is told)", &html! { textarea name="arguments:json" spellcheck="false" required { (visible(arguments)) } }))
+        button.primary { "Approve with these arguments" }
+    };
+    html! {
+        details { summary { "Approve with other arguments" } (form("permissions/approve", "/", &fields)) }
+    }
 }
 
 fn facts(question: &OpenQuestion) -> Markup {

@@ -57,6 +57,7 @@ pub(crate) enum ProofNeed {
 }
 
 /// A call of an operation: the operator and the chain of requests, for the record, and the kernel.
+#[derive(Clone)]
 pub(crate) struct OperatorCall {
     pub(crate) kernel: Arc<Sections>,
     pub(crate) by: Principal,

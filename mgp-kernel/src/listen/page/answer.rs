@@ -19,6 +19,7 @@ use super::logins::PageLogin;
 use super::page_client::PageClient;
 use super::{PageServer, assets, live, pages};
 use crate::admin::list::OperationEntry;
+use crate::admin::server_login::BegunLogin;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
 use crate::lifecycle::page_door::{PageHolder, PageRole};
 use crate::listen::http::uncached;
@@ -259,6 +260,17 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
             };
             shown(StatusCode::OK, &Page::new("Done", body), section(&back), Some(login))
         }
+        Ok(reply) if operation == "server/login" => match reply.to::<BegunLogin>() {
+            Ok(BegunLogin { page }) => {
+                let body = html! {
+                    p { "Sign in there, in a browser on the kernel's machine; the server is connected to anew then." }
+                    p { a href=(page) target="_blank" rel="noopener noreferrer" { (page) } }
+                    a href=(back) { "Back" }
+                };
+                shown(StatusCode::OK, &Page::new("Sign in at the server's issuer", body), section(&back), Some(login))
+            }
+            Err(error) => failed(login, &Error::internal(error.to_string()), &back),
+        },
         Ok(_) => led_to(&back),
         Err(error) => match NeededProof::of(&error) {
             Some(needed) if needed.is_secret() => {

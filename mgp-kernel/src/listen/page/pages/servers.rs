@@ -83,7 +83,9 @@ pub(super) async fn one(client: &PageClient, id: &str) -> Result<Page, Error> {
             @if let Some(server) = server { (facts(server, &details)) }
             @if let Some(reason) = &log.reason { p.notice.bad { (visible(reason)) } }
         }
-        div.row { (order("restart", "Restart", "")) (order("start", "Start", "")) (order("stop", "Stop", "danger")) }
+        div.row { (order("restart", "Restart", "")) (order("start", "Start", "")) (order("stop", "Stop", "danger"))
+            @if details.login.is_some() { (order("login", "Sign in", "")) }
+        }
         h2 { "The last day, by hour" }
         div #day data-live {
             p.faint { "Events, with those that are no success" }

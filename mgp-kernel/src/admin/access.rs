@@ -1,16 +1,20 @@
 //! The whole list of access entries, and the server or tool that a command line names, in one word or in two. Single
 //! entries are read and changed by the methods of §5.4.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
+use std::iter;
 use std::sync::Arc;
 
 use clap::Args;
 use mgp_security::access::{AccessEntry, StoredEntry};
-use mgp_types::Error;
-use mgp_types::mgp::{AgentId, Glob, ServerId, ToolName, ToolPattern};
+use mgp_types::mgp::{AccessSource, AgentId, Glob, ServerId, ToolName, ToolPattern};
+use mgp_types::{Error, Principal, agent_family};
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, OperatorCall, PageRequest};
+use super::permissions::known_agents;
+use crate::sections::Sections;
 use crate::terminal::{Failure, TextForm, TextWriter, or_dash, word_of};
 
 /// Lists entries in the order in which they were made: all, or those of an agent, about a server or both. Entries whose
@@ -36,7 +40,7 @@ pub(crate) struct AccessEntries {
     /// The policy that holds where no entry does.
     pub(crate) default_policy: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_offset: Option<u64>,
+    pub(crate) next_offset: Option<u64>,
 }
 
 impl Operation for ListAccess {
@@ -84,6 +88,94 @@ impl TextForm for StoredEntry {
         writeln!(out, "{}: {tool} of {server_id} for {agent_id}", word_of(permission))
     }
 }
+
+/// Asks the policy about agents at servers: all that are known or, where a server is named, at that server and its tools.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ReadAccessMatrix {
+    agent_id: Option<AgentId>,
+    server_id: Option<ServerId>,
+    /// The number of agents to skip.
+    agents: u64,
+    /// The number of rows to skip.
+    rows: u64,
+}
+
+/// A part of the decisions about agents.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AccessMatrix {
+    pub(crate) agents: Vec<String>,
+    pub(crate) rows: Vec<AccessRow>,
+    pub(crate) next_agents: Option<u64>,
+    pub(crate) next_rows: Option<u64>,
+}
+
+/// The decisions about a server or a tool, one for each agent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AccessRow {
+    pub(crate) server_id: ServerId,
+    /// The name by which clients call the tool; `None` for the server as a whole.
+    pub(crate) tool: Option<String>,
+    pub(crate) cells: Vec<AccessCell>,
+}
+
+/// A decision about an agent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AccessCell {
+    pub(crate) allows: bool,
+    pub(crate) source: AccessSource,
+    /// The number of the agent's rules about tools of the server.
+    pub(crate) tool_rules: usize,
+}
+
+impl Operation for ReadAccessMatrix {
+    type Reply = AccessMatrix;
+
+    async fn run(self, call: &OperatorCall) -> Result<AccessMatrix, Error> {
+        let Sections { policies, tools, fleet, config, .. } = &*call.kernel;
+        let part = |offset| PageRequest { offset, limit: Some(PART) };
+        let only = self.agent_id.map(|agent| BTreeSet::from([agent.to_string()]));
+        let agents = only.unwrap_or_else(|| known_agents(&call.kernel));
+        let (agents, next_agents) = part(self.agents).of(agents);
+        let (snapshot, mut targets) = (tools.catalog.snapshot(), Vec::new());
+        if let Some(server) = self.server_id {
+            let of_server = snapshot.of_server(server.as_str()).iter().map(Some);
+            targets.extend(iter::once(None).chain(of_server).map(|tool| (server.clone(), tool)));
+        } else {
+            let mut servers: BTreeSet<_> = fleet.all().iter().map(|server| server.id().clone()).collect();
+            servers.extend(config.load().servers.iter().map(|server| ServerId::from(&*server.id)));
+            targets.extend(servers.into_iter().map(|server| (server, None)));
+        }
+        let (targets, next_rows) = part(self.rows).of(targets);
+        let mut tool_rules = BTreeMap::<AgentId, Vec<Glob>>::new();
+        for stored in policies.access.entries().iter().filter(|stored| stored.entry.tool_name.is_some()) {
+            let rules = tool_rules.entry(stored.entry.agent_id.clone()).or_default();
+            rules.push(Glob::new(stored.entry.server_id.as_str()));
+        }
+        let cell = |agent: &str, server: &str, tool: Option<&str>| {
+            // Rules name an operator so; the default policy does not hold for operators.
+            let operator = agent.strip_prefix("operator:").map(Principal::operator);
+            let verdict = policies.access.decide(agent, server, tool);
+            let names = [Some(agent), agent_family(agent)].into_iter().flatten();
+            let rules = names.filter_map(|name| tool_rules.get(name)).flatten();
+            AccessCell {
+                allows: verdict.allows_to(&operator.unwrap_or_else(|| Principal::new(agent))),
+                source: verdict.source,
+                tool_rules: rules.filter(|rule| rule.matches(server)).count(),
+            }
+        };
+        let rows = targets.into_iter().map(|(server_id, tool)| {
+            let name = tool.map(|tool| tool.resolved.name.as_str());
+            let cells = agents.iter().map(|agent| cell(agent, server_id.as_str(), name)).collect();
+            AccessRow { tool: tool.map(|tool| tool.shown.to_string()), server_id, cells }
+        });
+        let rows = rows.collect();
+        Ok(AccessMatrix { rows, agents, next_agents, next_rows })
+    }
+}
+
+/// The largest numbers of agents and of rows of a part.
+const PART: u32 = 50;
 
 /// A server or a tool, each of which may be a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

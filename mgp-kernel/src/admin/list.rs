@@ -12,8 +12,9 @@ use super::{
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 49] = [
+static OPERATIONS: [OperationEntry; 50] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
+    OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
     OperationEntry::of::<audit::CountEvents>("kernel/audit/counts", ProofNeed::None),
     OperationEntry::of::<audit::ExportEvents>("kernel/audit/export", ProofNeed::None),
     OperationEntry::of::<audit::QueryEvents>("kernel/audit/query", ProofNeed::None),
@@ -134,7 +135,7 @@ mod tests {
             ["stop", "permissions/revoke", "permissions/deny", "server/reconnect", "server/stop"];
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
-            "access/list", "audit/counts", "audit/export", "audit/query", "audit/head", "audit/verify",
+            "access/list", "access/matrix", "audit/counts", "audit/export", "audit/query", "audit/head", "audit/verify",
             "config/unmatched", "config/show", "explain", "status", "yield", "keys/list", "operators/token",
             "operators/prove", "operators/standing", "operators/passphrase", "page/open", "permissions/list",
             "permissions/pending", "permissions/show", "permissions/watch", "pins/list", "pins/diff",

@@ -94,10 +94,10 @@ pub(crate) struct GrantPage {
 /// A decision about a permission of a server.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct GrantRow {
-    server_id: ServerId,
-    permission: Permission,
+    pub(crate) server_id: ServerId,
+    pub(crate) permission: Permission,
     /// The agent for whose calls the decision holds; `None` for all agents.
-    agent_id: Option<AgentId>,
+    pub(crate) agent_id: Option<AgentId>,
     lasts: GrantLifetime,
     decision: Decision,
     scope: Option<Scope>,
@@ -216,7 +216,7 @@ impl TextForm for GrantPage {
 }
 
 /// Returns the row of a question whose answer waits for its call.
-fn answered_cells(answered: &OpenQuestion) -> [String; 7] {
+pub(crate) fn answered_cells(answered: &OpenQuestion) -> [String; 7] {
     let call = answered.tool_name.as_ref().map(|tool| format!("one call of {tool}"));
     let permission = answered.permission.as_ref().map(|permission| permission.as_str().to_owned());
     [
@@ -250,7 +250,8 @@ impl GrantRow {
         }
     }
 
-    fn cells(&self) -> [String; 7] {
+    /// Returns the cells of the decision in a table: server, permission, agent, decision, operator, end and scope.
+    pub(crate) fn cells(&self) -> [String; 7] {
         [
             self.server_id.to_string(),
             self.permission.as_str().to_owned(),
@@ -357,7 +358,7 @@ fn known_permissions(kernel: &Sections) -> BTreeSet<String> {
 }
 
 /// Returns the agents that are configured or connected, have keys or rules, or about whose calls something was decided.
-fn known_agents(kernel: &Sections) -> BTreeSet<String> {
+pub(super) fn known_agents(kernel: &Sections) -> BTreeSet<String> {
     let mut known = BTreeSet::from([LOCAL_AGENT.to_owned(), KEYLESS_AGENT.to_owned()]);
     known.extend(kernel.targets.config.load().agents.iter().map(|agent| agent.id.clone()));
     known.extend(kernel.policies.keys.keys().iter().map(|key| key.owner.as_str().to_owned()));

@@ -17,7 +17,7 @@ use super::guard::{self, Browser, Scheme};
 use super::layout::{Page, document, field};
 use super::logins::PageLogin;
 use super::page_client::PageClient;
-use super::{PageServer, assets, live, pages};
+use super::{PageServer, assets, export, live, pages};
 use crate::admin::list::OperationEntry;
 use crate::admin::server_login::BegunLogin;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
@@ -72,8 +72,11 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
         _ => return unknown(server, head, body).await,
     };
     let is_auditor = login.client.holder().role == PageRole::Auditor;
+    let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
     match (&head.method, path) {
         (&Method::GET, "/live") => live::stream(server, login),
+        (&Method::GET, "/record/export") => export::file(Arc::clone(&login), &query)
+            .unwrap_or_else(|error| failed(&login, &error, "/record")),
         (&Method::POST, "/sign-out") => {
             server.logins.sign_out(secret.unwrap_or_default());
             led_to(LOGIN)
@@ -88,7 +91,6 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
         (&Method::GET, _) => {
             let decoded = |segment| Some(percent_decode_str(segment).decode_utf8().ok()?.into_owned());
             let segments: Option<Vec<String>> = path.split('/').skip(1).map(decoded).collect();
-            let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
             let (segments, here) = (segments.unwrap_or_default(), section(path));
             match pages::page(&login.client, &segments, &query).await {
                 Ok(page) => shown(StatusCode::OK, &page, here, Some(&login)),

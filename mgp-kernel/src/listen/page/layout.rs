@@ -134,6 +134,14 @@ pub(super) fn risk(risk: RiskLevel) -> Markup {
     html! { span class={ "badge " (risk) } { (risk) } }
 }
 
+/// Returns a bar: the part of `whole` that is `length` long and begins at `begin`.
+pub(super) fn bar(begin: u64, length: u64, whole: u64) -> Markup {
+    let scaled = |part: u64| part.saturating_mul(1_000) / whole.max(1);
+    html! {
+        svg.part viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" { rect.bar x=(scaled(begin).min(996)) width=(scaled(length).max(4)) height="10" {} }
+    }
+}
+
 /// Returns a time as a distance from now; the whole time is shown when it is pointed at.
 pub(super) fn moment(time: Timestamp) -> Markup {
     let seconds = Timestamp::now().since(time).as_secs();

@@ -6,6 +6,7 @@
 
 mod answer;
 mod assets;
+mod export;
 mod form;
 mod guard;
 mod layout;

@@ -9,6 +9,7 @@ mod record;
 mod servers;
 mod tools;
 mod try_it;
+mod waterfall;
 
 use mgp_types::{Error, code};
 

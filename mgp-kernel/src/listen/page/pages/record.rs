@@ -1,8 +1,9 @@
-//! The record: what happened, filtered by an address, and whether it is as it was written.
+//! The record: what happened, filtered by an address, whether it is as it was written, and what is missing.
 
 use std::borrow::Cow;
 
 use maud::{Markup, html};
+use mgp_security::audit::{GAP, KERNEL_LOST, PRUNED};
 use mgp_types::mgp::AuditEvent;
 use mgp_types::{Error, Object};
 
@@ -10,6 +11,7 @@ use super::super::form::Form;
 use super::super::layout::{Page, block, field, moment, more, segment, table, visible};
 use super::super::page_client::PageClient;
 use super::super::plot;
+use super::waterfall::waterfall;
 use crate::admin::audit::{CountEvents, EventRow, QueryEvents, ReadLogEnd, VerifyLog};
 use crate::terminal::word_of;
 
@@ -25,6 +27,7 @@ pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Erro
         Some(_) => Some(client.ask(&VerifyLog::default()).await?),
         None => None,
     };
+    let gaps = segment(&format!(r#"["{GAP}","{KERNEL_LOST}","{PRUNED}"]"#));
     let filter = |name: &str, label: &str| {
         field(label, &html! { input name=(name) value=(query.get(name).unwrap_or_default()); })
     };
@@ -37,14 +40,21 @@ pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Erro
         }
         p.faint {
             "The record ends at " code { (end.seq) ":" (end.hash) } ". " a href="/record?_verify=1" { "Verify it now" }
+            ". " a href={ "/record?event_types:json=" (gaps) } { "What is missing from it" }
+            ". " a href={ "/record/export?" (query.to_query()) } download { "Download what fits the filter" }
         }
         @if let Some(verified) = verified {
             @if verified.intact {
                 p.notice { "Nobody changed it: " (verified.events.unwrap_or_default()) " events were checked." }
             } @else {
-                p.notice.bad role="alert" { "It was changed: " (verified.flaw.unwrap_or_default()) }
+                @let at = verified.changed_at.unwrap_or_default();
+                p.notice.bad role="alert" {
+                    "It was changed at the event " a href={ "/record?behind:json=" (at.saturating_add(1)) } { (at) } ": "
+                    (verified.flaw.unwrap_or_default())
+                }
             }
         }
+        @if is_of_one_chain { div #chain data-live { (waterfall(&found.events)) } }
         div #events data-live {
             (table(&["When", "What", "Who", "About", "Result", "Details"], &rows, "Nothing was recorded that fits."))
         }
@@ -61,7 +71,7 @@ fn row(row: &EventRow) -> Markup {
     let about = [said("server_id"), said("tool_name")].into_iter().flatten().collect::<Vec<_>>().join(".");
     let result = word_of(event.result);
     html! {
-        td { (moment(event.timestamp)) }
+        td id={ "event-" (row.seq) } { (moment(event.timestamp)) }
         td { a href={ "/record?trace_id=" (event.trace_id) } { (visible(&event.event_type.to_string())) } }
         td { a href={ "/record?agent_id=" (segment(&event.actor.id)) } { (visible(&event.actor.id)) } }
         td { (visible(&about)) }

@@ -185,16 +185,7 @@ impl Operation for ListKeys {
 
 impl TextForm for KeyPage {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        let rows = self.keys.iter().map(|key| {
-            let allows: Vec<_> = key.permissions.iter().map(permission_word).collect();
-            let owner = if key.operator { format!("{} (operator)", key.owner) } else { key.owner.clone() };
-            let end = match key {
-                KeyRow { reserved: true, .. } => "refused: the owner's name is reserved".to_owned(),
-                KeyRow { expired: true, .. } => "expired".to_owned(),
-                key => or_dash(key.expires_at),
-            };
-            [key.id.clone(), owner, allows.join(","), key.label.clone(), or_dash(key.last_used), end]
-        });
+        let rows = self.keys.iter().map(KeyRow::cells);
         out.table(&["ID", "OWNER", "ALLOWS", "LABEL", "LAST USED", "UNTIL"], rows, "no keys")
     }
 }
@@ -240,6 +231,18 @@ impl KeyRow {
             expired: info.expires_at.is_some_and(|end| now >= end),
             rate_limit: info.rate_limit,
         }
+    }
+
+    /// Returns the cells of the key in a table: id, owner, permissions, label, last use and end.
+    pub(crate) fn cells(&self) -> [String; 6] {
+        let allows: Vec<_> = self.permissions.iter().map(permission_word).collect();
+        let owner = if self.operator { format!("{} (operator)", self.owner) } else { self.owner.clone() };
+        let end = match self {
+            Self { reserved: true, .. } => "refused: the owner's name is reserved".to_owned(),
+            Self { expired: true, .. } => "expired".to_owned(),
+            key => or_dash(key.expires_at),
+        };
+        [self.id.clone(), owner, allows.join(","), self.label.clone(), or_dash(self.last_used), end]
     }
 }
 

@@ -192,20 +192,20 @@ pub(crate) struct ReadStats {}
 pub(crate) struct Stats {
     version: String,
     uptime_secs: u64,
-    servers: u64,
-    tools: u64,
+    pub(crate) servers: u64,
+    pub(crate) tools: u64,
     /// The number of tokens that the definitions of all tools take in a model's context.
-    tool_tokens: u64,
+    pub(crate) tool_tokens: u64,
     /// The level at which a session that begins now lists the tools.
-    level: Level,
+    pub(crate) level: Level,
     /// The number of tokens that this list takes: the kernel's own tools, and the pinned ones.
-    listed_tokens: u64,
+    pub(crate) listed_tokens: u64,
     /// The number of tokens that each list saves.
-    saved_tokens: u64,
+    pub(crate) saved_tokens: u64,
     /// The number of events that the record has had.
-    audit_events: u64,
+    pub(crate) audit_events: u64,
     /// The number of questions that wait for an operator.
-    pending: u64,
+    pub(crate) pending: u64,
     /// The calls of each server, by its id.
     calls: Vec<ServerCalls>,
 }

@@ -3,48 +3,55 @@
 use maud::{Markup, html};
 use mgp_types::Error;
 
-use super::super::layout::{Page, block, button, field, form, moment, segment, table, visible};
+use super::super::layout::{Page, bar, block, button, field, form, moment, segment, table, visible};
 use super::super::page_client::PageClient;
 use crate::admin::config::ShowConfig;
-use crate::admin::keys::ListKeys;
-use crate::admin::permissions::ListGrants;
-use crate::admin::status::{KernelStatus, ReadStats, ReadStatus};
-use crate::terminal::{TextForm, TextWriter};
+use crate::admin::keys::{KeyRow, ListKeys};
+use crate::admin::permissions::{GrantRow, ListGrants, answered_cells};
+use crate::admin::questions::OpenQuestion;
+use crate::admin::status::{KernelStatus, ReadStats, ReadStatus, Stats};
+use crate::terminal::TextWriter;
 
 pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
     let status = client.ask(&ReadStatus {}).await?;
-    let counts = client.ask(&ReadStats {}).await?;
+    let stats = client.ask(&ReadStats {}).await?;
     let keys = client.ask(&ListKeys::default()).await?;
     let grants = client.ask(&ListGrants::default()).await?;
     let config = client.ask(&ShowConfig {}).await?;
+    let key_row = |key: &KeyRow| revocable(&key.cells(), "keys/revoke", &[("id", &key.id)], "Revoke");
+    let key_rows: Vec<_> = keys.keys.iter().map(key_row).collect();
+    let answer_row = |open: &OpenQuestion| {
+        revocable(&answered_cells(open), "permissions/reset", &[("what", &open.id)], "Take back")
+    };
+    let answers = grants.waiting.iter().map(answer_row);
+    let grant_rows: Vec<_> = grants.grants.iter().map(grant_row).chain(answers).collect();
     let new_key = html! {
         div.row {
             input type="hidden" name="_show" value="1";
             (field("Agent", &html! { input name="owner" required; }))
-            (field("Note", &html! { input name="note"; }))
+            (field("Note", &html! { input name="label"; }))
+            (field("It may", &html! {
+                select name="permissions:json" {
+                    option value=(r#"["ToolsListAll"]"#) { "list all tools" }
+                    option value=(r#"["ToolsListAll",{"ToolInvoke":"*"}]"#) { "list and call all tools" }
+                }
+            }))
             button { "Issue a key" }
         }
     };
-    let lost_key = html! {
-        div.row {
-            (field("Key", &html! { input name="id" required; }))
-            button.danger { "Revoke" }
-        }
-    };
     let body = html! {
-        section #status data-live { (running(&status)) (text(&counts)) }
+        section #status data-live { (running(&status)) (counts(&stats)) }
         @if !status.waiting.is_empty() {
             p.notice { "Changes of the configuration wait: " (status.waiting.join(", ")) }
             (button("config/reload", &[], "/kernel", "Take the changed configuration", "primary"))
         }
         h2 { "Keys" }
-        (text(&keys))
+        (table(&KEYS, &key_rows, "There are no keys."))
         (form("keys/new", "/kernel", &new_key))
-        (form("keys/revoke", "/kernel", &lost_key))
         h2 { "Decisions that hold" }
-        (text(&grants))
+        (table(&GRANTS, &grant_rows, "Nothing was decided."))
         h2 { "Configuration in effect" }
-        (text(&config))
+        (block(&TextWriter::text_of(&config)))
     };
     Ok(Page::new("Kernel", body))
 }
@@ -76,11 +83,42 @@ fn running(status: &KernelStatus) -> Markup {
         }
         h2 { "Clients" }
         (table(&["Agent", "Says it is", "Started by", "Connected"], &clients, "No client is connected."))
-        h2 { "Counts" }
     }
 }
 
-/// Returns what a command prints of the reply.
-fn text(reply: &impl TextForm) -> Markup {
-    block(&TextWriter::text_of(reply))
+/// Returns what there is, each number with the way to it, and the tokens that the index of tools spares.
+fn counts(stats: &Stats) -> Markup {
+    let all = stats.tool_tokens;
+    let tokens = [("All definitions", all), ("Listed", stats.listed_tokens), ("Spared by each list", stats.saved_tokens)];
+    let tokens = tokens.map(|(of, number)| html! { td { (of) } td.number { (number) } td { (bar(0, number, all)) } });
+    html! {
+        h2 { "Counts" }
+        dl {
+            dt { "Servers" } dd { a href="/servers" { (stats.servers) } } dt { "Tools" } dd { a href="/tools" { (stats.tools) } }
+            dt { "Questions that wait" } dd { a href="/" { (stats.pending) } }
+            dt { "Events in the record" } dd { a href="/record" { (stats.audit_events) } }
+            dt { "Level of the list" } dd { (stats.level) }
+        }
+        (table(&["Tokens", "Number", "Share"], &tokens, ""))
+    }
 }
+
+/// Returns the row of something that an operation takes back.
+fn revocable(cells: &[String], operation: &str, params: &[(&str, &str)], label: &str) -> Markup {
+    html! {
+        @for cell in cells { td { (visible(cell)) } }
+        td { (button(operation, params, "/kernel", label, "quiet")) }
+    }
+}
+
+fn grant_row(grant: &GrantRow) -> Markup {
+    let mut params = vec![("what", grant.server_id.as_str()), ("permission", grant.permission.as_str())];
+    params.extend(grant.agent_id.as_ref().map(|agent| ("agent_id", agent.as_str())));
+    let label = if grant.agent_id.is_some() { "Take back" } else { "Take back for every agent" };
+    revocable(&grant.cells(), "permissions/reset", &params, label)
+}
+
+/// The headings of keys.
+const KEYS: [&str; 7] = ["Key", "Agent", "Allows", "Note", "Last used", "Until", "Change"];
+/// The headings of decisions.
+const GRANTS: [&str; 8] = ["Server", "Permission", "Agent", "Decision", "By", "Until", "Scope", "Change"];

@@ -6,7 +6,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Error, RawJson};
 
 use super::super::form::Form;
-use super::super::layout::{Page, button, form, json, more, segment, table, visible};
+use super::super::layout::{Page, block, button, form, json, more, segment, table, visible};
 use super::super::page_client::PageClient;
 use crate::admin::pins::{ListPins, PinDiff, PinRow, PinnedName};
 use crate::terminal::word_of;
@@ -17,6 +17,7 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
     wanted.page.limit = Some(ROWS);
     let found = client.ask(&wanted).await?;
     let rows: Vec<_> = found.pins.iter().map(row).collect();
+    let waiting: Vec<_> = found.pins.iter().filter_map(approval).collect();
     let none = if wanted.waiting { "No definition is held or flagged." } else { "No definition is known." };
     let body = html! {
         p {
@@ -25,10 +26,16 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
         }
         (form("pins/approve", "/definitions?waiting:json=true", &html! {
             (table(&["Select", "Definition", "Server", "State", "Why"], &rows, none))
-            @if found.pins.iter().any(|pin| pin.waiting.is_some()) {
+            @if !waiting.is_empty() {
                 div.row.below { button { "Approve those that are selected" } }
             }
         }))
+        @if !waiting.is_empty() {
+            (form("pins/approve", "/definitions?waiting:json=true", &html! {
+                @for one in &waiting { input type="hidden" name="_each" value=(one); }
+                button { "Approve all that wait here: " (waiting.len()) }
+            }))
+        }
         (more("/definitions", query, "offset:json", found.next_offset))
     };
     Ok(Page::new("Definitions", body))
@@ -43,9 +50,8 @@ fn row(pin: &PinRow) -> Markup {
     let (server, name) = (pin.server_id.as_str(), pin.name.to_string());
     html! {
         td {
-            @if let Some(digest) = &pin.waiting {
-                @let of = [("server_id", server), ("name", &*name), ("digest", &**digest), ("despite:json", &*despite(pin))];
-                input type="checkbox" name="_each" value=(Form::of(&of).to_query()) aria-label={ "Select " (name) };
+            @if let Some(one) = approval(pin) {
+                input type="checkbox" name="_each" value=(one) aria-label={ "Select " (name) };
             }
         }
         td { a href={ "/definitions/" (segment(server)) "/" (segment(&name)) } { (visible(&name)) } }
@@ -53,6 +59,14 @@ fn row(pin: &PinRow) -> Markup {
         td { (state(pin)) }
         td { @if let Some(standing) = &pin.standing { (visible(&standing.reason)) } }
     }
+}
+
+/// Returns the fields that approve the definition that waits, as one value; `None` if none does.
+fn approval(pin: &PinRow) -> Option<String> {
+    let (name, despite, digest) = (pin.name.to_string(), despite(pin), pin.waiting.as_deref()?);
+    let server = pin.server_id.as_str();
+    let of = [("server_id", server), ("name", &*name), ("digest", digest), ("despite:json", &*despite)];
+    Some(Form::of(&of).to_query())
 }
 
 /// Returns the rules that an approval is given in spite of, as JSON.
@@ -73,8 +87,8 @@ pub(super) async fn one(client: &PageClient, server: &str, name: &str) -> Result
     let change = |change: &crate::admin::pins::PinChange| {
         html! {
             td { code { (visible(&change.at)) } }
-            td { @if let Some(before) = &change.before { del { (visible(before)) } } }
-            td { @if let Some(after) = &change.after { ins { (visible(after)) } } }
+            td { @if let Some(before) = &change.before { del { (block(before)) } } }
+            td { @if let Some(after) = &change.after { ins { (block(after)) } } }
         }
     };
     let changed: Vec<_> = changes.iter().map(change).collect();

@@ -132,7 +132,7 @@ try:
     answer.read()
     cookie = answer.headers["set-cookie"].split(";")[0]
     pages = ["/", f"/questions/{waiting[0]['id']}", "/servers", "/servers/s7", "/tools", "/tools?words=shelf+42", "/tools?_task=list+the+things+of+a+shelf",
-             "/tools/s7.delete_thing", "/definitions", "/access", "/record", "/record?agent_id=agent.7", "/record?result=BLOCKED&server_id=s75", "/kernel"]
+             "/tools/s7.delete_thing", "/definitions", "/access", "/access?server_id=s7", "/record", "/record?agent_id=agent.7", "/record?result=BLOCKED&server_id=s75", "/kernel"]
     slow = []
     print(f"{len(waiting)} questions, {SERVERS * TOOLS:,} tools, {EVENTS:,} events, one core\n\n| page | ms p50 | ms p99 | KB |\n|---|---|---|---|")
     for page in pages:

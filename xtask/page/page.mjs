@@ -268,7 +268,7 @@ await check('every link leads to something of this kernel', async () => {
     known.add(path);
     const answer = await tab.goto(address + path);
     must(answer.status() === 200, `${path}: ${answer.status()}`);
-    const links = await tab.$$eval('a[href]', (all) => all.map((link) => new URL(link.getAttribute('href'), location.href).href));
+    const links = await tab.$$eval('a[href]:not([download])', (all) => all.map((link) => new URL(link.getAttribute('href'), location.href).href));
     for (const link of links) {
       must(new URL(link).origin === address, `${path} leads to ${link}`);
       next.push(link.slice(address.length).split('#')[0] || '/');
@@ -276,6 +276,50 @@ await check('every link leads to something of this kernel', async () => {
     must(await tab.evaluate(() => window.injected === undefined), `${path}: a text became script`);
   }
   return `${known.size} links`;
+});
+
+await check('a cell of access leads to the decisions about the tools of a server', async () => {
+  await tab.goto(`${address}/access`);
+  await tab.click('#matrix td a[href*="agent_id=local&"][href$="server_id=notes"]');
+  await tab.waitForSelector('#matrix th[scope=row]:has-text("notes.delete_note")');
+  must((await tab.inputValue('input[name=server_id]')) === 'notes', 'the new rule is not about the server that is shown');
+});
+
+await check('a chain of requests is drawn, and what fits the filter is downloaded', async () => {
+  await tab.goto(`${address}/record?server_id=notes`);
+  await tab.click('#events tr:has-text("delete_note") td:nth-child(2) a');
+  await tab.waitForSelector('#chain svg rect');
+  const drawn = await tab.$$eval('#chain svg rect', (bars) => bars.map((bar) => bar.getBoundingClientRect().width));
+  must(drawn.length === (await tab.$$('#events tbody tr')).length && drawn.every((width) => width > 0), `${drawn}`);
+  const [download] = await Promise.all([tab.waitForEvent('download'), tab.click('a[download]')]);
+  let text = '';
+  for await (const piece of await download.createReadStream()) text += piece;
+  const events = text.trimEnd().split('\n').map((line) => JSON.parse(line));
+  must(download.suggestedFilename() === 'record.jsonl' && events.length === drawn.length, `${events.length} of ${drawn.length}`);
+});
+
+await check('a key is issued, shown once, and revoked where it stands', async () => {
+  await tab.goto(`${address}/kernel`);
+  await tab.fill('input[name=owner]', 'agent.key');
+  await tab.click('button:has-text("Issue a key")');
+  must((await tab.textContent('main')).includes('Shown only this once'), await tab.textContent('main'));
+  await tab.click('main a:has-text("Back")');
+  await tab.click('tr:has-text("agent.key") button:has-text("Revoke")');
+  await tab.waitForSelector('text=There are no keys.');
+});
+
+await check('axe finds nothing on a chain and on the access of one agent', async () => {
+  const shown = await browser.newContext({ storageState: await context.storageState(), bypassCSP: true });
+  const seen = await page(shown);
+  await seen.goto(`${address}/record?server_id=notes`);
+  const chain = await seen.getAttribute('#events td:nth-child(2) a', 'href');
+  for (const path of [chain, '/access?agent_id=local&server_id=notes']) {
+    await seen.goto(address + path);
+    await seen.addScriptTag({ path: axe });
+    const { violations } = await seen.evaluate(() => window.axe.run());
+    must(violations.length === 0, `${path}: ${violations.map((fault) => `${fault.id} at ${fault.nodes[0].target}`).join('; ')}`);
+  }
+  await shown.close();
 });
 
 await check('everything works without a script', async () => {

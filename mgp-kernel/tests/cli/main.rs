@@ -36,6 +36,7 @@ mod network;
 mod notifications;
 mod operators;
 mod page;
+mod page_contents;
 mod people;
 mod registrations;
 mod registry_keys;

@@ -9,7 +9,7 @@ use crate::kernel::Kernel;
 use crate::people::home_with_notes;
 
 /// A browser at the page of a kernel.
-struct Browser {
+pub(crate) struct Browser {
     port: u16,
     /// The header with the cookie of its login.
     cookie: String,
@@ -29,7 +29,7 @@ fn opened(home: &Home) -> (u16, String) {
 }
 
 impl Browser {
-    fn signed_in(home: &Home) -> Self {
+    pub(crate) fn signed_in(home: &Home) -> Self {
         let (port, code) = opened(home);
         Self::with_code(port, &code)
     }
@@ -43,18 +43,18 @@ impl Browser {
         Self { port, cookie }
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         http::send(self.port, "GET", path, &self.cookie, "")
     }
 
     /// Sends a form as a page of the kernel does.
-    fn post(&self, path: &str, form: &str) -> Answer {
+    pub(crate) fn post(&self, path: &str, form: &str) -> Answer {
         http::send(self.port, "POST", path, &format!("{}{OWN}{FORM}", self.cookie), form)
     }
 }
 
 /// A kernel with a server of notes, and the id of a question about the call that removes one.
-fn asked() -> (Home, Kernel, String) {
+pub(crate) fn asked() -> (Home, Kernel, String) {
     let home = home_with_notes("");
     let (kernel, _) = Kernel::on_http(&home);
     let ran = call(&home);
@@ -71,7 +71,7 @@ fn call(home: &Home) -> Ran {
 }
 
 /// Sets the passphrase `correct horse`.
-fn with_passphrase(home: &Home) {
+pub(crate) fn with_passphrase(home: &Home) {
     let set = home.run_with(["operators", "passphrase", "--stdin"], "correct horse\n");
     assert_eq!(set.code, Some(0), "{set:?}");
 }
@@ -92,6 +92,7 @@ fn nobody_sees_anything_of_any_page_without_a_login() {
         "/definitions/notes/remove_note",
         "/access",
         "/record",
+        "/record/export",
         "/kernel",
         "/live",
         "/nowhere",
@@ -281,7 +282,12 @@ fn a_permission_that_nobody_decided_is_granted_from_the_inbox() {
     assert!(inbox.contains("memory.write"), "{inbox}");
     let form = "server_id=notes&permission=memory.write&_back=%2F&_passphrase=correct+horse";
     assert_eq!(browser.post("/do/permissions/grant", form).status, 303);
-    assert!(browser.get("/kernel").body.contains("memory.write"));
+    let taken_back = "Take back for every agent";
+    assert!(browser.get("/kernel").body.contains(taken_back));
+    let form = "what=notes&permission=memory.write&_back=%2Fkernel";
+    assert_eq!(browser.post("/do/permissions/reset", form).status, 303);
+    let kernel = browser.get("/kernel").body;
+    assert!(!kernel.contains(taken_back) && kernel.contains("Nothing was decided."), "{kernel}");
 }
 
 #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@ use mgp_types::mgp::{AccessSource, AgentId, Glob, ServerId, ToolName, ToolPatter
 use mgp_types::{Error, Principal, agent_family};
 use serde::{Deserialize, Serialize};
 
+use super::audit::callers;
 use super::operation::{Operation, OperatorCall, PageRequest};
 use super::permissions::known_agents;
 use crate::sections::Sections;
@@ -132,10 +133,11 @@ impl Operation for ReadAccessMatrix {
     type Reply = AccessMatrix;
 
     async fn run(self, call: &OperatorCall) -> Result<AccessMatrix, Error> {
-        let Sections { policies, tools, fleet, config, .. } = &*call.kernel;
+        let Sections { policies, tools, fleet, config, audit, .. } = &*call.kernel;
         let part = |offset| PageRequest { offset, limit: Some(PART) };
         let only = self.agent_id.map(|agent| BTreeSet::from([agent.to_string()]));
-        let agents = only.unwrap_or_else(|| known_agents(&call.kernel));
+        let recorded = callers(audit).await?.1.into_iter().map(|(agent, _)| agent);
+        let agents = only.unwrap_or_else(|| known_agents(&call.kernel).into_iter().chain(recorded).collect());
         let (agents, next_agents) = part(self.agents).of(agents);
         let (snapshot, mut targets) = (tools.catalog.snapshot(), Vec::new());
         if let Some(server) = self.server_id {

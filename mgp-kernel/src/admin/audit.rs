@@ -189,10 +189,7 @@ impl Operation for CountEvents {
 
     async fn run(self, call: &OperatorCall) -> Result<EventCounts, Error> {
         let audit = &call.kernel.audit;
-        // Whole hours keep their addresses.
-        let this_hour = audit.clock.now().as_millis().div_euclid(HOUR_MILLIS);
-        let start = Timestamp::from_millis((this_hour + 1 - i64::from(HOURS)) * HOUR_MILLIS)
-            .unwrap_or(Timestamp::EPOCH);
+        let start = first_hour(audit);
         let server = self.server_id;
         let counted = move |reader: &LogStore| {
             let times = server.as_ref().map(|server| reader.call_times(server, start, HOUR, COUNTED));
@@ -339,6 +336,20 @@ impl Operation for ExportEvents {
         })?;
         Ok(ExportPage { text, events: found.len() as u64, next_behind })
     }
+}
+
+/// Returns the agents that called tools in the last day, each with the number of its calls, and the time from which on they are
+/// counted. Looks at the newest events only.
+pub(super) async fn callers(audit: &AuditTrail) -> Result<(Timestamp, Vec<(String, u64)>), Error> {
+    let since = first_hour(audit);
+    let counted = reading(audit, move |reader| reader.callers(since, COUNTED)).await?.map_err(unreadable)?;
+    Ok((since, counted))
+}
+
+/// Returns the first of the hours that are counted. Whole hours keep their addresses.
+fn first_hour(audit: &AuditTrail) -> Timestamp {
+    let this_hour = audit.clock.now().as_millis().div_euclid(HOUR_MILLIS);
+    Timestamp::from_millis((this_hour + 1 - i64::from(HOURS)) * HOUR_MILLIS).unwrap_or(Timestamp::EPOCH)
 }
 
 /// Reads the record on a thread that may wait for the medium, after everything that was recorded before is written.

@@ -64,7 +64,7 @@ pub(crate) fn asked() -> (Home, Kernel, String) {
 }
 
 /// Calls the tool as a client of the user, without any proof.
-fn call(home: &Home) -> Ran {
+pub(crate) fn call(home: &Home) -> Ran {
     let mut command = home.command(["call", "notes.remove_note", "number=1"]);
     command.env_remove("MGP_OPERATORS_TOKEN");
     Home::ran(command, "")

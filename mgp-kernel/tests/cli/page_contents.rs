@@ -2,7 +2,7 @@
 
 use crate::home::Home;
 use crate::kernel::Kernel;
-use crate::page::{Browser, asked, with_passphrase};
+use crate::page::{Browser, asked, call, with_passphrase};
 
 #[test]
 fn a_key_is_issued_shown_once_and_revoked_where_it_stands() {
@@ -66,6 +66,20 @@ fn a_chain_of_requests_is_drawn_and_what_fits_a_filter_is_downloaded() {
     assert!(lines.iter().all(|line| line.contains(trace)), "{lines:?}");
     assert!(!file.body.contains("unfinished"));
     assert_eq!(browser.get("/record/export?trace_id=none").status, 400);
+}
+
+#[test]
+fn the_calls_of_an_agent_are_counted_and_lead_to_their_events() {
+    let (home, _kernel, _) = asked();
+    assert_eq!(call(&home).code, Some(6));
+    let browser = Browser::signed_in(&home);
+    let kernel = browser.get("/kernel").body;
+    let link = kernel.split("href=\"").skip(1).find(|link| link.contains("&amp;since="));
+    let (link, rest) = link.unwrap_or_else(|| panic!("{kernel}")).split_once('"').unwrap();
+    let events = browser.get(&link.replace("&amp;", "&")).body;
+    let counted = rest[1..].split('<').next().unwrap().parse().unwrap();
+    assert_eq!(events.matches("id=\"event-").count(), counted, "{kernel}");
+    assert!(counted > 0);
 }
 
 #[test]

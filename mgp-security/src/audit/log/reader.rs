@@ -1,11 +1,12 @@
 //! The queries on an audit log, and the subscription that follows it.
 
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
+use rusqlite::params;
 use tokio::sync::watch;
 
 use super::chain::LogHead;
 use super::entry::LogEntry;
-use super::store::LogStore;
+use super::store::{LogStore, integer, natural};
 use crate::StoreError;
 use crate::sqlite::off_the_runtime;
 
@@ -66,6 +67,25 @@ pub enum Order {
     NewestFirst,
     /// The event with the lowest number comes first.
     OldestFirst,
+}
+
+impl LogStore {
+    /// Returns how many calls of tools each agent made from `since` on, for the 100 busiest ones, the busiest first. Each attempt
+    /// of a call counts. Looks at the newest `at_most` events only.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    pub fn callers(&self, since: Timestamp, at_most: u64) -> Result<Vec<(String, u64)>, StoreError> {
+        let connection = self.reader.connection();
+        let mut statement = connection.prepare_cached(
+            "SELECT agent, count(*) FROM audit_events INDEXED BY audit_facets
+             WHERE seq > (SELECT max(seq) FROM audit_events) - ?2 AND millis >= ?1 AND agent IS NOT NULL
+                AND event_type IN ('TOOL_EXECUTED', 'TOOL_BLOCKED') GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 100",
+        )?;
+        let values = params![since.as_millis(), integer(at_most)];
+        let counted = statement.query_map(values, |row| Ok((row.get(0)?, natural(row.get(1)?))))?;
+        Ok(counted.collect::<Result<_, _>>()?)
+    }
 }
 
 /// A subscription to the events of a log from a given number on, each delivered when it is durable. All forwarding of

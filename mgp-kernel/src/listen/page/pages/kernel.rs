@@ -91,6 +91,18 @@ fn counts(stats: &Stats) -> Markup {
     let all = stats.tool_tokens;
     let tokens = [("All definitions", all), ("Listed", stats.listed_tokens), ("Spared by each list", stats.saved_tokens)];
     let tokens = tokens.map(|(of, number)| html! { td { (of) } td.number { (number) } td { (bar(0, number, all)) } });
+    let (since, callers) = &stats.callers;
+    let most = callers.first().map_or(0, |(_, calls)| *calls);
+    let types = segment(r#"["TOOL_EXECUTED","TOOL_BLOCKED"]"#);
+    let caller = |(agent, calls): &(String, u64)| {
+        let id = segment(agent);
+        html! {
+            td { a href={ "/access?agent_id=" (id) } { (visible(agent)) } }
+            td.number { a href={ "/record?agent_id=" (id) "&since=" (since) "&event_types:json=" (types) } { (calls) } }
+            td { (bar(0, *calls, most)) }
+        }
+    };
+    let callers: Vec<_> = callers.iter().map(caller).collect();
     html! {
         h2 { "Counts" }
         dl {
@@ -100,6 +112,8 @@ fn counts(stats: &Stats) -> Markup {
             dt { "Level of the list" } dd { (stats.level) }
         }
         (table(&["Tokens", "Number", "Share"], &tokens, ""))
+        h2 { "Calls of the last day" }
+        (table(&["Agent", "Calls", "Share"], &callers, "Nobody called a tool."))
     }
 }
 

@@ -130,3 +130,21 @@ async fn events_of_a_server_are_counted_and_their_calls_timed() {
     assert_eq!(Vec::from_iter(reader.call_times(&files, start, ten, 3).unwrap()), [(2, vec![22])]);
     assert!(reader.call_times(&"other".into(), start, ten, 100).unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn calls_are_counted_by_agent_the_busiest_first() {
+    let log = log();
+    record(&log, 1..=10).await;
+    let callers = |since: u32, at_most: u64| {
+        log.reader().callers(sample::event(since).timestamp, at_most).unwrap()
+    };
+    let counted = |agent: &str, calls: u64| (agent.to_owned(), calls);
+    let all = [counted("agent.1", 4), counted("agent.0", 3), counted("agent.2", 3)];
+    assert_eq!(callers(1, 100), all);
+    assert_eq!(callers(10, 100), [counted("agent.1", 1)]);
+    assert_eq!(callers(1, 2), [counted("agent.0", 1), counted("agent.1", 1)]);
+    let mut granted = sample::event(11);
+    granted.event_type = EventType::AccessGranted;
+    log.record(granted).await.unwrap();
+    assert_eq!(callers(1, 100), all, "only calls are counted");
+}

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use mgp_discovery::clients::{ClientKind, Concealer, Format, LiteralSecrets, MovedSecret, ReadOptions, ReferenceKind, read};
+use mgp_discovery::clients::{
+    ClientKind, Concealer, Format, LiteralSecrets, MovedSecret, ReadOptions, ReferenceKind, read,
+};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{ConfigFile, EditError, Environment};
 use mgp_discovery::secrets::{SecretStoreError, Secrets, user_store};

@@ -71,7 +71,9 @@ impl ConfigReloader {
             // Files are written, and a keyring may answer late.
             let change = move || changing.source.get().map(|source| source.change(edit.as_mut())).transpose();
             let changed = tokio::task::spawn_blocking(change).await;
-            changed.map_err(|panic| StartError::Config(panic.to_string()))?.map_err(|failure| unusable(&failure))?;
+            changed
+                .map_err(|panic| StartError::Config(panic.to_string()))?
+                .map_err(|failure| unusable(&failure))?;
             this.accept().await
         })
         .await
@@ -83,7 +85,9 @@ impl ConfigReloader {
             // The turn is held from reading to applying.
             let _turn = this.changes.fleet().turn().await;
             let held = match this.source.get() {
-                Some(source) => this.targets.config.held(source.read().map_err(|failure| unusable(&failure))?),
+                Some(source) => {
+                    this.targets.config.held(source.read().map_err(|failure| unusable(&failure))?)
+                }
                 None if accepts => {
                     let _ = this.targets.config.accept();
                     return Ok(AppliedConfig::default());

@@ -135,11 +135,11 @@ mod tests {
             ["stop", "permissions/revoke", "permissions/deny", "server/reconnect", "server/stop"];
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
-            "access/list", "access/matrix", "audit/counts", "audit/export", "audit/query", "audit/head", "audit/verify",
-            "config/unmatched", "config/show", "explain", "status", "yield", "keys/list", "operators/token",
-            "operators/prove", "operators/standing", "operators/passphrase", "page/open", "permissions/list",
-            "permissions/pending", "permissions/show", "permissions/watch", "pins/list", "pins/diff",
-            "registrations/list", "server/logs", "server/show", "servers", "stats", "tools",
+            "access/list", "access/matrix", "audit/counts", "audit/export", "audit/query", "audit/head",
+            "audit/verify", "config/unmatched", "config/show", "explain", "status", "yield", "keys/list",
+            "operators/token", "operators/prove", "operators/standing", "operators/passphrase", "page/open",
+            "permissions/list", "permissions/pending", "permissions/show", "permissions/watch", "pins/list",
+            "pins/diff", "registrations/list", "server/logs", "server/show", "servers", "stats", "tools",
         ];
         assert_eq!(with(ProofNeed::None), reading);
     }

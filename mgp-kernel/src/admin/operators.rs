@@ -176,7 +176,8 @@ impl Operation for OpenPage {
             true => PageRole::Account,
             false => PageRole::Member,
         };
-        let (address, code) = call.kernel.lifecycle.page.open(PageHolder { by: call.by.clone(), role }).await?;
+        let (address, code) =
+            call.kernel.lifecycle.page.open(PageHolder { by: call.by.clone(), role }).await?;
         let role = if self.auditor { "auditor" } else { "operator" };
         call.record_act("dev.cloto.mgp.page_opened", &[("role", role)]).await?;
         Ok(OpenedPage { address, code })

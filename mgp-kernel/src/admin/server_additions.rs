@@ -30,9 +30,11 @@ impl Operation for AddServers {
     type Reply = AppliedConfig;
 
     async fn run(self, call: &OperatorCall) -> Result<AppliedConfig, Error> {
-        let servers = self.servers().map_err(|why| Error::invalid_params(format!("nothing was added: {why}")))?;
+        let servers =
+            self.servers().map_err(|why| Error::invalid_params(format!("nothing was added: {why}")))?;
         if let Some(known) = servers.iter().find_map(|server| call.kernel.fleet.get(&server.id)) {
-            let what = format!("nothing was added: there is a server `{}` already; choose another id", known.id());
+            let what =
+                format!("nothing was added: there is a server `{}` already; choose another id", known.id());
             return Err(Error::invalid_params(what));
         }
         for server in &servers {

@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn what_is_open_is_told_by_the_permission_or_the_setting_that_opens_it() {
-        let server = r#"{"command":"x","confinement":{"read":["~/notes"],"connect":[443],"unix_sockets":true}}"#;
+        let server =
+            r#"{"command":"x","confinement":{"read":["~/notes"],"connect":[443],"unix_sockets":true}}"#;
         let server: ServerConfig = serde_json::from_str(server).unwrap();
         let scope = serde_json::from_str(r#"{"ports":[443]}"#).unwrap();
         let granted = [

@@ -14,8 +14,8 @@ use mgp_transport::mrtr::{MAX_ROUNDS, answered};
 use mgp_types::mcp::task_extension::EXTENSION_ID;
 use mgp_types::mgp::CallOptions;
 use mgp_types::{
-    BoxFuture, Error, Method, Outbox, Request, RequestKind, Response, ResultKind, RpcService,
-    WaitListener, call_once,
+    BoxFuture, Error, Method, Outbox, Request, RequestKind, Response, ResultKind, RpcService, WaitListener,
+    call_once,
 };
 use tokio::sync::watch;
 use tower_layer::Layer;

@@ -498,7 +498,8 @@ fn servers_of_a_pasted_configuration_are_added_and_their_secrets_show_nowhere() 
     crate::kernel::until("the tool is there", || home.run(["tools"]).out.contains("clock.unix_time"));
     home.done(["call", "clock.unix_time"]);
     let shown = browser.get("/servers/clock").body;
-    for part in ["CLOCK_TOKEN", "<dt>Confined</dt><dd>no</dd>", "/record?server_id=clock&amp;since=", "half within"]
+    for part in
+        ["CLOCK_TOKEN", "<dt>Confined</dt><dd>no</dd>", "/record?server_id=clock&amp;since=", "half within"]
     {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -509,7 +510,8 @@ fn servers_of_a_pasted_configuration_are_added_and_their_secrets_show_nowhere() 
     assert!(recorded.contains("server_added") && !recorded.contains(secret), "{recorded}");
     let again = browser.post("/do/servers/add", &form);
     assert!(again.status == 400 && again.body.contains("`clock` already"), "{}", again.body);
-    let hostile = browser.post("/do/servers/add", "pasted=%7B%22mcpServers%22%3A%7B%22%3Cimg%3E%22%3A1%7D%7D");
+    let hostile =
+        browser.post("/do/servers/add", "pasted=%7B%22mcpServers%22%3A%7B%22%3Cimg%3E%22%3A1%7D%7D");
     assert!(hostile.status == 400 && hostile.body.contains("&lt;img&gt;"), "{}", hostile.body);
 }
 

@@ -32,7 +32,10 @@ fn access_is_shown_as_the_policy_decides_for_servers_and_for_tools() {
     let browser = Browser::signed_in(&home);
     let cell = "href=\"/access?agent_id=agent%2Ex&amp;server_id=notes\"";
     let all = browser.get("/access").body;
-    assert!(all.contains(cell) && all.contains("agent_id=local\"") && all.contains("rules for tools: 1"), "{all}");
+    assert!(
+        all.contains(cell) && all.contains("agent_id=local\"") && all.contains("rules for tools: 1"),
+        "{all}"
+    );
     let one = browser.get("/access?agent_id=agent.x&server_id=notes").body;
     let of = |beginning: &str| {
         let row = one.split("<tr>").find(|row| row.contains("<th scope=\"row\">") && row.contains(beginning));
@@ -41,7 +44,10 @@ fn access_is_shown_as_the_policy_decides_for_servers_and_for_tools() {
     let (whole, removes, adds) = (of(">notes<"), of(">notes.remove_note<"), of(">notes.add_note<"));
     assert!(whole.contains("allowed") && whole.contains("by server grant"), "{whole}");
     assert!(removes.contains("refused") && removes.contains("by tool grant"), "{removes}");
-    assert!(adds.contains("allowed") && adds.contains("by server grant") && !adds.contains("rules"), "{adds}");
+    assert!(
+        adds.contains("allowed") && adds.contains("by server grant") && !adds.contains("rules"),
+        "{adds}"
+    );
     let none = browser.get("/access?agent_id=agent.nobody&server_id=notes").body;
     assert!(none.contains("by default policy") && none.contains("There are no rules."), "{none}");
 }
@@ -104,5 +110,8 @@ fn all_definitions_that_wait_are_approved_at_once() {
     let form = form.extend_pairs(each.iter().map(|one| ("_each", one))).finish();
     assert_eq!(browser.post("/do/pins/approve", &form).status, 303);
     let waiting = browser.get("/definitions?waiting:json=true").body;
-    assert!(waiting.contains("No definition is held or flagged.") && !waiting.contains("Approve all"), "{waiting}");
+    assert!(
+        waiting.contains("No definition is held or flagged.") && !waiting.contains("Approve all"),
+        "{waiting}"
+    );
 }

@@ -6,9 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_types::mgp::code;
-use mgp_types::{
-    BoxFuture, Error, Method, Params, Principal, RawJson, Request, Response, Revision, Session,
-};
+use mgp_types::{BoxFuture, Error, Method, Params, Principal, RawJson, Request, Response, Revision, Session};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tower_layer::Layer;
@@ -153,7 +151,10 @@ async fn a_call_that_waits_becomes_a_task_whose_outcome_is_that_of_the_call() {
     let task = waiting.begin("t").await;
     waiting.answer.send_replace(Some(false));
     let ended = waiting.settled(&task).await;
-    assert_eq!((&ended["status"], &ended["error"]["message"]), (&json!("failed"), &json!("an operator said no")));
+    assert_eq!(
+        (&ended["status"], &ended["error"]["message"]),
+        (&json!("failed"), &json!("an operator said no"))
+    );
 }
 
 #[tokio::test]

@@ -19,8 +19,8 @@ use super::logins::PageLogin;
 use super::page_client::PageClient;
 use super::{PageServer, assets, export, live, pages};
 use crate::admin::list::OperationEntry;
-use crate::admin::server_login::BegunLogin;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
+use crate::admin::server_login::BegunLogin;
 use crate::lifecycle::page_door::{PageHolder, PageRole};
 use crate::listen::http::uncached;
 use crate::proof::NeededProof;
@@ -66,7 +66,9 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
     }
     let secret = guard::secret(&head.headers, server.scheme);
     let login = match secret.and_then(|secret| server.logins.find(secret)) {
-        Some(login) if login.process == browser.process().await && browser.may_be_of(login.client.holder()).await => {
+        Some(login)
+            if login.process == browser.process().await && browser.may_be_of(login.client.holder()).await =>
+        {
             login
         }
         _ => return unknown(server, head, body).await,
@@ -75,8 +77,9 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
     let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
     match (&head.method, path) {
         (&Method::GET, "/live") => live::stream(server, login),
-        (&Method::GET, "/record/export") => export::file(Arc::clone(&login), &query)
-            .unwrap_or_else(|error| failed(&login, &error, "/record")),
+        (&Method::GET, "/record/export") => {
+            export::file(Arc::clone(&login), &query).unwrap_or_else(|error| failed(&login, &error, "/record"))
+        }
         (&Method::POST, "/sign-out") => {
             server.logins.sign_out(secret.unwrap_or_default());
             led_to(LOGIN)
@@ -204,7 +207,12 @@ async fn unknown(server: &PageServer, head: &Parts, body: Incoming) -> Response<
     if head.method == Method::POST && guard::is_navigation(&head.headers) {
         let kept = Form::read(body).await.unwrap_or_default().without("_passphrase").0.to_query();
         let why = "Your login ended. Sign in again; what you sent is kept.";
-        return shown(StatusCode::UNAUTHORIZED, &login_page(server, Some(path), Some(&kept), why), LOGIN, None);
+        return shown(
+            StatusCode::UNAUTHORIZED,
+            &login_page(server, Some(path), Some(&kept), why),
+            LOGIN,
+            None,
+        );
     }
     if head.method == Method::GET && guard::is_navigation(&head.headers) {
         let to = if path == "/" {
@@ -269,7 +277,12 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
                     p { a href=(page) target="_blank" rel="noopener noreferrer" { (page) } }
                     a href=(back) { "Back" }
                 };
-                shown(StatusCode::OK, &Page::new("Sign in at the server's issuer", body), section(&back), Some(login))
+                shown(
+                    StatusCode::OK,
+                    &Page::new("Sign in at the server's issuer", body),
+                    section(&back),
+                    Some(login),
+                )
             }
             Err(error) => failed(login, &Error::internal(error.to_string()), &back),
         },

@@ -27,8 +27,8 @@ use std::task::{Context, Poll};
 use http::uri::Authority;
 use http::{Extensions, Request, Response};
 use hyper::body::Incoming;
-use mgp_transport::http::{HttpBody, HttpConfig, serve_layered_until};
 use mgp_discovery::config::model::Config;
+use mgp_transport::http::{HttpBody, HttpConfig, serve_layered_until};
 use mgp_types::{Error, Outbox};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -123,11 +123,14 @@ impl PageSocket {
         let certificate = tls.map(ListenCertificate::read).transpose()?;
         let socket = TcpListener::bind(address).await?;
         let bound = socket.local_addr()?;
-        let reached = if bound.ip().is_unspecified() { (Ipv4Addr::LOCALHOST, bound.port()).into() } else { bound };
+        let reached =
+            if bound.ip().is_unspecified() { (Ipv4Addr::LOCALHOST, bound.port()).into() } else { bound };
         if certificate.is_none() {
             return Ok(Self { socket, origins: vec![format!("http://{reached}")], certificate });
         }
-        let named = |host: String| Some(format!("https://{}:{}", host.parse::<Authority>().ok()?.host(), bound.port()));
+        let named = |host: String| {
+            Some(format!("https://{}:{}", host.parse::<Authority>().ok()?.host(), bound.port()))
+        };
         let mut origins: Vec<String> = config.listen.hosts().into_iter().filter_map(named).collect();
         origins.push(format!("https://{reached}"));
         Ok(Self { socket, origins, certificate })

@@ -69,7 +69,8 @@ mod tests {
     #[test]
     fn bars_are_as_high_as_what_they_stand_for_and_lead_to_it() {
         let shown = events(&[hour(None, None)], "/record?server_id=a&").into_string();
-        let link = "/record?server_id=a&amp;since=1970-01-01T00:00:00.000Z&amp;until=1970-01-01T01:00:00.000Z";
+        let link =
+            "/record?server_id=a&amp;since=1970-01-01T00:00:00.000Z&amp;until=1970-01-01T01:00:00.000Z";
         assert!(shown.contains(link), "{shown}");
         assert!(shown.contains(r#"height="60""#) && shown.contains(r#"height="15""#), "{shown}");
         assert!(!times(&[hour(None, None)], "/record?").into_string().contains("<rect"));

@@ -109,9 +109,8 @@ async fn an_edit_that_comes_late_is_for_the_same_call_made_again_and_once() {
 #[tokio::test]
 async fn a_round_that_brings_input_for_an_edited_call_is_asked_about_and_edited_again() {
     let approver = AnsweringApprover::with(edited(EDIT));
-    let server = TestServer::with_result(
-        r#"{"resultType":"input_required","inputRequests":{},"requestState":"s1"}"#,
-    );
+    let server =
+        TestServer::with_result(r#"{"resultType":"input_required","inputRequests":{},"requestState":"s1"}"#);
     let gate = ConfirmationGate::new(ConfirmationSettings::default(), approver.clone());
     let mut stack = gate.layer(server.clone());
     stack.call(of(RiskLevel::Dangerous)).await.unwrap();

@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, PendingApprovals, ShownArguments,
-    WaitingQuestion,
+    ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, PendingApprovals,
+    ShownArguments, WaitingQuestion,
 };
 use crate::Clock;
 use crate::permission::GrantLifetime;

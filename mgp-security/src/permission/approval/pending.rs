@@ -204,10 +204,13 @@ impl PendingApprovals {
             ));
         };
         if !edited.is_object() || answer.max_uses != 1 {
-            return Err(Error::invalid_params("edited arguments are a JSON object, and for one use of the tool"));
+            return Err(Error::invalid_params(
+                "edited arguments are a JSON object, and for one use of the tool",
+            ));
         }
         let digest = |arguments: &RawJson| {
-            digest(arguments).map_err(|why| Error::invalid_params(format!("this is no edit of a call: {why}")))
+            digest(arguments)
+                .map_err(|why| Error::invalid_params(format!("this is no edit of a call: {why}")))
         };
         let asked = digest(&RawJson::parse(asked.whole().to_owned())?)?;
         let row = |row: &&ApprovalRow| row.shown.id == *id;

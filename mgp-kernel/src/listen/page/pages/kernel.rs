@@ -89,8 +89,13 @@ fn running(status: &KernelStatus) -> Markup {
 /// Returns what there is, each number with the way to it, and the tokens that the index of tools spares.
 fn counts(stats: &Stats) -> Markup {
     let all = stats.tool_tokens;
-    let tokens = [("All definitions", all), ("Listed", stats.listed_tokens), ("Spared by each list", stats.saved_tokens)];
-    let tokens = tokens.map(|(of, number)| html! { td { (of) } td.number { (number) } td { (bar(0, number, all)) } });
+    let tokens = [
+        ("All definitions", all),
+        ("Listed", stats.listed_tokens),
+        ("Spared by each list", stats.saved_tokens),
+    ];
+    let tokens =
+        tokens.map(|(of, number)| html! { td { (of) } td.number { (number) } td { (bar(0, number, all)) } });
     let (since, callers) = &stats.callers;
     let most = callers.first().map_or(0, |(_, calls)| *calls);
     let types = segment(r#"["TOOL_EXECUTED","TOOL_BLOCKED"]"#);

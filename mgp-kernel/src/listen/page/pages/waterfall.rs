@@ -78,7 +78,12 @@ mod tests {
     #[test]
     fn a_call_begins_before_what_happened_in_it() {
         let rows = [
-            row(1, 3, "TOOL_EXECUTED", &json!({"retry": {"attempt": 1, "max": 3, "after_ms": 500, "code": 1}})),
+            row(
+                1,
+                3,
+                "TOOL_EXECUTED",
+                &json!({"retry": {"attempt": 1, "max": 3, "after_ms": 500, "code": 1}}),
+            ),
             row(2, 4, "PERMISSION_GRANTED", &json!({})),
             row(3, 5, "TOOL_EXECUTED", &json!({"duration_ms": 4_000, "approved_by": "<b>ada"})),
         ];
@@ -87,7 +92,10 @@ mod tests {
         assert!(place("#event-3") < place("#event-1") && place("#event-1") < place("#event-2"), "{shown}");
         assert!(place("approved by &lt;b&gt;ada") < place("2000 ms"), "{shown}");
         assert!(place("made again after a pause") < place("500 ms"), "{shown}");
-        assert!(shown.contains(r#"x="0" width="1000""#) && shown.contains(r#"x="500" width="125""#), "{shown}");
+        assert!(
+            shown.contains(r#"x="0" width="1000""#) && shown.contains(r#"x="500" width="125""#),
+            "{shown}"
+        );
         assert!(shown.contains(r#"x="750" width="4""#) && !shown.contains("style"), "{shown}");
     }
 

@@ -119,8 +119,7 @@ async fn events_are_counted_by_span_from_a_time_on_and_the_newest_only() {
 async fn events_of_a_server_are_counted_and_their_calls_timed() {
     let log = log();
     record(&log, 1..=24).await;
-    let (ten, start, reader) =
-        (std::time::Duration::from_secs(10), sample::event(1).timestamp, log.reader());
+    let (ten, start, reader) = (std::time::Duration::from_secs(10), sample::event(1).timestamp, log.reader());
     let files = "tool.files".into();
     let counts = reader.counts(Some(&files), start, ten, 100).unwrap();
     assert_eq!(Vec::from_iter(counts), [(0, (5, 2)), (1, (5, 3)), (2, (2, 1))]);
@@ -135,9 +134,8 @@ async fn events_of_a_server_are_counted_and_their_calls_timed() {
 async fn calls_are_counted_by_agent_the_busiest_first() {
     let log = log();
     record(&log, 1..=10).await;
-    let callers = |since: u32, at_most: u64| {
-        log.reader().callers(sample::event(since).timestamp, at_most).unwrap()
-    };
+    let callers =
+        |since: u32, at_most: u64| log.reader().callers(sample::event(since).timestamp, at_most).unwrap();
     let counted = |agent: &str, calls: u64| (agent.to_owned(), calls);
     let all = [counted("agent.1", 4), counted("agent.0", 3), counted("agent.2", 3)];
     assert_eq!(callers(1, 100), all);

@@ -136,7 +136,7 @@ impl Operation for ReadAccessMatrix {
         let Sections { policies, tools, fleet, config, audit, .. } = &*call.kernel;
         let part = |offset| PageRequest { offset, limit: Some(PART) };
         let only = self.agent_id.map(|agent| BTreeSet::from([agent.to_string()]));
-        let recorded = callers(audit).await?.1.into_iter().map(|(agent, _)| agent);
+        let recorded = callers(audit).await?.agents.into_iter().map(|caller| caller.agent_id);
         let agents = only.unwrap_or_else(|| known_agents(&call.kernel).into_iter().chain(recorded).collect());
         let (agents, next_agents) = part(self.agents).of(agents);
         let (snapshot, mut targets) = (tools.catalog.snapshot(), Vec::new());

@@ -104,6 +104,7 @@ pub(crate) struct HourCount {
     /// one server are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) p50_ms: Option<u64>,
+    /// The time in milliseconds that 95 % of them took at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) p95_ms: Option<u64>,
 }
@@ -338,12 +339,27 @@ impl Operation for ExportEvents {
     }
 }
 
-/// Returns the agents that called tools in the last day, each with the number of its calls, and the time from which on they are
-/// counted. Looks at the newest events only.
-pub(super) async fn callers(audit: &AuditTrail) -> Result<(Timestamp, Vec<(String, u64)>), Error> {
+/// The agents that called tools in the last day, the busiest first.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Callers {
+    /// The time from which on calls are counted.
+    pub(crate) since: Timestamp,
+    pub(crate) agents: Vec<AgentCalls>,
+}
+
+/// The number of calls of an agent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AgentCalls {
+    pub(crate) agent_id: String,
+    pub(crate) calls: u64,
+}
+
+/// Returns the agents that called tools in the last day. Looks at the newest events only.
+pub(super) async fn callers(audit: &AuditTrail) -> Result<Callers, Error> {
     let since = first_hour(audit);
     let counted = reading(audit, move |reader| reader.callers(since, COUNTED)).await?.map_err(unreadable)?;
-    Ok((since, counted))
+    let agents = counted.into_iter().map(|(agent_id, calls)| AgentCalls { agent_id, calls }).collect();
+    Ok(Callers { since, agents })
 }
 
 /// Returns the first of the hours that are counted. Whole hours keep their addresses.

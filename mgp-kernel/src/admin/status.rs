@@ -17,7 +17,7 @@ use mgp_types::mgp::{ServerId, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
-use super::audit::callers;
+use super::audit::{Callers, callers};
 use super::operation::{KernelNeed, Operation, OperatorCall, ServersToBegin};
 use super::servers::{CallCounts, ServerList, ServerRow};
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
@@ -209,8 +209,7 @@ pub(crate) struct Stats {
     pub(crate) pending: u64,
     /// The calls of each server, by its id.
     calls: Vec<ServerCalls>,
-    /// The agents with the most calls in the last day, each with their number, and the time from which on they are counted.
-    pub(crate) callers: (Timestamp, Vec<(String, u64)>),
+    pub(crate) callers: Callers,
 }
 
 /// The counts of a server's calls.

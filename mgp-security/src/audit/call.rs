@@ -264,8 +264,8 @@ impl RecordedCall {
             details.text("approved_by", &clip(approver, MAX_NAME_BYTES));
         }
         if let Some([asked, edited]) = self.trail.edit() {
-            details.plain("asked_arguments_digest", asked);
-            details.plain("edited_arguments_digest", edited);
+            details.text("asked_arguments_digest", asked);
+            details.text("edited_arguments_digest", edited);
         }
         if let Some(speaker) = &self.speaker {
             details.text("spoken_by", &clip(&speaker.id(), MAX_NAME_BYTES));

@@ -286,7 +286,7 @@ impl UnconfirmedCall {
         let binding = self.of_tool.with_arguments(Some(&arguments))?;
         if let Some(trail) = &request.context.trail {
             let asked = canonical(self.arguments.as_ref().unwrap_or(&RawJson::empty_object()))?;
-            trail.note_edit(asked, canonical(&arguments)?);
+            trail.note_edit(&asked.to_string(), &canonical(&arguments)?.to_string());
         }
         request.params.set("arguments", arguments.clone());
         // What was granted for the call of the agent alone is not granted for the edited one.

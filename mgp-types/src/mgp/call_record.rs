@@ -3,7 +3,6 @@ use std::sync::{Arc, OnceLock};
 
 use super::{EventType, FlowSource, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
 use crate::Params;
-use crate::canonical::Digest;
 use crate::macros::setter;
 
 /// The findings of the layers about a request on its way in, for the layer that writes the record when the request is
@@ -19,7 +18,7 @@ pub struct CallRecord {
     validated: OnceLock<Arc<ResolvedTool>>,
     refusal: OnceLock<Refusal>,
     grant: OnceLock<Box<str>>,
-    edit: OnceLock<Box<[Digest; 2]>>,
+    edit: OnceLock<Box<[String; 2]>>,
     flow: OnceLock<Arc<[FlowSource]>>,
     cancelled: OnceLock<()>,
 }
@@ -88,8 +87,8 @@ impl CallRecord {
     }
 
     /// Notes the digest of the arguments that the caller sent, and that of those with which an operator had the call made.
-    pub fn note_edit(&self, asked: Digest, edited: Digest) {
-        self.edit.get_or_init(|| Box::new([asked, edited]));
+    pub fn note_edit(&self, asked: &str, edited: &str) {
+        self.edit.get_or_init(|| Box::new([asked, edited].map(str::to_owned)));
     }
 
     /// Notes the sources of the data that the session of the call had taken in, where the call may carry it out or act on
@@ -140,8 +139,8 @@ impl CallRecord {
 
     /// Returns the digest of the arguments that the caller sent, and that of those with which the call was made, if an
     /// operator edited them.
-    pub fn edit(&self) -> Option<[Digest; 2]> {
-        self.edit.get().map(|digests| **digests)
+    pub fn edit(&self) -> Option<[&str; 2]> {
+        self.edit.get().map(|digests| digests.each_ref().map(String::as_str))
     }
 
     /// Returns the sources of the data that the session of the call had taken in, where the call may carry it out or act on

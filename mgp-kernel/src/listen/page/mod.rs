@@ -15,6 +15,8 @@ mod logins;
 mod page_client;
 mod pages;
 mod plot;
+mod reply;
+mod sign_in;
 
 use std::convert::Infallible;
 use std::future::Future;

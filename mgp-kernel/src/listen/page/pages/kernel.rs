@@ -5,6 +5,7 @@ use mgp_types::Error;
 
 use super::super::layout::{Page, bar, block, button, field, form, moment, segment, table, visible};
 use super::super::page_client::PageClient;
+use crate::admin::audit::{AgentCalls, Callers};
 use crate::admin::config::ShowConfig;
 use crate::admin::keys::{KeyRow, ListKeys};
 use crate::admin::permissions::{GrantRow, ListGrants, answered_cells};
@@ -96,18 +97,18 @@ fn counts(stats: &Stats) -> Markup {
     ];
     let tokens =
         tokens.map(|(of, number)| html! { td { (of) } td.number { (number) } td { (bar(0, number, all)) } });
-    let (since, callers) = &stats.callers;
-    let most = callers.first().map_or(0, |(_, calls)| *calls);
+    let Callers { since, agents } = &stats.callers;
+    let most = agents.first().map_or(0, |busiest| busiest.calls);
     let types = segment(r#"["TOOL_EXECUTED","TOOL_BLOCKED"]"#);
-    let caller = |(agent, calls): &(String, u64)| {
-        let id = segment(agent);
+    let caller = |AgentCalls { agent_id, calls }: &AgentCalls| {
+        let id = segment(agent_id);
         html! {
-            td { a href={ "/access?agent_id=" (id) } { (visible(agent)) } }
+            td { a href={ "/access?agent_id=" (id) } { (visible(agent_id)) } }
             td.number { a href={ "/record?agent_id=" (id) "&since=" (since) "&event_types:json=" (types) } { (calls) } }
             td { (bar(0, *calls, most)) }
         }
     };
-    let callers: Vec<_> = callers.iter().map(caller).collect();
+    let callers: Vec<_> = agents.iter().map(caller).collect();
     html! {
         h2 { "Counts" }
         dl {

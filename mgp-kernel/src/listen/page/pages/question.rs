@@ -1,8 +1,10 @@
 //! The page of one question: all of what is asked, and what an answer covers.
 
+use std::time::Duration;
+
 use maud::{Markup, html};
 use mgp_types::Error;
-use mgp_types::mgp::{Decision, RiskLevel};
+use mgp_types::mgp::{Decision, RiskLevel, Timestamp};
 
 use super::super::layout::{Page, block, button, field, form, moment, risk, segment, visible};
 use super::super::page_client::PageClient;
@@ -77,6 +79,7 @@ fn answers(question: &OpenQuestion) -> Markup {
             (button("permissions/reset", &[("what", &question.id)], &here, "Forget the answer", ""))
         };
     }
+    let in_an_hour = Timestamp::now().saturating_add(Duration::from_hours(1)).to_string();
     let is_call = question.permission.is_none() && question.tool_name.is_some();
     html! {
         h2 { "Your answer" }
@@ -89,6 +92,7 @@ fn answers(question: &OpenQuestion) -> Markup {
             } @else if question.permission.is_some() {
                 (approve(&[("lasts", "once")], "Approve for this call"))
                 (approve(&[], "Approve for the session"))
+                (approve(&[("expires_at", &in_an_hour)], "Approve for an hour"))
                 (approve(&[("lasts", "always")], "Approve always, for this agent"))
             } @else {
                 (approve(&[], "Approve this server"))

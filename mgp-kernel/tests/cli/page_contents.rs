@@ -83,7 +83,7 @@ fn the_calls_of_an_agent_are_counted_and_lead_to_their_events() {
     let link = kernel.split("href=\"").skip(1).find(|link| link.contains("&amp;since="));
     let (link, rest) = link.unwrap_or_else(|| panic!("{kernel}")).split_once('"').unwrap();
     let events = browser.get(&link.replace("&amp;", "&")).body;
-    let counted = rest[1..].split('<').next().unwrap().parse().unwrap();
+    let counted: usize = rest[1..].split('<').next().unwrap().parse().unwrap();
     assert_eq!(events.matches("id=\"event-").count(), counted, "{kernel}");
     assert!(counted > 0);
 }

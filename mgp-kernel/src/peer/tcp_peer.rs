@@ -27,13 +27,15 @@ pub(crate) struct SocketHolder {
 }
 
 impl SocketHolder {
-    /// Returns the process that has the socket open, with its ancestors; `None` if the system does not show it. Looks
+    /// Returns the oldest process that has the socket open, with its ancestors; `None` if the system does not show it. Looks
     /// through the open files of all processes that this one may see.
     pub(crate) fn lineage(self) -> Option<Lineage> {
         let socket = format!("socket:[{}]", self.inode);
         let processes = std::fs::read_dir("/proc").ok()?.flatten();
-        let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        lineage_of(numbers.find(|pid| has_open(pid, &socket))?)
+        let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let holders = numbers.filter(|pid| has_open(pid, &socket)).filter_map(lineage_of);
+        // A process that was just forked has the files of its parent open, until it runs another program.
+        holders.min_by_key(|lineage| lineage.process().id.started)
     }
 }
 

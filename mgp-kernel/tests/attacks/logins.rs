@@ -14,6 +14,7 @@ use crate::tokens::Protected;
 
 tests![
     a_person_signs_in_once_and_signs_out_again,
+    a_person_signs_in_from_the_page_of_the_kernel,
     a_person_signs_in_on_another_device,
     a_login_that_is_denied_or_answered_by_somebody_else_is_none,
     each_agent_comes_with_its_own_login,
@@ -87,6 +88,27 @@ async fn a_person_signs_in_once_and_signs_out_again() {
     let after = call();
     assert!(after.code != Some(0) && after.err.contains("run `mgp login inner`"), "{after:?}");
     assert_eq!(home.run(["logout", "inner"]).code, Some(1));
+}
+
+async fn a_person_signs_in_from_the_page_of_the_kernel() {
+    let server = Protected::at_own_address().await;
+    server.provider.set(|settings| settings.consent = Consent::Of("1".into()));
+    let home = in_front_of(&server, "");
+    assert_eq!(home.run_with(["operators", "passphrase", "--stdin"], "correct horse\n").code, Some(0));
+    let opened = home.json(["ui", "--no-browser"]);
+    let port = opened["address"].as_str().unwrap().rsplit_once(':').unwrap().1.parse().unwrap();
+    let form = "Sec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\n";
+    let code = format!("code={}", opened["code"].as_str().unwrap());
+    let answer = http::send(port, "POST", "/login", form, &code);
+    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap();
+    let headers = format!("{form}Cookie: {cookie}\r\n");
+    let asked = "server_id=inner&_passphrase=correct+horse";
+    let page = http::send(port, "POST", "/do/server/login", &headers, asked).body;
+    let (_, link) = page.split_once("href=\"http://").unwrap_or_else(|| panic!("{page}"));
+    let link = format!("http://{}", link.split('"').next().unwrap().replace("&amp;", "&"));
+    location(&location(&link));
+    until("the server is connected", || servers(&home).contains("\"connected\""));
+    assert_eq!(server.provider.grants("authorization_code"), 1);
 }
 
 async fn a_person_signs_in_on_another_device() {

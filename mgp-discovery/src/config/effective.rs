@@ -53,9 +53,8 @@ impl PageSettings {
     /// Returns where to serve the page: at any free port of the loopback address if nothing is written, and at port 7333 if no
     /// port is.
     pub fn address(&self) -> Result<SocketAddr, InvalidAddress> {
-        self.listen
-            .as_deref()
-            .map_or(Ok((Ipv4Addr::LOCALHOST, 0).into()), |written| address(written, PAGE_PORT))
+        let Some(written) = &self.listen else { return Ok((Ipv4Addr::LOCALHOST, 0).into()) };
+        address(written, PAGE_PORT)
     }
 }
 

@@ -154,7 +154,7 @@ impl Operation for ReadAccessMatrix {
             let rules = tool_rules.entry(stored.entry.agent_id.clone()).or_default();
             rules.push(Glob::new(stored.entry.server_id.as_str()));
         }
-        let cell = |agent: &str, server: &str, tool: Option<&str>| {
+        let decision = |agent: &str, server: &str, tool: Option<&str>| {
             // Rules name an operator so; the default policy does not hold for operators.
             let operator = agent.strip_prefix("operator:").map(Principal::operator);
             let verdict = policies.access.decide(agent, server, tool);
@@ -168,11 +168,11 @@ impl Operation for ReadAccessMatrix {
         };
         let rows = targets.into_iter().map(|(server_id, tool)| {
             let name = tool.map(|tool| tool.resolved.name.as_str());
-            let cells = agents.iter().map(|agent| cell(agent, server_id.as_str(), name)).collect();
+            let cells = agents.iter().map(|agent| decision(agent, server_id.as_str(), name)).collect();
             AccessRow { tool: tool.map(|tool| tool.shown.to_string()), server_id, cells }
         });
         let rows = rows.collect();
-        Ok(AccessMatrix { rows, agents, next_agents, next_rows })
+        Ok(AccessMatrix { agents, rows, next_agents, next_rows })
     }
 }
 

@@ -75,7 +75,7 @@ impl Gate for ToolDiscoveryGate {
             return Flow::Answer(list);
         }
         let listens = request.method == Method::LISTEN;
-        let listening = if listens { ListenRequest::of(&self.0, request) } else { None };
+        let listening = if listens { ListenRequest::of(&self.0, request).map(Box::new) } else { None };
         Flow::Pass(DiscoveredCall { listening, ..DiscoveredCall::default() })
     }
 
@@ -92,7 +92,7 @@ pub struct DiscoveredCall {
     used: Option<ToolUse>,
     /// The request that listens for changes, for as long as this value lives.
     #[expect(dead_code, reason = "it is held, and not read")]
-    listening: Option<ListenRequest>,
+    listening: Option<Box<ListenRequest>>,
 }
 
 /// The call of a tool, which counts as a use once it succeeds.

@@ -49,7 +49,8 @@ impl Service<Request> for AskingService {
                 return Err(Error::method_not_found(&request.method));
             }
             if let Some(answers) = request.params.get("inputResponses") {
-                return result(&json!({"content": [], "structuredContent": answers.to::<Value>().unwrap()}));
+                let content = answers.to::<Value>().unwrap();
+                return Ok(result(&json!({"content": [], "structuredContent": content})));
             }
             let listener = request.context.wait_listener.clone();
             if !listener.as_ref().is_some_and(|listener| listener.hear(Some("approve 7f"))) {
@@ -62,17 +63,17 @@ impl Service<Request> for AskingService {
             }
             if request.params.text("name").as_deref() == Some("ask") {
                 let form = json!({"method": "elicitation/create", "params": {"message": "Who?"}});
-                return result(&json!({
+                return Ok(result(&json!({
                     "resultType": "input_required", "inputRequests": {"who": form}, "requestState": "s",
-                }));
+                })));
             }
-            result(&json!({"content": [{"type": "text", "text": "done"}]}))
+            Ok(result(&json!({"content": [{"type": "text", "text": "done"}]})))
         })
     }
 }
 
-fn result(value: &Value) -> Result<Response, Error> {
-    Ok(Response::new(RawJson::from_value(value).unwrap()))
+fn result(value: &Value) -> Response {
+    Response::new(RawJson::from_value(value).unwrap())
 }
 
 struct Waiting {

@@ -97,11 +97,11 @@ pub(crate) async fn serve(kernel: Kernel, stopped: watch::Receiver<bool>) {
     });
     let layer = layer_fn(move |_| PageService(Arc::clone(&server)));
     let nobody = |_: Outbox| RefusingService(Error::invalid_request("this is a page for people"));
-    let served = tokio::select! {
-        served = serve_layered_until(socket, nobody, http, layer, wait_for_stop(stopped)) => served,
+    let outcome = tokio::select! {
+        outcome = serve_layered_until(socket, nobody, http, layer, wait_for_stop(stopped)) => outcome,
         never = or_never(certificate.map(ListenCertificate::watch)) => match never {},
     };
-    if let Err(error) = served {
+    if let Err(error) = outcome {
         tracing::warn!(%error, "the page is not served any more");
     }
 }

@@ -15,7 +15,7 @@ use crate::terminal::TextWriter;
 
 pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
     let status = client.ask(&ReadStatus {}).await?;
-    let stats = client.ask(&ReadStats {}).await?;
+    let counted = client.ask(&ReadStats {}).await?;
     let keys = client.ask(&ListKeys::default()).await?;
     let grants = client.ask(&ListGrants::default()).await?;
     let config = client.ask(&ShowConfig {}).await?;
@@ -41,7 +41,7 @@ pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
         }
     };
     let body = html! {
-        section #status data-live { (running(&status)) (counts(&stats)) }
+        section #status data-live { (running(&status)) (counts(&counted)) }
         @if !status.waiting.is_empty() {
             p.notice { "Changes of the configuration wait: " (status.waiting.join(", ")) }
             (button("config/reload", &[], "/kernel", "Take the changed configuration", "primary"))

@@ -125,8 +125,9 @@ pub(crate) fn self_signed(files: &Home) -> (String, CertificateDer<'static>) {
     };
     files.write("tls.crt", &pem("CERTIFICATE", issued.cert.der()));
     files.write("tls.key", &pem("PRIVATE KEY", &issued.signing_key.serialize_der()));
-    let (certificate, key) = (files.path("tls.crt"), files.path("tls.key"));
-    (format!("[listen.tls]\ncertificate = {certificate:?}\nkey = {key:?}\n"), issued.cert.der().clone())
+    let place = |name: &str| files.path(name).display().to_string();
+    let tls = format!("[listen.tls]\ncertificate = {:?}\nkey = {:?}\n", place("tls.crt"), place("tls.key"));
+    (tls, issued.cert.der().clone())
 }
 
 #[tokio::test]

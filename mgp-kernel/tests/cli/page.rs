@@ -1,8 +1,5 @@
 //! The page for people, as browsers and those who are none meet it.
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::json;
-
 use crate::home::{Home, Ran};
 use crate::http::{self, Answer};
 use crate::kernel::Kernel;
@@ -476,52 +473,4 @@ print(ask("GET", "/servers", cookie=cookie.split(";")[0].removeprefix("__Host-")
     let lines = String::from_utf8_lossy(&told.stdout).into_owned();
     let cookie = "303 __Host-mgp-page Path=/; HttpOnly; SameSite=Strict; Secure";
     assert_eq!(lines.lines().collect::<Vec<_>>(), ["403", "403", cookie, "200", "303"], "{told:?}");
-}
-
-#[test]
-fn servers_of_a_pasted_configuration_are_added_and_their_secrets_show_nowhere() {
-    let (home, _kernel, _) = asked();
-    with_passphrase(&home);
-    let browser = Browser::signed_in(&home);
-    let [command, script] = home.clock();
-    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-    let entry = json!({"command": command, "args": [script], "env": {"CLOCK_TOKEN": secret}});
-    let pasted = json!({"mcpServers": {"clock": entry}}).to_string();
-    let form = format!("pasted={}&_back=%2Fservers", utf8_percent_encode(&pasted, NON_ALPHANUMERIC));
-    let unproved = browser.post("/do/servers/add", &form);
-    assert!(unproved.body.contains("passphrase"), "{}", unproved.body);
-    assert!(!home.read("mgp.toml").contains("clock"));
-    let added = browser.post("/do/servers/add", &format!("{form}&_passphrase=correct+horse"));
-    assert_eq!((added.status, added.header("location")), (303, Some("/servers")), "{}", added.body);
-    let config = home.read("mgp.toml");
-    assert!(config.contains("${secret:CLOCK_CLOCK_TOKEN}") && !config.contains(secret), "{config}");
-    crate::kernel::until("the tool is there", || home.run(["tools"]).out.contains("clock.unix_time"));
-    let mut call = home.command(["call", "clock.unix_time"]);
-    call.env_remove("MGP_OPERATORS_TOKEN");
-    let ran = Home::ran(call, "");
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    let shown = browser.get("/servers/clock").body;
-    for part in
-        ["CLOCK_TOKEN", "<dt>Confined</dt><dd>no</dd>", "/record?server_id=clock&amp;since=", "half within"]
-    {
-        assert!(shown.contains(part), "{part}: {shown}");
-    }
-    for path in ["/servers", "/servers/clock", "/kernel", "/record"] {
-        assert!(!browser.get(path).body.contains(secret), "{path}");
-    }
-    let recorded = home.done(["audit", "query", "--server", "clock"]).out;
-    assert!(recorded.contains("server_added") && !recorded.contains(secret), "{recorded}");
-    let again = browser.post("/do/servers/add", &form);
-    assert!(again.status == 400 && again.body.contains("`clock` already"), "{}", again.body);
-    let hostile =
-        browser.post("/do/servers/add", "pasted=%7B%22mcpServers%22%3A%7B%22%3Cimg%3E%22%3A1%7D%7D");
-    assert!(hostile.status == 400 && hostile.body.contains("&lt;img&gt;"), "{}", hostile.body);
-}
-
-#[test]
-fn a_server_that_is_switched_off_says_what_switches_it_on() {
-    let home = home_with_notes("[[servers]]\nid = \"off\"\ncommand = \"x\"\nenabled = false\n");
-    let (_kernel, _) = Kernel::on_http(&home);
-    let shown = Browser::signed_in(&home).get("/servers/off");
-    assert!(shown.status == 400 && shown.body.contains("`enabled = true`"), "{}", shown.body);
 }

@@ -17,12 +17,12 @@ const MAXIMA: [(&str, usize); 11] = [
     ("mgp-kernel", 11),
     ("mgp-lifecycle", 59),
     ("mgp-patterns", 1),
-    ("mgp-security", 221),
-    ("mgp-server-sdk", 80),
+    ("mgp-security", 224),
+    ("mgp-server-sdk", 82),
     ("mgp-stream", 37),
     ("mgp-toolindex", 56),
-    ("mgp-transport", 107),
-    ("mgp-types", 688),
+    ("mgp-transport", 109),
+    ("mgp-types", 690),
 ];
 
 #[derive(Default, clap::Args)]

@@ -100,9 +100,9 @@ fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
 /// The protocol by which the page is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scheme {
-    /// To browsers on this machine alone.
+    /// Serves browsers on this machine alone.
     Http,
-    /// Also to those on other machines.
+    /// Serves browsers on other machines, too.
     Https,
 }
 

@@ -49,18 +49,16 @@ impl Operation for BeginLogin {
         call.record("dev.cloto.mgp.login_begun", target, &[]).await?;
         let (call, server_id) = (call.clone(), self.server_id.clone());
         let login = tokio::spawn(async move {
-            oauth.login().await?;
-            ReconnectServer { server_id }.run(&call).await
+            let login = async {
+                oauth.login().await?;
+                ReconnectServer { server_id: server_id.clone() }.run(&call).await
+            };
+            login.await.inspect_err(|error| {
+                tracing::warn!(server = %server_id, %error, "a login that was begun came to nothing");
+            })
         });
         match shown.await {
-            Ok(page) => {
-                tokio::spawn(async move {
-                    if let Ok(Err(error)) = login.await {
-                        tracing::warn!(server = %self.server_id, %error, "a login that was begun came to nothing");
-                    }
-                });
-                Ok(BegunLogin { page })
-            }
+            Ok(page) => Ok(BegunLogin { page }),
             Err(_) => match login.await {
                 Ok(Err(error)) => Err(error),
                 _ => Err(Error::internal("the login ended before it began")),

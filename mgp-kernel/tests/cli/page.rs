@@ -320,6 +320,9 @@ fn a_call_is_approved_with_the_arguments_that_are_typed_in_place_of_its_own() {
     let page = browser.get(&format!("/questions/{id}")).body;
     assert!(page.contains("Approve with other arguments"), "{page}");
     assert!(page.contains("name=\"arguments:json\""), "{page}");
+    let empty = format!("id={id}&_needs=arguments%3Ajson&arguments%3Ajson=&_passphrase=correct+horse");
+    assert_eq!(browser.post("/do/permissions/approve", &empty).status, 400, "no edit is no approval");
+    assert!(home.json(["permissions", "pending"])["questions"][0]["decision"].is_null());
     let form = format!("id={id}&arguments%3Ajson=%7B%22number%22%3A77%7D&_passphrase=correct+horse");
     assert_eq!(browser.post("/do/permissions/approve", &form).status, 303);
     let page = browser.get(&format!("/questions/{id}")).body;

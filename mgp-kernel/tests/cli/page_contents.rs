@@ -1,4 +1,4 @@
-//! What single pages of the page show, and what their forms and links do.
+//! Tests of single pages: of their contents, their forms and their links.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;

@@ -122,6 +122,10 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
         return failed(login, &Error::method_not_found(&method.as_str().into()), &back);
     }
     let outcome = async {
+        // Left out, it would mean something else.
+        if let Some(needed) = form.get("_needs").filter(|needed| form.get(needed).is_none()) {
+            return Err(Error::invalid_params(format!("nothing was done: `{needed}` is empty")));
+        }
         if let Some(passphrase) = passphrase {
             login.client.prove(passphrase).await?;
         }

@@ -37,6 +37,7 @@ pub(super) async fn page(client: &PageClient, id: &str) -> Result<Page, Error> {
 fn edit(id: &str, arguments: &str) -> Markup {
     let fields = html! {
         input type="hidden" name="id" value=(id);
+        input type="hidden" name="_needs" value="arguments:json";
         (field("Arguments (the agent is told)", &html! { textarea name="arguments:json" spellcheck="false" required { (visible(arguments)) } }))
         button.primary { "Approve with these arguments" }
     };

@@ -1,4 +1,4 @@
-//! One chain of requests as a picture: its events on one axis of time.
+//! The picture of one chain of requests: its events on one axis of time.
 
 use maud::{Markup, html};
 use mgp_types::Object;

@@ -149,12 +149,23 @@ fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Env
     }
     if let Some(ReadFile { config, source, .. }) = own {
         loaded.config = config.clone();
+        loaded.config.key_places.0 = source.key_places(|_| true);
         loaded.add_servers(&config, &source, environment);
     }
     if let Some(ReadFile { config, source, .. }) = folder {
         let declared = config.clone();
+        let mut places = std::mem::take(&mut loaded.config.key_places.0);
         let Merged { config, applied, ignored } = merge(std::mem::take(&mut loaded.config), config, &source);
         loaded.config = config;
+        let is_used = |place: &ValuePath| {
+            let is_within = |part: &ValuePath| place.is_within(part);
+            applied.iter().any(is_within) && !ignored.iter().any(|(part, _)| is_within(part))
+        };
+        for (key, place) in source.key_places(is_used) {
+            let own = places.remove(&key).map(|own| format!("{own} and ")).unwrap_or_default();
+            places.insert(key, own + &place);
+        }
+        loaded.config.key_places.0 = places;
         loaded.add_servers(&declared, &source, environment);
         for (place, reason) in &ignored {
             let problem = source.key(Severity::Warning, place, format!("`{place}` is ignored"));

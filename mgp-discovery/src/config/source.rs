@@ -1,12 +1,13 @@
 //! Parsed TOML files, with the positions of their values.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Key};
 
 use super::problem::{ConfigError, MAX_PROBLEMS, Problem, Severity};
-use crate::document::{DocumentNode, toml};
+use crate::document::{DocumentNode, DocumentValue, toml};
 
 /// The texts of the parser for common mistakes, and how to mend each.
 const HELP: [(&str, &str); 7] = [
@@ -97,6 +98,34 @@ impl ConfigSource {
                 Err(help.into_iter().fold(problem, Problem::instead).into())
             }
         }
+    }
+
+    /// Returns the file and line of each key that sets a value and `is_used`, by its name. Entries of lists are named by
+    /// their ids: `servers.git.command`.
+    pub(super) fn key_places(&self, is_used: impl Fn(&ValuePath) -> bool) -> BTreeMap<String, String> {
+        let line_ends: Vec<usize> = self.document.raw().match_indices('\n').map(|(end, _)| end).collect();
+        let file = self.file.display();
+        let mut places = BTreeMap::new();
+        let mut open = vec![(ValuePath::default(), ValuePath::default(), &self.root)];
+        while let Some((path, named, node)) = open.pop() {
+            for member in node.members() {
+                let (path, named) = (path.key(&member.key), named.key(&member.key));
+                let items = member.node.items();
+                if !member.node.members().is_empty() {
+                    open.push((path, named, &member.node));
+                } else if items.iter().any(|item| matches!(item.value, DocumentValue::Map(_))) {
+                    open.extend(items.iter().enumerate().map(|(index, item)| {
+                        let id = ["id", "name"].iter().find_map(|key| item.get(key)?.text());
+                        let named = id.map_or_else(|| named.index(index), |id| named.key(id));
+                        (path.index(index), named, item)
+                    }));
+                } else if is_used(&path) {
+                    let line = line_ends.partition_point(|end| *end < member.key_span.start) + 1;
+                    places.insert(named.to_string(), format!("{file}:{line}"));
+                }
+            }
+        }
+        places
     }
 
     /// Returns a problem of a value, or of its parent where there is no such value.

@@ -1,5 +1,6 @@
 //! The configuration that the kernel runs with: shown, checked and reloaded.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use clap::Args;
@@ -25,6 +26,8 @@ pub(crate) struct ShownConfig {
     /// The parts of `mgp.toml` that are in effect, without possible secrets: the values of variables and headers, and
     /// texts that look like one in a command line or an address.
     config: Value,
+    /// The file and line of each key that is set.
+    pub(crate) set_at: BTreeMap<String, String>,
 }
 
 /// Reloads the configuration. If it is faulty, returns the fault, and the old one stays in effect.
@@ -39,11 +42,12 @@ impl Operation for ShowConfig {
     type Reply = ShownConfig;
 
     async fn run(self, call: &OperatorCall) -> Result<ShownConfig, Error> {
-        let config = &call.kernel.config;
-        let mut shown = serde_json::to_value(&**config.load())
+        let config = call.kernel.config.load();
+        let mut shown = serde_json::to_value(&**config)
             .map_err(|error| Error::internal("the configuration cannot be written").with_source(error))?;
         hide(&mut shown);
-        Ok(ShownConfig { state: config.state().display().to_string(), config: shown })
+        let state = call.kernel.config.state().display().to_string();
+        Ok(ShownConfig { state, config: shown, set_at: config.key_places.0.clone() })
     }
 }
 

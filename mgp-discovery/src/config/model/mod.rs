@@ -8,6 +8,8 @@ mod tools;
 pub mod usual;
 mod words;
 
+use std::collections::BTreeMap;
+
 use mgp_types::mgp::AskRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,4 +83,20 @@ pub struct Config {
     pub telemetry: TelemetrySettings,
     /// The kernel's files, and how it stops.
     pub kernel: KernelSettings,
+    /// The places of the keys that are set.
+    #[serde(skip)]
+    pub key_places: KeyPlaces,
+}
+
+/// The file and line of each key that is set, such as `mgp.toml:12`, by its name, such as `servers.git.command`.
+///
+/// All places are equal: a configuration whose keys moved says the same as before.
+#[derive(Debug, Clone, Default)]
+#[expect(clippy::exhaustive_structs, reason = "a name for a map")]
+pub struct KeyPlaces(pub BTreeMap<String, String>);
+
+impl PartialEq for KeyPlaces {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }

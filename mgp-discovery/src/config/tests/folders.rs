@@ -155,6 +155,31 @@ fn a_warning_names_the_line_of_a_key_that_is_ignored() {
     assert!(merged.config.listen.http.is_none());
 }
 
+#[test]
+fn each_key_in_effect_has_the_lines_that_set_it() {
+    let user = "[limits]\nwaiting_calls = 5\n[[servers]]\nid = 'git'\ncommand = 'x'\n[[servers]]\nid = 'a b'\nenv = { K = 'v' }\n";
+    let folder = "\n[limits]\nwaiting_calls = 3\n[listen]\nhttp = '0.0.0.0:1'\n[[servers]]\nid = 'own'\ncommand = 'y'\n\
+                  network.allow = ['h']\n";
+    let places = loaded(user, folder).config.key_places.0;
+    let set: Vec<String> = places
+        .iter()
+        .map(|(key, place)| {
+            let name = |place: &str| place.rsplit_once('/').map_or_else(String::new, |(_, name)| name.to_owned());
+            format!("{key} {}", place.split(" and ").map(name).collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    let expected = [
+        "limits.waiting_calls servers.toml:2 mgp.toml:3",
+        "servers.\"a b\".env.K servers.toml:8",
+        "servers.\"a b\".id servers.toml:7",
+        "servers.git.command servers.toml:5",
+        "servers.git.id servers.toml:4",
+        "servers.own.command mgp.toml:8",
+        "servers.own.id mgp.toml:7",
+    ];
+    assert_eq!(set, expected, "the address and the network of the folder are ignored");
+}
+
 /// Returns the keys of `keys.txt`: the section, the key, and a strategy for a line that sets it, or for nothing.
 fn lines() -> impl Iterator<Item = (&'static str, impl Strategy<Value = String>)> {
     include_str!("keys.txt").lines().filter(|row| !row.starts_with('#')).map(|row| {

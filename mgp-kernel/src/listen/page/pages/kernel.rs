@@ -26,6 +26,8 @@ pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
     };
     let answers = grants.waiting.iter().map(answer_row);
     let grant_rows: Vec<_> = grants.grants.iter().map(grant_row).chain(answers).collect();
+    let set_at = config.set_at.iter().map(|(key, place)| html! { td { (visible(key)) } td { (visible(place)) } });
+    let set_at: Vec<_> = set_at.collect();
     let new_key = html! {
         div.row {
             input type="hidden" name="_show" value="1";
@@ -53,6 +55,7 @@ pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
         (table(&GRANTS, &grant_rows, "Nothing was decided."))
         h2 { "Configuration in effect" }
         (block(&TextWriter::text_of(&config)))
+        (table(&["Key", "Set at"], &set_at, "No file sets a key."))
     };
     Ok(Page::new("Kernel", body))
 }

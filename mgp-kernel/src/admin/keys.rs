@@ -19,40 +19,40 @@ use crate::terminal::{Exit, Failure, TextForm, TextWriter, ahead, or_dash};
 #[derive(Debug, Args, Serialize, Deserialize)]
 pub(crate) struct IssueKey {
     /// The agent that uses the key
-    owner: String,
+    pub(crate) owner: String,
     /// A permission of the key: list (search and list all tools), see:SERVER.TOOL, call:SERVER.TOOL, where `*` stands
     /// for any characters, read (resources and prompts), register (servers); repeat for more
     #[arg(long = "allow", value_name = "WHAT", value_parser = read_permission, default_value = "list")]
-    permissions: Vec<ApiPermission>,
+    pub(crate) permissions: Vec<ApiPermission>,
     /// Give the key the rights of an operator
     #[arg(long)]
     #[serde(default)]
-    operator: bool,
+    pub(crate) operator: bool,
     /// A note on the purpose of the key
     #[arg(long, value_name = "TEXT", default_value = "")]
     #[serde(default)]
-    label: String,
+    pub(crate) label: String,
     /// The end of the key: a time, or a span such as 30d
     #[arg(long = "until", value_name = "WHEN", value_parser = ahead)]
-    expires_at: Option<Timestamp>,
+    pub(crate) expires_at: Option<Timestamp>,
     /// The maximum number of requests per minute
     #[arg(long, value_name = "N")]
-    per_minute: Option<NonZeroU32>,
+    pub(crate) per_minute: Option<NonZeroU32>,
     /// The maximum number of requests per hour
     #[arg(long, value_name = "N")]
-    per_hour: Option<NonZeroU32>,
+    pub(crate) per_hour: Option<NonZeroU32>,
     /// Issue the key even if it names servers or tools that do not exist
     #[arg(long)]
     #[serde(default)]
-    force: bool,
+    pub(crate) force: bool,
 }
 
 /// A key that was just issued, with its secret, which is shown only this once.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct IssuedKey {
-    secret: String,
+    pub(crate) secret: String,
     #[serde(flatten)]
-    key: KeyRow,
+    pub(crate) key: KeyRow,
 }
 
 /// The data of a key, without its secret.
@@ -60,16 +60,16 @@ pub(crate) struct IssuedKey {
 pub(crate) struct KeyRow {
     pub(crate) id: String,
     pub(crate) owner: String,
-    operator: bool,
-    permissions: Vec<ApiPermission>,
-    label: String,
+    pub(crate) operator: bool,
+    pub(crate) permissions: Vec<ApiPermission>,
+    pub(crate) label: String,
     created_at: Timestamp,
     last_used: Option<Timestamp>,
-    expires_at: Option<Timestamp>,
-    expired: bool,
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) expired: bool,
     /// The rates at which the key may be used; left out for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    rate_limit: Option<Rates>,
+    pub(crate) rate_limit: Option<Rates>,
     /// True if the key lets nobody in because its owner's name is reserved for somebody else.
     pub(crate) reserved: bool,
 }
@@ -98,11 +98,24 @@ pub(crate) struct KeyPage {
 #[derive(Debug, Args, Serialize, Deserialize)]
 pub(crate) struct RevokeKey {
     /// The id of the key, as `mgp keys list` shows it
-    id: String,
+    pub(crate) id: String,
     /// Let running calls finish; otherwise they are cancelled
     #[arg(long)]
     #[serde(default)]
-    let_calls_finish: bool,
+    pub(crate) let_calls_finish: bool,
+}
+
+/// Issues a key with the owner, permissions, note and rates of another one, which ends after a while.
+#[derive(Debug, Args, Serialize, Deserialize)]
+pub(crate) struct RotateKey {
+    /// The id of the former key, as `mgp keys list` shows it
+    id: String,
+    /// The end of the former key, which is used until then: a time, or a span such as 2h
+    #[arg(long = "former-until", value_name = "WHEN", value_parser = ahead, default_value = "1d")]
+    former_until: Timestamp,
+    /// The end of the new key: a time, or a span such as 30d
+    #[arg(long = "until", value_name = "WHEN", value_parser = ahead)]
+    expires_at: Option<Timestamp>,
 }
 
 /// The result of a revocation: whether there was such a key.
@@ -194,9 +207,7 @@ impl Operation for RevokeKey {
     type Reply = RevokedKey;
 
     async fn run(self, call: &OperatorCall) -> Result<RevokedKey, Error> {
-        let id = KeyId::read(&self.id).ok_or_else(|| {
-            Error::invalid_params("`id` is not that of a key: 16 hexadecimal digits, as `keys list` shows")
-        })?;
+        let id = key_id(&self.id)?;
         call.record_act("dev.cloto.mgp.key_revoked", &[("key", &self.id)]).await?;
         let calls = if self.let_calls_finish { RunningCalls::Finish } else { RunningCalls::Cancel };
         Ok(RevokedKey { revoked: call.kernel.policies.keys.revoke(id, calls).await? })
@@ -207,6 +218,31 @@ impl Operation for RevokeKey {
             return Ok(Exit::Done);
         }
         Err(Failure::usage(format!("there is no key {}", self.id)).hint("`mgp keys list` shows the keys"))
+    }
+}
+
+impl Operation for RotateKey {
+    type Reply = IssuedKey;
+
+    async fn run(self, call: &OperatorCall) -> Result<IssuedKey, Error> {
+        let (id, keys) = (key_id(&self.id)?, &call.kernel.policies.keys);
+        let former = keys.keys().into_iter().find(|key| key.id == id);
+        let former = former.ok_or_else(|| {
+            Error::invalid_params(format!("there is no key {id}: `mgp keys list` shows the keys"))
+        })?;
+        call.record_act("dev.cloto.mgp.key_rotated", &[("key", &self.id), ("owner", former.owner.as_str())])
+            .await?;
+        let request = KeyRequest {
+            owner: former.owner,
+            permissions: former.permissions.iter().cloned().collect(),
+            rate_limit: former.rate_limit,
+            label: former.label,
+            expires_at: self.expires_at,
+        };
+        let (info, secret) = keys.issue(request).await?;
+        keys.end_at(id, self.former_until).await?;
+        let now = call.kernel.audit.clock.now();
+        Ok(IssuedKey { secret: secret.expose().to_owned(), key: KeyRow::of(info, now) })
     }
 }
 
@@ -248,7 +284,7 @@ impl KeyRow {
 
 /// Returns the name of a permission in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`, `read`,
 /// `register`.
-fn permission_word(permission: &ApiPermission) -> String {
+pub(crate) fn permission_word(permission: &ApiPermission) -> String {
     match permission {
         ApiPermission::ToolInvoke(tool) => format!("call:{tool}"),
         ApiPermission::ToolRead(tool) => format!("see:{tool}"),
@@ -264,7 +300,7 @@ fn permission_word(permission: &ApiPermission) -> String {
 ///
 /// # Errors
 /// Fails if the word is no permission, with a message for the person who wrote it.
-fn read_permission(word: &str) -> Result<ApiPermission, String> {
+pub(crate) fn read_permission(word: &str) -> Result<ApiPermission, String> {
     let pattern = |text: &str| text.parse().map_err(|error: ToolPatternError| error.to_string());
     Ok(match word.split_once(':') {
         None if word == "list" => ApiPermission::ToolsListAll,
@@ -283,6 +319,16 @@ fn read_permission(word: &str) -> Result<ApiPermission, String> {
                 ),
             });
         }
+    })
+}
+
+/// Reads the id of a key.
+///
+/// # Errors
+/// The text is none.
+fn key_id(text: &str) -> Result<KeyId, Error> {
+    KeyId::read(text).ok_or_else(|| {
+        Error::invalid_params("`id` is not that of a key: 16 hexadecimal digits, as `keys list` shows")
     })
 }
 

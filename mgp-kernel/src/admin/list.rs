@@ -12,7 +12,7 @@ use super::{
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 50] = [
+static OPERATIONS: [OperationEntry; 51] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
     OperationEntry::of::<audit::CountEvents>("kernel/audit/counts", ProofNeed::None),
@@ -30,6 +30,7 @@ static OPERATIONS: [OperationEntry; 50] = [
     OperationEntry::of::<keys::IssueKey>("kernel/keys/new", ProofNeed::All),
     OperationEntry::of::<keys::ListKeys>("kernel/keys/list", ProofNeed::None),
     OperationEntry::of::<keys::RevokeKey>("kernel/keys/revoke", ProofNeed::All),
+    OperationEntry::of::<keys::RotateKey>("kernel/keys/rotate", ProofNeed::All),
     OperationEntry::of::<operators::AdmitOperator>("kernel/operators/admit", ProofNeed::All),
     OperationEntry::of::<operators::IssueToken>("kernel/operators/token", ProofNeed::None),
     OperationEntry::of::<operators::ProvePresence>("kernel/operators/prove", ProofNeed::None),

@@ -88,7 +88,7 @@ pub(crate) struct GrantPage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) waiting: Vec<OpenQuestion>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_offset: Option<u64>,
+    pub(crate) next_offset: Option<u64>,
 }
 
 /// A decision about a permission of a server.
@@ -98,12 +98,12 @@ pub(crate) struct GrantRow {
     pub(crate) permission: Permission,
     /// The agent for whose calls the decision holds; `None` for all agents.
     pub(crate) agent_id: Option<AgentId>,
-    lasts: GrantLifetime,
-    decision: Decision,
-    scope: Option<Scope>,
+    pub(crate) lasts: GrantLifetime,
+    pub(crate) decision: Decision,
+    pub(crate) scope: Option<Scope>,
     approved_by: String,
     decided_at: Timestamp,
-    expires_at: Option<Timestamp>,
+    pub(crate) expires_at: Option<Timestamp>,
 }
 
 impl Operation for GrantPermission {

@@ -16,10 +16,10 @@ use serde_json::json;
 
 use super::output::{Global, Output};
 use super::{
-    access, audit, call, call_rules, config, export, import, login, model, page, permissions, pins, proof,
+    access, apply, audit, call, call_rules, config, export, import, login, model, page, permissions, pins, proof,
     replacing, secrets, serve, server_commands, servers_edit, service, spec, tools, trust,
 };
-use crate::admin::keys::{IssueKey, ListKeys, RevokeKey};
+use crate::admin::keys::{IssueKey, ListKeys, RevokeKey, RotateKey};
 use crate::admin::registrations::{
     ApproveRegistration, DenyRegistration, KeepRegistration, ListRegistrations,
 };
@@ -95,6 +95,8 @@ pub(super) enum Command {
     /// Approve and remove servers that agents registered
     #[command(subcommand)]
     Registrations(RegistrationsCommand),
+    /// Make access entries, permissions and keys those of a file
+    Apply(apply::ApplyArgs),
     /// Issue and revoke API keys
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -180,6 +182,8 @@ pub(super) enum KeysCommand {
     New(IssueKey),
     /// List keys, without their secrets
     List(ListKeys),
+    /// Issue a key in the place of another one, which ends after a while
+    Rotate(RotateKey),
     /// Revoke a key, and end its sessions
     Revoke(RevokeKey),
 }

@@ -6,6 +6,7 @@
 //! cases, so a script can do by the protocol everything that a command can do.
 
 mod access;
+mod apply;
 mod args;
 mod audit;
 mod background;
@@ -141,8 +142,10 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Registrations(RegistrationsCommand::Approve(yes)) => operate(cx, yes).await,
         Command::Registrations(RegistrationsCommand::Deny(no)) => operate(cx, no).await,
         Command::Registrations(RegistrationsCommand::Keep(keep)) => operate(cx, keep).await,
+        Command::Apply(args) => apply::run(cx, args).await,
         Command::Keys(KeysCommand::New(key)) => operate(cx, key).await,
         Command::Keys(KeysCommand::List(list)) => operate(cx, list).await,
+        Command::Keys(KeysCommand::Rotate(key)) => operate(cx, key).await,
         Command::Keys(KeysCommand::Revoke(key)) => operate(cx, key).await,
         Command::Operators(args) => proof::operate(cx, args).await,
         Command::Secrets(args) => changed(cx, secrets::run(cx, args)).await,

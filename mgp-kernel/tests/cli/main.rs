@@ -5,6 +5,7 @@
 
 mod advice;
 mod alone;
+mod apply;
 mod asking;
 mod audit;
 mod background;

@@ -52,7 +52,7 @@ pub struct KeyInfo {
 }
 
 /// A key as a store keeps it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct StoredKey {
     pub(super) info: KeyInfo,
     /// The digest that a sent key is compared with.

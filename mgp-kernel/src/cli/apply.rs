@@ -1,0 +1,329 @@
+//! `mgp apply`: makes the access entries, permissions and keys of a kernel those of a file, and shows the differences.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::Args;
+use mgp_security::permission::GrantLifetime;
+use mgp_types::mgp::{
+    AccessGrant, AccessPermission, AccessRevoke, AgentId, Decision, Permission, Scope, ServerId, Timestamp,
+    ToolName, method,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::context::CommandContext;
+use super::input::read_text;
+use super::link::KernelLink;
+use crate::admin::access::ListAccess;
+use crate::admin::keys::{IssueKey, IssuedKey, ListKeys, RevokeKey, permission_word, read_permission};
+use crate::admin::operation::KernelNeed;
+use crate::admin::permissions::{GrantPermission, ListGrants, ResetDecision, RevokePermission};
+use crate::rules::CONFIGURATION;
+use crate::terminal::{Exit, Failure, Result, TextForm, TextWriter, printable, word_of};
+
+#[derive(Debug, Args)]
+pub(super) struct ApplyArgs {
+    /// The file with [[access]], [[permissions]] and [[keys]], or - for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Show the differences and change nothing; the command ends with 5 if there are any
+    #[arg(long)]
+    diff: bool,
+    /// Remove what the kernel has and the file has not
+    #[arg(long)]
+    prune: bool,
+}
+
+/// The decisions in a file.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct DeclaredDecisions {
+    access: Vec<DeclaredAccess>,
+    permissions: Vec<DeclaredPermission>,
+    keys: Vec<DeclaredKey>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeclaredAccess {
+    agent: AgentId,
+    server: ServerId,
+    tool: Option<ToolName>,
+    permission: AccessPermission,
+    until: Option<Timestamp>,
+    because: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeclaredPermission {
+    server: ServerId,
+    permission: Permission,
+    agent: Option<AgentId>,
+    decision: Option<Decision>,
+    scope: Option<Scope>,
+    until: Option<Timestamp>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeclaredKey {
+    owner: String,
+    allow: Vec<String>,
+    #[serde(default)]
+    operator: bool,
+    #[serde(default)]
+    label: String,
+    until: Option<Timestamp>,
+    per_minute: Option<NonZeroU32>,
+    per_hour: Option<NonZeroU32>,
+}
+
+/// A request that makes a decision.
+enum Making {
+    Access(AccessGrant),
+    Grant(GrantPermission),
+    Denial(RevokePermission),
+    Key(IssueKey),
+}
+
+/// A request that takes a decision back.
+enum Removal {
+    Access(AccessRevoke),
+    Permission(ResetDecision),
+    Key(RevokeKey),
+}
+
+/// Decisions by their names, each with its terms and a request.
+type Decisions<R> = BTreeMap<String, (String, R)>;
+
+/// The differences between a file and a kernel, and the keys that were issued.
+#[derive(Serialize)]
+struct AppliedDecisions {
+    differences: Vec<Difference>,
+    keys: Vec<IssuedKey>,
+}
+
+#[derive(Serialize)]
+struct Difference {
+    kind: DifferenceKind,
+    decision: String,
+    terms: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum DifferenceKind {
+    Added,
+    Changed,
+    Removed,
+    OnlyInTheKernel,
+}
+
+pub(super) async fn run(cx: &CommandContext, args: ApplyArgs) -> Result {
+    let declared = declared(&args)?;
+    KernelLink::with(cx, KernelNeed::State, async |link| {
+        let mut kept = kept(link).await?;
+        let mut applied = AppliedDecisions { differences: Vec::new(), keys: Vec::new() };
+        for (decision, (terms, making)) in declared {
+            let before = kept.remove(&decision).map(|(before, _)| before);
+            if before.as_ref() == Some(&terms) {
+                continue;
+            }
+            if !args.diff {
+                applied.keys.extend(make(link, making).await?);
+            }
+            let kind = before.map_or(DifferenceKind::Added, |_| DifferenceKind::Changed);
+            applied.differences.push(Difference { kind, decision, terms });
+        }
+        for (decision, (terms, removal)) in kept {
+            let kind = if args.prune { DifferenceKind::Removed } else { DifferenceKind::OnlyInTheKernel };
+            if args.prune && !args.diff {
+                remove(link, removal).await?;
+            }
+            applied.differences.push(Difference { kind, decision, terms });
+        }
+        link.output.result(&applied)?;
+        Ok(if args.diff && !applied.differences.is_empty() { Exit::Tool } else { Exit::Done })
+    })
+    .await
+}
+
+/// Returns the decisions of the file.
+fn declared(args: &ApplyArgs) -> Result<Decisions<Making>> {
+    let wrong = |what: String| Failure::file(&args.file, what);
+    let DeclaredDecisions { access, permissions, keys } =
+        toml_edit::de::from_str(&read_text(&args.file)?).map_err(|error| wrong(error.to_string()))?;
+    let mut all = Vec::new();
+    for DeclaredAccess { agent, server, tool, permission, until, because } in access {
+        let decision = access_name(&agent, &server, tool.as_ref());
+        let mut entry = AccessGrant::new(agent, server, permission).with_expires_at(until);
+        entry.justification = because;
+        // A file is applied before the servers are there, too.
+        entry.force = true;
+        let entry = tool.into_iter().fold(entry, AccessGrant::for_tool);
+        all.push((decision, (with_end(word_of(permission), until), Making::Access(entry))));
+    }
+    for DeclaredPermission { server, permission, agent, decision, scope, until } in permissions {
+        let name = permission_name(&server, &permission, agent.as_ref());
+        let decision = decision.unwrap_or(Decision::Approved);
+        let terms = permission_terms(decision, scope.as_ref(), until);
+        let (server_id, agent_id, force) = (server, agent, true);
+        let making = if decision == Decision::Denied {
+            Making::Denial(RevokePermission { server_id, permission, agent_id, force })
+        } else {
+            let (expires_at, agent_is_missing) = (until, false);
+            let grant = GrantPermission {
+                server_id,
+                permission,
+                agent_id,
+                scope,
+                expires_at,
+                force,
+                agent_is_missing,
+            };
+            Making::Grant(grant)
+        };
+        all.push((name, (terms, making)));
+    }
+    for DeclaredKey { owner, allow, operator, label, until, per_minute, per_hour } in keys {
+        let permissions = allow.iter().map(|word| read_permission(word)).collect::<Result<Vec<_>, _>>();
+        let permissions = permissions.map_err(wrong)?;
+        let words = permissions.iter().map(permission_word).collect();
+        let name = key_name(&owner, operator, &label, words, [per_minute, per_hour]);
+        let (expires_at, force) = (until, true);
+        let key =
+            IssueKey { owner, permissions, operator, label, expires_at, per_minute, per_hour, force };
+        all.push((name, (String::new(), Making::Key(key))));
+    }
+    let mut decisions = Decisions::new();
+    for (name, decision) in all {
+        if decisions.contains_key(&name) {
+            return Err(wrong(format!("{name} stands twice")).hint("remove one of the two entries"));
+        }
+        decisions.insert(name, decision);
+    }
+    Ok(decisions)
+}
+
+/// Returns the decisions of the kernel that operators made, and the keys that have not ended.
+async fn kept(link: &KernelLink) -> Result<Decisions<Removal>> {
+    let mut kept = Decisions::new();
+    let access = link.all(|page| ListAccess { page, ..ListAccess::default() }, |list| (list.entries, list.next_offset));
+    for stored in access.await? {
+        let entry = stored.entry;
+        // Rules of mgp.toml are changed there.
+        if entry.granted_by != CONFIGURATION {
+            let name = access_name(&entry.agent_id, &entry.server_id, entry.tool_name.as_ref());
+            let terms = with_end(word_of(entry.permission), entry.expires_at);
+            let revoke = AccessRevoke::new(entry.agent_id, entry.server_id);
+            let revoke = entry.tool_name.into_iter().fold(revoke, AccessRevoke::for_tool);
+            kept.insert(name, (terms, Removal::Access(revoke)));
+        }
+    }
+    let grants = link.all(|page| ListGrants { page, about: None }, |list| (list.grants, list.next_offset));
+    for row in grants.await? {
+        if row.lasts == GrantLifetime::Always {
+            let name = permission_name(&row.server_id, &row.permission, row.agent_id.as_ref());
+            let terms = permission_terms(row.decision, row.scope.as_ref(), row.expires_at);
+            let (what, permission) = (row.server_id.to_string(), Some(row.permission));
+            let reset = ResetDecision { what, permission, agent_id: row.agent_id };
+            kept.insert(name, (terms, Removal::Permission(reset)));
+        }
+    }
+    let keys = link.all(|page| ListKeys { page, owner: None }, |list| (list.keys, list.next_offset));
+    for key in keys.await?.into_iter().filter(|key| !key.expired) {
+        let words = key.permissions.iter().map(permission_word).collect();
+        let rates = key.rate_limit.unwrap_or_default();
+        let rates = [rates.requests_per_minute, rates.requests_per_hour];
+        let name = key_name(&key.owner, key.operator, &key.label, words, rates);
+        kept.insert(name, (String::new(), Removal::Key(RevokeKey { id: key.id, let_calls_finish: false })));
+    }
+    Ok(kept)
+}
+
+/// Makes a decision, and returns the key if it is one.
+async fn make(link: &KernelLink, making: Making) -> Result<Option<IssuedKey>> {
+    match making {
+        Making::Access(entry) => link.request::<Value>(method::ACCESS_GRANT, &entry).await.map(|_| None),
+        Making::Grant(grant) => link.ask(&grant).await.map(|_| None),
+        Making::Denial(denial) => link.ask(&denial).await.map(|_| None),
+        Making::Key(key) => link.ask(&key).await.map(Some),
+    }
+}
+
+async fn remove(link: &KernelLink, removal: Removal) -> Result<()> {
+    match removal {
+        Removal::Access(entry) => link.request::<Value>(method::ACCESS_REVOKE, &entry).await.map(drop),
+        Removal::Permission(reset) => link.ask(&reset).await.map(drop),
+        Removal::Key(key) => link.ask(&key).await.map(drop),
+    }
+}
+
+fn access_name(agent: &AgentId, server: &ServerId, tool: Option<&ToolName>) -> String {
+    format!("access of {agent} to {server}/{}", tool.map_or("*", ToolName::as_str))
+}
+
+fn permission_name(server: &ServerId, permission: &Permission, agent: Option<&AgentId>) -> String {
+    let agents = agent.map_or_else(|| "all agents".to_owned(), ToString::to_string);
+    format!("permission {} of {server} for {agents}", permission.as_str())
+}
+
+fn permission_terms(decision: Decision, scope: Option<&Scope>, until: Option<Timestamp>) -> String {
+    let scope = scope.and_then(|scope| serde_json::to_string(scope).ok());
+    with_end(scope.iter().fold(decision.as_str().to_owned(), |terms, scope| terms + " within " + scope), until)
+}
+
+/// Returns the name of a key. Keys do not change, so that all but the end belongs to it.
+fn key_name(
+    owner: &str,
+    operator: bool,
+    label: &str,
+    mut words: Vec<String>,
+    rates: [Option<NonZeroU32>; 2],
+) -> String {
+    words.sort_unstable();
+    words.dedup();
+    let operator = if operator { " (operator)" } else { "" };
+    let label = if label.is_empty() { String::new() } else { format!(" \"{label}\"") };
+    let rates = rates.iter().zip(["minute", "hour"]).filter_map(|(rate, per)| Some(format!(", {} a {per}", (*rate)?)));
+    format!("key of {owner}{operator}{label} for {}{}", words.join(" "), rates.collect::<String>())
+}
+
+fn with_end(terms: String, until: Option<Timestamp>) -> String {
+    until.iter().fold(terms, |terms, end| format!("{terms} until {end}"))
+}
+
+impl TextForm for AppliedDecisions {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        for Difference { kind, decision, terms } in &self.differences {
+            let (sign, behind) = match kind {
+                DifferenceKind::Added => ("+", ""),
+                DifferenceKind::Changed => ("~", ""),
+                DifferenceKind::Removed => ("-", ""),
+                DifferenceKind::OnlyInTheKernel => ("?", " (not in the file)"),
+            };
+            let terms = if terms.is_empty() { String::new() } else { format!(": {terms}") };
+            writeln!(out, "{sign} {}{behind}", printable(&format!("{decision}{terms}")))?;
+        }
+        self.keys.iter().try_for_each(|key| writeln!(out, "{} {}", key.key.owner, key.secret))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let count = |kind| self.differences.iter().filter(|difference| difference.kind == kind).count();
+        let mut notes = Vec::new();
+        if self.differences.is_empty() {
+            notes.push("the kernel has what the file has".to_owned());
+        }
+        if count(DifferenceKind::OnlyInTheKernel) > 0 {
+            notes.push("`--prune` removes what is not in the file".to_owned());
+        }
+        if !self.keys.is_empty() {
+            notes.push("keys are not shown again".to_owned());
+        }
+        notes
+    }
+}

@@ -70,19 +70,7 @@ fn quoted(path: &Path) -> String {
 
 /// The rules that every program needs to start. Names of files may be looked up anywhere, as on Linux; their content
 /// may not be read.
-const BASE: &str = "\
-(version 1)
-(deny default)
-(allow process-fork)
-(allow signal (target same-sandbox))
-(allow process-info* (target same-sandbox))
-(allow sysctl-read)
-(allow file-read-metadata)
-(allow file-read* (literal \"/\"))
-(allow ipc-posix-sem)
-(allow mach-lookup (global-name \"com.apple.system.opendirectoryd.libinfo\"))
-(allow mach-lookup (global-name \"com.apple.system.notification_center\"))
-";
+const BASE: &str = include_str!("base.sb");
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,11 @@ use seccompiler::{
 
 use super::spec::Confinement;
 
+/// Lists the constants of the C library that have these names.
+macro_rules! constants {
+    ($($name:ident)*) => { &[$(libc::$name),*] };
+}
+
 /// Filters the system calls of this thread for good.
 ///
 /// # Errors
@@ -64,9 +69,10 @@ fn unknown() -> SyscallRules {
 }
 
 fn refused(to: &Confinement) -> io::Result<SyscallRules> {
-    let mut calls: SyscallRules = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
+    let mut calls: SyscallRules = ALWAYS.iter().chain(OF_X86[0]).map(|call| (*call, Vec::new())).collect();
     if !to.change_modes {
-        calls.extend(CHANGES_BY_PATH.iter().map(|call| (*call, Vec::new())));
+        let further = [&FCHMODAT2].into_iter().chain(OF_X86[1]);
+        calls.extend(CHANGES_BY_PATH.iter().chain(further).map(|call| (*call, Vec::new())));
         // Without a path the call changes the times of a file that was opened.
         calls.insert(libc::SYS_utimensat, vec![rule([argument(1, SeccompCmpOp::Ne, 0)?])?]);
     }
@@ -163,15 +169,9 @@ const TIOCSTI: i32 = 0x5412;
 /// The request that pastes into a console.
 const TIOCLINUX: i32 = 0x541c;
 
-const NAMESPACES: &[i32] = &[
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWNET,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWCGROUP,
-];
+const NAMESPACES: &[i32] = constants! {
+    CLONE_NEWUSER CLONE_NEWNS CLONE_NEWNET CLONE_NEWPID CLONE_NEWIPC CLONE_NEWUTS CLONE_NEWCGROUP
+};
 
 /// The calls that act on a process, an argument that says on which, and its value for the caller itself.
 const OF_A_PROCESS: &[(i64, u8, i32)] = &[
@@ -190,113 +190,43 @@ const OF_A_PROCESS: &[(i64, u8, i32)] = &[
 const PRIORITY_OF_PROCESS: i32 = 0;
 const IO_PRIORITY_OF_PROCESS: i32 = 1;
 
-const ALWAYS: &[i64] = &[
+const ALWAYS: &[i64] = constants! {
     // Memory and queues that all processes of a user share, under no path.
-    libc::SYS_shmget,
-    libc::SYS_shmat,
-    libc::SYS_shmctl,
-    libc::SYS_semget,
-    libc::SYS_semop,
-    libc::SYS_semtimedop,
-    libc::SYS_semctl,
-    libc::SYS_msgget,
-    libc::SYS_msgsnd,
-    libc::SYS_msgrcv,
-    libc::SYS_msgctl,
-    libc::SYS_mq_open,
-    libc::SYS_mq_unlink,
+    SYS_shmget SYS_shmat SYS_shmctl SYS_semget SYS_semop SYS_semtimedop SYS_semctl SYS_msgget SYS_msgsnd
+    SYS_msgrcv SYS_msgctl SYS_mq_open SYS_mq_unlink
     // Into other processes.
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_kcmp,
-    libc::SYS_process_mrelease,
-    libc::SYS_move_pages,
-    libc::SYS_migrate_pages,
+    SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_process_madvise SYS_pidfd_getfd SYS_kcmp
+    SYS_process_mrelease SYS_move_pages SYS_migrate_pages
     // Other views of the file system.
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_open_tree,
-    libc::SYS_move_mount,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_fanotify_init,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
+    SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_open_tree SYS_move_mount SYS_fsopen SYS_fsconfig
+    SYS_fsmount SYS_fspick SYS_mount_setattr SYS_name_to_handle_at SYS_open_by_handle_at SYS_fanotify_init
+    SYS_quotactl SYS_quotactl_fd SYS_swapon SYS_swapoff
     // Namespaces.
-    libc::SYS_unshare,
-    libc::SYS_setns,
+    SYS_unshare SYS_setns
     // Work that the system does later, past this filter.
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_bpf,
-    libc::SYS_userfaultfd,
-    libc::SYS_perf_event_open,
+    SYS_io_uring_setup SYS_io_uring_enter SYS_io_uring_register SYS_bpf SYS_userfaultfd SYS_perf_event_open
     // Keys of the user's session.
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
+    SYS_keyctl SYS_add_key SYS_request_key
     // The system itself.
-    libc::SYS_kexec_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_reboot,
-    libc::SYS_acct,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    libc::SYS_personality,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_kexec_file_load,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_modify_ldt,
-];
+    SYS_kexec_load SYS_init_module SYS_finit_module SYS_delete_module SYS_reboot SYS_acct SYS_syslog
+    SYS_vhangup SYS_personality SYS_sethostname SYS_setdomainname SYS_settimeofday SYS_clock_settime
+    SYS_clock_adjtime SYS_adjtimex
+};
 
 /// The calls that change modes, owners, attributes and times by path, which Landlock does not bound. The calls that
 /// take the number of an open file stay, since that file could be opened.
-const CHANGES_BY_PATH: &[i64] = &[
-    libc::SYS_fchmodat,
-    FCHMODAT2,
-    libc::SYS_fchownat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chmod,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_lchown,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utime,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_utimes,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_futimesat,
+const CHANGES_BY_PATH: &[i64] = constants! {
+    SYS_fchmodat SYS_fchownat SYS_setxattr SYS_lsetxattr SYS_removexattr SYS_lremovexattr
+};
+
+/// The further calls of [`ALWAYS`] and of [`CHANGES_BY_PATH`] that only processors of the kind x86-64 have.
+#[cfg(target_arch = "x86_64")]
+const OF_X86: [&[i64]; 2] = [
+    constants! { SYS_kexec_file_load SYS_iopl SYS_ioperm SYS_modify_ldt },
+    constants! { SYS_chmod SYS_chown SYS_lchown SYS_utime SYS_utimes SYS_futimesat },
 ];
+#[cfg(not(target_arch = "x86_64"))]
+const OF_X86: [&[i64]; 2] = [&[], &[]];
 
 /// The number of a call that the crate's list does not have yet; it is the same on all processors that filters are made
 /// for.

@@ -83,7 +83,7 @@ impl ConfigReloader {
         let this = Arc::clone(self);
         whole(async move {
             // The turn is held from reading to applying.
-            let _turn = this.changes.fleet().turn().await;
+            let _turn = this.changes.fleet.turn().await;
             let held = match this.source.get() {
                 Some(source) => {
                     this.targets.config.held(source.read().map_err(|failure| unusable(&failure))?)
@@ -103,7 +103,7 @@ impl ConfigReloader {
     pub(crate) async fn reconfigure(self: &Arc<Self>, config: Config) -> Result<AppliedConfig, StartError> {
         let this = Arc::clone(self);
         whole(async move {
-            let _turn = this.changes.fleet().turn().await;
+            let _turn = this.changes.fleet.turn().await;
             this.take(config).await
         })
         .await
@@ -129,10 +129,10 @@ impl ConfigReloader {
         // The rules hold before there is a new server that somebody may not use, and not before it is known that there
         // can be one.
         let taken = async {
-            let prepared = self.changes.fleet().prepare(&config.servers, all)?;
+            let prepared = self.changes.fleet.prepare(&config.servers, all)?;
             rules.hold(&self.policies.access, &self.changes, &self.clock).await?;
             self.policies.scopes.set(scopes);
-            Ok::<_, StartError>(self.changes.fleet().install(prepared))
+            Ok::<_, StartError>(self.changes.fleet.install(prepared))
         };
         let applied = taken.await.inspect_err(|_| self.targets.config.store(Arc::clone(&old)))?;
         self.policies.asks.set(config.ask.clone());

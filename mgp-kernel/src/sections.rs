@@ -79,7 +79,7 @@ impl Sections {
             };
             ChangeListeners::new(access.clone(), Arc::new(Fleet::new(Arc::new(support))))
         });
-        let fleet = Arc::clone(changes.fleet());
+        let fleet = Arc::clone(&changes.fleet);
         let visibility = Arc::new(Visibility {
             catalog: tools.catalog.clone(),
             access,

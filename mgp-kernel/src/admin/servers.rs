@@ -292,7 +292,7 @@ impl ServerRow {
 
 impl CallCounts {
     pub(super) fn of(server: &Upstream) -> Self {
-        let reading = server.of_server().meter.read();
+        let reading = server.of_server.meter.read();
         let micros = |part| {
             let took = reading.quantile(part)?;
             Some(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))

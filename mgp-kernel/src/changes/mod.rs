@@ -38,7 +38,7 @@ pub(crate) use self::listen::{declares_tasks, listen};
 /// The listeners of changes, and the subscriptions at servers.
 pub(crate) struct ChangeListeners {
     access: AccessPolicy,
-    fleet: Arc<Fleet>,
+    pub(crate) fleet: Arc<Fleet>,
     /// The sessions by address, which stays theirs for as long as the weak reference is kept.
     sessions: Mutex<HashMap<usize, Arc<ChangeListener>, RandomState>>,
     /// The requests that listen.
@@ -72,10 +72,6 @@ impl ChangeListeners {
             revision: AtomicU64::new(0),
             errands: Mutex::default(),
         }
-    }
-
-    pub(crate) fn fleet(&self) -> &Arc<Fleet> {
-        &self.fleet
     }
 
     /// Passes changes of tools to `tools` as well.

@@ -39,7 +39,7 @@ pub(crate) struct OwnMethods {
 impl OwnMethods {
     pub(crate) fn new(sections: &Sections, tools: ToolDiscoveryGate) -> Self {
         let Sections { config, policies, audit, fleet, events, visibility, targets, .. } = sections;
-        let audience = ChannelAudience::new(policies.access.clone(), fleet);
+        let audience = ChannelAudience { access: policies.access.clone(), fleet: Arc::downgrade(fleet) };
         Self {
             access: AccessMethodsGate::new(policies.access.clone()).known_targets(Arc::new(targets.clone())),
             documents: ToolDocuments {

@@ -64,7 +64,7 @@ async fn answer(server: Arc<Upstream>, request: Request) -> Result<Response, Err
         method::HEALTH_STATUS => report(&server).await,
         _ => {
             let shutdown: Shutdown = request.body()?;
-            let pending = server.of_server().meter.read().in_work;
+            let pending = server.of_server.meter.read().in_work;
             let timeout = Duration::from_millis(shutdown.timeout_ms);
             // The call is answered at once, and the server is stopped whether or not the answer arrives.
             tokio::spawn(async move { server.stop(shutdown.reason, timeout).await });
@@ -99,7 +99,7 @@ async fn report(server: &Upstream) -> Result<Response, Error> {
         }
     }
     let mut report = HealthReport::new(status(server).await, uptime(server));
-    report.pending_requests = server.of_server().meter.read().in_work;
+    report.pending_requests = server.of_server.meter.read().in_work;
     report.tools_total = server.views().iter().map(|view| view.tools as u64).max().unwrap_or(0);
     report.tools_available = if server.state() == ServerState::Connected { report.tools_total } else { 0 };
     Response::with_body(&report)

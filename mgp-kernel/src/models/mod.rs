@@ -87,13 +87,9 @@ fn at(path: &Path) -> impl Fn(io::Error) -> InstallError + use<> {
 }
 
 impl ModelStore {
-    pub(crate) const fn new(folder: PathBuf) -> Self {
-        Self { folder }
-    }
-
     /// Returns the store of the user, in the directory where the system has the data of programs; `None` without a home.
     pub(crate) fn of_user() -> Option<Self> {
-        Some(Self::new(users_folder("XDG_DATA_HOME", ".local/share")?.join("models")))
+        Some(Self { folder: users_folder("XDG_DATA_HOME", ".local/share")?.join("models") })
     }
 
     /// Returns the folder of a model, whether or not it is installed.
@@ -235,7 +231,7 @@ mod tests {
     #[test]
     fn a_model_is_installed_from_a_folder_while_its_files_are_whole_and_removed() {
         let (root, from) = (tempfile::tempdir().unwrap(), source("abc"));
-        let store = ModelStore::new(root.path().join("models"));
+        let store = ModelStore { folder: root.path().join("models") };
         assert!(!store.has(&MODEL));
         store.copy(&MODEL, from.path()).unwrap();
         assert!(store.has(&MODEL));
@@ -250,7 +246,7 @@ mod tests {
     #[test]
     fn files_that_are_not_the_published_ones_are_not_installed() {
         let root = tempfile::tempdir().unwrap();
-        let store = ModelStore::new(root.path().into());
+        let store = ModelStore { folder: root.path().into() };
         for other in ["abd", "ab", "abcd", ""] {
             let error = store.copy(&MODEL, source(other).path()).unwrap_err();
             assert!(matches!(error, InstallError::OtherFile { .. }), "{error}");

@@ -70,8 +70,8 @@ impl TaskPlace {
     pub(crate) fn of(line: &ConnectionKey, server: &ServerConfig) -> Self {
         let address = server.url.as_deref().or(server.socket.as_deref());
         // A task outlives the session of the client that began it, if its server does.
-        let line = if address.is_some() { line.of_all_clients() } else { line.clone() };
-        Self { line, address: address.map(Into::into) }
+        let client = line.client.clone().filter(|_| address.is_none());
+        Self { line: ConnectionKey { client, ..line.clone() }, address: address.map(Into::into) }
     }
 
     /// Returns whether the tasks end with the connection.

@@ -14,8 +14,10 @@ use mgp_types::{Error, Origin, Principal, RawJson, Response, ResultShape};
 /// agent's own id: no agent can name what belongs to another one, and the kernel has to remember nothing for that.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BoundId {
-    own: Box<str>,
-    bound: Box<str>,
+    /// The id that the agent gave.
+    pub(super) own: Box<str>,
+    /// The id by which the server knows it.
+    pub(super) bound: Box<str>,
 }
 
 impl BoundId {
@@ -27,16 +29,6 @@ impl BoundId {
         let readable: String = own.chars().take(READABLE_CHARS).collect();
         let digits = digest.get(..DIGEST_CHARS).unwrap_or(&digest);
         Self { own: own.into(), bound: format!("{readable}.{digits}").into() }
-    }
-
-    /// Returns the id by which the server knows it.
-    pub(super) fn as_bound(&self) -> &str {
-        &self.bound
-    }
-
-    /// Returns the id that the agent gave.
-    pub(super) fn as_own(&self) -> &str {
-        &self.own
     }
 
     /// Writes the agent's id wherever the server's outcome has the other one.
@@ -101,8 +93,8 @@ mod tests {
             BoundId::new("transaction", None, &ServerId::new("bank"), "tx-1"),
         ];
         for (index, one) in all.iter().enumerate() {
-            assert!(one.as_bound().parse::<TransactionId>().is_ok(), "{one:?}");
-            assert!(all[..index].iter().all(|other| other.as_bound() != one.as_bound()), "{one:?}");
+            assert!(one.bound.parse::<TransactionId>().is_ok(), "{one:?}");
+            assert!(all[..index].iter().all(|other| other.bound != one.bound), "{one:?}");
         }
         assert_eq!(bound("ada", "bank", "tx-1"), all[0], "an agent finds its own again");
     }
@@ -110,24 +102,24 @@ mod tests {
     #[test]
     fn an_agent_that_writes_the_other_ones_id_names_another() {
         let ada = bound("ada", "bank", "tx-1");
-        let bob = bound("bob", "bank", ada.as_bound());
-        assert_ne!(bob.as_bound(), ada.as_bound());
-        assert!(bob.as_bound().len() > ada.as_bound().len());
+        let bob = bound("bob", "bank", &ada.bound);
+        assert_ne!(bob.bound, ada.bound);
+        assert!(bob.bound.len() > ada.bound.len());
     }
 
     #[test]
     fn outcomes_have_the_ids_of_the_agent_again() {
         let id = bound("ada", "bank", "tx-1");
-        let json = format!(r#"{{"transaction_id":"{0}","note":"{0}, {0}"}}"#, id.as_bound());
+        let json = format!(r#"{{"transaction_id":"{0}","note":"{0}, {0}"}}"#, id.bound);
         let mut outcome = Ok(Response::new(RawJson::parse(json.clone()).unwrap()));
         id.restore(&mut outcome);
         assert_eq!(outcome.unwrap().result.as_bytes(), br#"{"transaction_id":"tx-1","note":"tx-1, tx-1"}"#);
-        let message = format!("there is no open transaction {}", id.as_bound());
+        let message = format!("there is no open transaction {}", id.bound);
         let error = Error::from_origin(Origin::Peer, 2020, message);
         let mut outcome = Err(error.with_data(RawJson::parse(json).unwrap()));
         id.restore(&mut outcome);
         let error = outcome.unwrap_err();
         assert_eq!(error.message(), "there is no open transaction tx-1");
-        assert!(!String::from_utf8_lossy(error.data().unwrap().as_bytes()).contains(id.as_bound()));
+        assert!(!String::from_utf8_lossy(error.data().unwrap().as_bytes()).contains(&*id.bound));
     }
 }

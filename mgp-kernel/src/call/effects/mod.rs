@@ -78,7 +78,7 @@ impl Gate for EffectIdsGate {
             self.name_compensation(&bound, outcome);
         }
         if let Some(id) = &bound.transaction {
-            note(&bound, id.as_own(), outcome);
+            note(&bound, &id.own, outcome);
         }
     }
 }
@@ -134,7 +134,7 @@ impl EffectIdsGate {
         let form = "`transaction_id` must have 1 to 128 letters, digits or characters of `_-:.`";
         let named = named.ok_or_else(|| Error::invalid_params(form))?;
         let id = self.bound("transaction", request, named.as_str());
-        request.params.set("transaction_id", RawJson::from_text(id.as_bound()));
+        request.params.set("transaction_id", RawJson::from_text(&id.bound));
         let mut bound = self.begin(request);
         bound.transaction = Some(id);
         Ok(bound)
@@ -196,7 +196,7 @@ fn compensation(response: &Response) -> Option<(Object, Object)> {
 }
 
 fn read<T: std::str::FromStr>(id: &BoundId) -> Result<T, Error> {
-    id.as_bound().parse().map_err(|_| Error::internal("an id that is bound to an agent is none"))
+    id.bound.parse().map_err(|_| Error::internal("an id that is bound to an agent is none"))
 }
 
 /// Returns whether a method begins or ends transactions, or tells how they stand.

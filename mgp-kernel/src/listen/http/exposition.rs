@@ -17,7 +17,7 @@ pub(super) fn exposition(kernel: &Sections, sessions: usize) -> String {
     let mut of_servers = |name: &str, kind: &str, help: &str, value: fn(&ServerShared) -> u64| {
         family(&mut out, name, kind, help);
         for (label, server) in &servers {
-            writeln(&mut out, format_args!("{name}{{server=\"{label}\"}} {}", value(server.of_server())));
+            writeln(&mut out, format_args!("{name}{{server=\"{label}\"}} {}", value(&server.of_server)));
         }
     };
     of_servers("mgp_calls_in_work", "gauge", "Calls that a server works on.", |shared| {
@@ -37,7 +37,7 @@ pub(super) fn exposition(kernel: &Sections, sessions: usize) -> String {
     });
     family(&mut out, "mgp_call_seconds", "histogram", "How long calls took, checks and waiting included.");
     for (label, server) in &servers {
-        histogram(&mut out, label, &server.of_server().meter.read());
+        histogram(&mut out, label, &server.of_server.meter.read());
     }
     family(&mut out, "mgp_server_state", "gauge", "1 for the state that a server is in.");
     for (label, server) in &servers {

@@ -66,13 +66,13 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
     let secret = guard::secret(&head.headers, server.scheme);
     let login = match secret.and_then(|secret| server.logins.find(secret)) {
         Some(login)
-            if login.process == browser.process().await && browser.may_be_of(login.client.holder()).await =>
+            if login.process == browser.process().await && browser.may_be_of(&login.client.holder).await =>
         {
             login
         }
         _ => return unknown(server, head, body).await,
     };
-    let is_auditor = login.client.holder().role == PageRole::Auditor;
+    let is_auditor = login.client.holder.role == PageRole::Auditor;
     let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
     match (&head.method, path) {
         (&Method::GET, "/live") => live::stream(server, login),

@@ -18,25 +18,15 @@ use crate::proof::OperatorConnection;
 #[derive(Debug)]
 pub(crate) struct PageClient {
     kernel: Kernel,
-    holder: PageHolder,
-    connected: Mutex<Option<ConnectedOperator>>,
-}
-
-#[derive(Debug, Clone)]
-struct ConnectedOperator {
-    client: OperatorClient,
-    /// The time at which the proof ends that was given on this connection.
-    end: Option<Instant>,
+    /// The person at the browser.
+    pub(super) holder: PageHolder,
+    /// The connection, and the time at which the proof ends that was given on it.
+    connected: Mutex<Option<(OperatorClient, Option<Instant>)>>,
 }
 
 impl PageClient {
     pub(super) const fn new(kernel: Kernel, holder: PageHolder) -> Self {
         Self { kernel, holder, connected: Mutex::new(None) }
-    }
-
-    /// Returns the person at the browser.
-    pub(super) const fn holder(&self) -> &PageHolder {
-        &self.holder
     }
 
     /// Has the kernel do an operation.
@@ -53,8 +43,8 @@ impl PageClient {
     /// Proves that a person is there, for a while.
     pub(super) async fn prove(&self, passphrase: String) -> Result<(), Error> {
         self.ask(&ProvePresence { passphrase: Some(passphrase), token: None }).await?;
-        if let Some(connected) = &mut *self.connected.lock() {
-            connected.end = Some(Instant::now() + PROOF_HOLDS);
+        if let Some((_, end)) = &mut *self.connected.lock() {
+            *end = Some(Instant::now() + PROOF_HOLDS);
         }
         Ok(())
     }
@@ -75,12 +65,11 @@ impl PageClient {
     /// Returns the connection, or a new one where the proof on the last one has ended.
     async fn client(&self) -> Result<OperatorClient, Error> {
         let connected = self.connected.lock().clone();
-        let is_over = |connected: &ConnectedOperator| connected.end.is_some_and(|end| end < Instant::now());
-        if let Some(connected) = connected.filter(|connected| !is_over(connected)) {
-            return Ok(connected.client);
+        if let Some((client, _)) = connected.filter(|(_, end)| end.is_none_or(|end| Instant::now() <= end)) {
+            return Ok(client);
         }
         let client = self.connect().await?;
-        *self.connected.lock() = Some(ConnectedOperator { client: client.clone(), end: None });
+        *self.connected.lock() = Some((client.clone(), None));
         Ok(client)
     }
 }

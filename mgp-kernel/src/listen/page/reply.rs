@@ -17,7 +17,7 @@ pub(super) fn shown(
     here: &str,
     login: Option<&PageLogin>,
 ) -> Response<HttpBody> {
-    let document = document(page, here, login.map(|login| login.client.holder())).into_string();
+    let document = document(page, here, login.map(|login| &login.client.holder)).into_string();
     uncached(status, "text/html; charset=utf-8", document)
 }
 

@@ -12,25 +12,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::seccomp;
 use super::spec::{Confinement, PathAccess, Ports};
 
-/// Returns whether Landlock has the minimum that a confinement needs: all rights on files, including their truncation
-/// (Linux 6.2).
-pub(super) fn bounds_files() -> bool {
-    has(|ruleset| ruleset.handle_access(AccessFs::from_all(FILES)))
-}
-
-/// Returns whether Landlock bounds TCP by port (Linux 6.7).
-pub(super) fn bounds_ports() -> bool {
-    has(|ruleset| ruleset.handle_access(AccessNet::from_all(PORTS)))
-}
-
-/// Returns whether Landlock bounds signals and abstract sockets (Linux 6.12).
-pub(super) fn bounds_signals() -> bool {
-    has(|ruleset| ruleset.scope(Scope::from_all(SIGNALS)))
-}
-
-fn has(ask: impl FnOnce(Ruleset) -> Result<Ruleset, RulesetError>) -> bool {
-    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    ask(ruleset).is_ok()
+/// Returns whether Landlock bounds files, TCP by port (Linux 6.7), and signals and abstract sockets (Linux 6.12).
+///
+/// The first is the minimum that a confinement needs: all rights on files, including their truncation (Linux 6.2).
+pub(super) fn bounds() -> [bool; 3] {
+    let ruleset = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let files = ruleset().handle_access(AccessFs::from_all(FILES));
+    let ports = ruleset().handle_access(AccessNet::from_all(PORTS));
+    [files, ports, ruleset().scope(Scope::from_all(SIGNALS))].map(|bounded| bounded.is_ok())
 }
 
 /// Confines this thread for good.

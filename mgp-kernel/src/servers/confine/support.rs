@@ -26,13 +26,13 @@ pub(crate) enum Support {
 pub(crate) fn support() -> Support {
     #[cfg(target_os = "linux")]
     {
-        use super::linux;
-        if !linux::bounds_files() {
+        let [files, ports, signals] = super::linux::bounds();
+        if !files {
             return Support::Nothing(
                 "it takes Linux 6.2 or newer with Landlock switched on (`lsm=landlock,…` at boot)",
             );
         }
-        Support::Landlock { ports: linux::bounds_ports(), signals: linux::bounds_signals() }
+        Support::Landlock { ports, signals }
     }
     #[cfg(target_os = "macos")]
     {

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use mgp_stream::event::EventsGate;
 use mgp_types::mgp::{
     Event, EventSeverity, EventSubscribe, EventSubscribed, LifecycleChange, ServerState, Timestamp,
@@ -11,8 +13,11 @@ use crate::servers::upstream::ConnectionKey;
 use crate::test_kernel::{GRANTED, TestClient, TestKernel};
 
 fn front(scene: &TestKernel) -> Gated<EventsGate, Router> {
-    EventsGate::new(scene.support.events.publisher().clone())
-        .for_audience(ChannelAudience::new(scene.policies.access.clone(), &scene.fleet))
+    EventsGate::new(scene.support.events.publisher.clone())
+        .for_audience(ChannelAudience {
+            access: scene.policies.access.clone(),
+            fleet: Arc::downgrade(&scene.fleet),
+        })
         .layer(scene.router.clone())
 }
 
@@ -52,7 +57,7 @@ fn tell(scene: &TestKernel, server: &str, agent: Option<&str>, channel: &str) {
     let server = server.into();
     let from = line(&server, agent);
     let channel = scene.support.events.channel_of(&from, channel).unwrap();
-    scene.support.events.publisher().declare(&channel).unwrap();
+    scene.support.events.publisher.declare(&channel).unwrap();
     scene.support.events.tell_of_server(&from, &channel, EventSeverity::Info, &Object::new()).unwrap();
 }
 

@@ -294,7 +294,7 @@ impl Fleet {
     }
 
     fn set_servers(&self, servers: ServerMap) {
-        let current = servers.values().map(|server| (server.id().clone(), Arc::clone(server.of_server())));
+        let current = servers.values().map(|server| (server.id().clone(), Arc::clone(&server.of_server)));
         self.support.tables.replace(current.collect());
         self.servers.store(Arc::new(servers));
     }

@@ -38,7 +38,7 @@ pub(super) struct ProgramStart {
     /// The variables of the kernel's environment that the server gets.
     inherited: Vec<(OsString, OsString)>,
     /// The copy of its code that the server runs, if the code was inspected.
-    code: Option<CodeCopy>,
+    code: Option<TempDir>,
     /// The confinement of the server, if there is one, and the folder that it writes to.
     confinement: Option<(ConfinedLaunch, TempDir)>,
 }
@@ -60,7 +60,7 @@ impl ProgramStart {
         match (cwd, &self.code) {
             (Some(folder), _) => program.current_dir(self.folder.join(folder.expose())),
             // Runtimes read settings from their working directory; only those in the copy were inspected.
-            (None, Some(code)) => program.current_dir(code.folder()),
+            (None, Some(code)) => program.current_dir(code.path()),
             (None, None) => program.current_dir(&self.folder),
         }
     }
@@ -99,11 +99,11 @@ fn prepare(
     }
     let mut copy = None;
     if let Some(ApprovedCode { code, argument, .. }) = code {
-        let made = CodeCopy::new(shared.support.config.state(), &code);
-        let made = made.map_err(|error| format!("its code cannot be copied: {error}"))?;
+        let made = copy_of(&code, shared.support.config.state());
+        let folder = made.map_err(|error| format!("its code cannot be copied: {error}"))?;
         let script = program.args.get_mut(argument).ok_or("its script is none of its arguments")?;
-        *script = made.script().display().to_string().into();
-        copy = Some(made);
+        *script = folder.path().join(&code.script).display().to_string().into();
+        copy = Some(folder);
     }
     let confinement =
         shared.config.is_confined().then(|| confinement(shared, &program, copy.as_ref())).transpose();
@@ -116,7 +116,7 @@ fn prepare(
 fn confinement(
     shared: &ConnectionShared,
     program: &ServerProgram,
-    code: Option<&CodeCopy>,
+    code: Option<&TempDir>,
 ) -> Result<(ConfinedLaunch, TempDir), String> {
     let unusable = |error: std::io::Error| format!("it has no folder of its own: {error}");
     let folder = scratch(shared.support.config.state());
@@ -135,7 +135,7 @@ fn confinement(
         path: path.as_deref().unwrap_or_default(),
         granted: &granted(&shared.support.policies, &shared.support.config.load(), &shared.config)?,
         scratch: scratch.path(),
-        code: code.map(CodeCopy::folder),
+        code: code.map(TempDir::path),
         own: &shared.support.policies.own_files,
         home: home.as_deref(),
     };
@@ -174,39 +174,20 @@ pub(crate) fn scratch(state: &Path) -> PathBuf {
     state.join("scratch")
 }
 
-/// The copy of a server's code. The copy is removed when this is dropped.
-#[derive(Debug)]
-struct CodeCopy {
-    folder: TempDir,
-    script: PathBuf,
-}
-
-impl CodeCopy {
-    /// Writes the code as it was read for inspection into a new folder of the kernel's own. May block.
-    fn new(state: &Path, code: &InspectedCode) -> std::io::Result<Self> {
-        let copies = copies(state);
-        std::fs::create_dir_all(&copies)?;
-        let folder = tempfile::Builder::new().prefix("code-").tempdir_in(copies)?;
-        for (file, content) in &code.files {
-            let path = folder.path().join(&file.path);
-            if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            std::fs::write(&path, content)?;
+/// Writes a server's code as it was read for inspection into a new folder of the kernel's own, which is removed when what
+/// is returned is dropped. May block.
+fn copy_of(code: &InspectedCode, state: &Path) -> std::io::Result<TempDir> {
+    let copies = copies(state);
+    std::fs::create_dir_all(&copies)?;
+    let folder = tempfile::Builder::new().prefix("code-").tempdir_in(copies)?;
+    for (file, content) in &code.files {
+        let path = folder.path().join(&file.path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
         }
-        let script = folder.path().join(&code.script);
-        Ok(Self { folder, script })
+        std::fs::write(&path, content)?;
     }
-
-    /// Returns the folder of the copy.
-    fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Returns the script within the copy.
-    fn script(&self) -> &Path {
-        &self.script
-    }
+    Ok(folder)
 }
 
 /// Returns the folder of the copies.

@@ -52,11 +52,6 @@ impl ConnectionKey {
         self.agent.is_some() || self.client.is_some()
     }
 
-    /// Returns the key of the connection that all clients share, or all of the agent's.
-    pub(crate) fn of_all_clients(&self) -> Self {
-        Self { client: None, ..self.clone() }
-    }
-
     /// Returns the id under which the definitions on this connection are pinned.
     pub(crate) fn holder(&self) -> ServerId {
         match &self.agent {

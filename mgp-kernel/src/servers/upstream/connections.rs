@@ -342,8 +342,8 @@ impl Upstream {
         let own = Weak::clone(&self.own);
         let by_all = Box::new(move || Some(own.upgrade()?.state_of_tools()));
         let (support, of_server) = (&self.support, &self.of_server);
-        let instance = ServerConnection::new(support, &self.config, line, of_server, lists, by_all)?;
-        Ok(OwnConnection::new(instance))
+        let shared = ConnectionShared::new(support, &self.config, line, of_server, lists, by_all)?;
+        Ok(OwnConnection::new(ServerConnection::new(shared)?))
     }
 
     pub(super) fn new_first(&self, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {

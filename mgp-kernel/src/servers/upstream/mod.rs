@@ -71,7 +71,7 @@ pub(crate) struct Upstream {
     own: Weak<Self>,
     id: ServerId,
     config: Arc<ServerConfig>,
-    of_server: Arc<ServerShared>,
+    pub(crate) of_server: Arc<ServerShared>,
     connections: Mutex<ConnectionTable>,
     /// The service for calls for which no connection begins; it refuses them as a connection would.
     refusing: BoxedService,
@@ -150,10 +150,6 @@ impl Upstream {
     /// Returns whether the server is asked again for lists that changed.
     pub(crate) fn is_listing(&self) -> bool {
         self.up().any(|instance| instance.shared.changed.are_stale())
-    }
-
-    pub(crate) fn of_server(&self) -> &Arc<ServerShared> {
-        &self.of_server
     }
 
     pub(crate) fn id(&self) -> &ServerId {

@@ -84,7 +84,7 @@ impl ConnectionShared {
             if declared.len() >= MAX_CHANNELS {
                 return Err(format!("the server publishes on more than {MAX_CHANNELS} channels"));
             }
-            events.publisher().declare_as(&full, channel).map_err(|error| error.to_string())?;
+            events.publisher.declare_as(&full, channel).map_err(|error| error.to_string())?;
             declared.insert(full.as_str().into());
         }
         Ok(full)

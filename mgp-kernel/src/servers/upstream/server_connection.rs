@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartSettings, Supervised};
-use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{ServerConfig, usual};
 use mgp_lifecycle::LifecycleChanges;
 use mgp_lifecycle::supervise::{ProbeSettings, TimeLimits};
@@ -20,13 +19,11 @@ use tower_service::Service as _;
 
 use super::audit;
 use super::connect::connect;
-use super::connection_key::ConnectionKey;
-use super::connection_shared::{ConnectionShared, StateByAll};
+use super::connection_shared::ConnectionShared;
 use super::first_start::WaitingCall;
 use super::forward::ForwardGate;
-use super::server_shared::ServerShared;
 use super::stale_lists::{ListKind, Pauses, pause};
-use super::support::{ServerClient, ServerStack, ServerSupport};
+use super::support::{ServerClient, ServerStack};
 use crate::{StartError, settings};
 
 /// A connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
@@ -43,22 +40,14 @@ impl ServerConnection {
     ///
     /// # Errors
     /// Fails if the configuration asks for something that there is not.
-    pub(super) fn new(
-        support: &Arc<ServerSupport>,
-        config: &Arc<ServerConfig>,
-        line: ConnectionKey,
-        of_server: &Arc<ServerShared>,
-        lists: Arc<Catalog>,
-        by_all: StateByAll,
-    ) -> Result<Self, StartError> {
-        let shared = ConnectionShared::new(support, config, line, of_server, lists, by_all)?;
+    pub(super) fn new(shared: ConnectionShared) -> Result<Self, StartError> {
         let shared = Arc::new(shared);
         let supervised = supervised(&shared);
         let gate = ForwardGate {
             server: shared.server.clone(),
             calls: shared.calls.clone(),
             tasks_at: Arc::clone(&shared.tasks_at),
-            tables: Arc::clone(&support.tables),
+            tables: Arc::clone(&shared.support.tables),
         };
         let way = gate.layer(supervised.gate());
         let back = ServerStack::new(&shared, way)?;
@@ -307,7 +296,7 @@ impl ConnectionShared {
             let lines = self.of_server.log.last(TOLD_LINES);
             let stderr = (!lines.is_empty()).then(|| lines.join("\n"));
             tracing::warn!(%server, how, stderr, "a server ended by itself");
-            *self.last_error.lock() = Some(self.attempt.lock().end(&how));
+            *self.last_error.lock() = Some(self.attempt.lock().message(&how));
         }
         if change.new_state == ServerState::Error && reason == RestartSettings::LIMIT_EXCEEDED {
             self.of_server.given_up.fetch_add(1, Ordering::Relaxed);

@@ -56,11 +56,6 @@ impl StartAttempt {
         self.message(&what)
     }
 
-    /// Returns how a server ended that was connected, for `reason`.
-    pub(super) fn end(&self, reason: &str) -> String {
-        self.message(reason)
-    }
-
     /// Returns what is known of an attempt that takes longer than most.
     pub(super) fn delay(&self, config: &ServerConfig) -> Option<String> {
         let since = self.began.elapsed();
@@ -69,7 +64,7 @@ impl StartAttempt {
     }
 
     /// Returns `what` happened with the lines that the program wrote last, and what to do about that.
-    fn message(&self, what: &str) -> String {
+    pub(super) fn message(&self, what: &str) -> String {
         let lines = self.output.last(SEARCHED_LINES);
         let written = match self.output.first_stray() {
             Some(stray) => format!(
@@ -203,11 +198,11 @@ mod tests {
         for line in ["one", "two", "three", "Error: token=ghp_0123456789abcdef is refused"] {
             attempt.output.push(line);
         }
-        let message = attempt.end("it ended");
+        let message = attempt.message("it ended");
         assert_eq!(message, "it ended; its last lines: `two` `three` `Error: token=*** is refused`");
         attempt.output.push_stray("Welcome!");
         attempt.output.push_stray("Ready.");
-        let message = attempt.end("it ended");
+        let message = attempt.message("it ended");
         assert!(
             message.contains("`Welcome!` to its standard output") && !message.contains("Ready."),
             "{message}"

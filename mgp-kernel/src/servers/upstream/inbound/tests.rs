@@ -216,7 +216,7 @@ async fn what_a_server_sends_is_on_its_own_channels_whatever_it_is_called() {
     let scene = TestKernel::open().await;
     let some = TestClient::speaking(&scene, Principal::new("some")).await;
     let mut connection = Connection::shared(&scene).await;
-    let mut events = EventsGate::new(scene.support.events.publisher().clone()).layer(scene.router.clone());
+    let mut events = EventsGate::new(scene.support.events.publisher.clone()).layer(scene.router.clone());
     events.call(some.request("mgp/events/subscribe", r#"{"channels":["*"]}"#)).await.unwrap();
     let forged = r#"{"server_id":"bank","new_state":"error","actor":{"type":"agent","id":"bob"}}"#;
     connection.say("notifications/mgp.lifecycle", forged).await;

@@ -1,7 +1,5 @@
 //! The proofs of operators that a person is there, the passphrase and tokens for them, and their way to the page.
 
-use std::io::{self, Write as _};
-
 use clap::Args;
 use mgp_types::Error;
 use mgp_types::mgp::Timestamp;
@@ -10,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::operation::{KernelNeed, Operation, OperatorCall};
 use crate::lifecycle::page_door::{PageHolder, PageRole};
 use crate::proof::{NeededProof, OperatorConnection, Proof};
-use crate::terminal::{TextForm, TextWriter};
+use crate::terminal::line_form;
 
 /// Reads whether a connection may decide.
 #[derive(Debug, Serialize, Deserialize)]
@@ -126,11 +124,7 @@ impl Operation for SetPassphrase {
     }
 }
 
-impl TextForm for PassphraseSet {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "set")
-    }
-}
+line_form!(PassphraseSet, |done| if done.set { "set" } else { "not set" });
 
 impl Operation for IssueToken {
     type Reply = IssuedToken;
@@ -144,11 +138,7 @@ impl Operation for IssueToken {
     }
 }
 
-impl TextForm for IssuedToken {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "{}", self.token)
-    }
-}
+line_form!(IssuedToken, |issued| issued.token);
 
 /// Has the page served, and makes a code with which one browser signs in.
 #[derive(Debug, Default, Serialize, Deserialize, Args)]
@@ -184,11 +174,7 @@ impl Operation for OpenPage {
     }
 }
 
-impl TextForm for OpenedPage {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "page: {}/\ncode: {}", self.address, self.code)
-    }
-}
+line_form!(OpenedPage, |page| format_args!("page: {}/\ncode: {}", page.address, page.code));
 
 /// Returns the connection of the person who asks for `what`; a holder of an operator's key has none.
 fn of_socket<'a>(call: &'a OperatorCall, what: &str) -> Result<&'a OperatorConnection, Error> {

@@ -2,7 +2,7 @@
 //! has stands for nothing, so names are checked.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write as _};
+use std::io;
 
 use clap::Args;
 use mgp_discovery::config::nearest;
@@ -18,7 +18,7 @@ use super::questions::{OpenQuestion, PermissionDecided, named, queued_ids, terms
 use crate::sections::Sections;
 use crate::servers::upstream::ServerView;
 use crate::settings::KEYLESS_AGENT;
-use crate::terminal::{Failure, TextForm, TextWriter, or_dash};
+use crate::terminal::{Failure, TextForm, TextWriter, line_form, or_dash};
 
 /// Grants a server a permission, whether or not it was asked for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -167,11 +167,7 @@ impl Operation for ResetDecision {
     }
 }
 
-impl TextForm for DecisionReset {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "{}", if self.reset { "reset" } else { "there was no decision to forget" })
-    }
-}
+line_form!(DecisionReset, |it| if it.reset { "reset" } else { "there was no decision to forget" });
 
 /// Forgets the answer to a question: where it waits for its call, or the decision that it has become.
 async fn forget(call: &OperatorCall, what: &str) -> Result<bool, Error> {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::definition_status::ShownDefinitionStatus;
 use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
 use crate::sections::Sections;
-use crate::terminal::{TextForm, TextWriter, or_dash, printable, word_of};
+use crate::terminal::{TextForm, TextWriter, line_form, or_dash, printable, word_of};
 
 /// Lists the pins by server, kind and name: all, those of a server, or those that wait.
 #[derive(Debug, Default, Args, Serialize, Deserialize)]
@@ -386,11 +386,7 @@ impl Operation for ApprovePin {
     }
 }
 
-impl TextForm for ApprovedPin {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "approved {}", self.digest)
-    }
-}
+line_form!(ApprovedPin, |pin| format_args!("approved {}", pin.digest));
 
 fn unknown(server: &ServerId, name: &DefinitionName) -> Error {
     Error::new(

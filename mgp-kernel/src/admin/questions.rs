@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::operation::{Operation, OperatorCall};
 use super::registrations::{self, ApproveRegistration, DenyRegistration};
 use crate::sections::Sections;
-use crate::terminal::{Failure, TextForm, TextWriter, printable};
+use crate::terminal::{Failure, TextForm, TextWriter, line_form, printable};
 
 /// Lists the decisions that wait for an operator.
 #[derive(Debug, Serialize, Deserialize)]
@@ -281,11 +281,7 @@ impl Operation for DenyQuestion {
     }
 }
 
-impl TextForm for PermissionDecided {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "{}", self.decision.as_str())
-    }
-}
+line_form!(PermissionDecided, |decided| decided.decision.as_str());
 
 fn unknown(failure: Failure, id: &str) -> Failure {
     failure.hint(format!(

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
 use super::questions::OpenQuestion;
-use crate::terminal::{TextForm, TextWriter, printable};
+use crate::terminal::{TextForm, TextWriter, line_form, printable};
 
 /// Lists the registered servers by id: all, or those that wait.
 #[derive(Debug, Default, Args, Serialize, Deserialize)]
@@ -167,11 +167,7 @@ impl Operation for DenyRegistration {
     }
 }
 
-impl TextForm for DenyRegistration {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "{} is removed", printable(self.server_id.as_str()))
-    }
-}
+line_form!(DenyRegistration, |it| format_args!("{} is removed", printable(it.server_id.as_str())));
 
 impl Operation for KeepRegistration {
     const HINT: Option<&'static str> = UNKNOWN;
@@ -185,11 +181,7 @@ impl Operation for KeepRegistration {
     }
 }
 
-impl TextForm for KeepRegistration {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "{} stays", printable(self.server_id.as_str()))
-    }
-}
+line_form!(KeepRegistration, |it| format_args!("{} stays", printable(it.server_id.as_str())));
 
 /// Returns the registered servers that wait for approval, each as a question whose id is that of the server.
 pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = OpenQuestion> {

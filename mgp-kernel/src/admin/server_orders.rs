@@ -14,7 +14,7 @@ use super::operation::{KernelNeed, Operation, OperatorCall};
 use super::servers::ServerList;
 use crate::sections::Sections;
 use crate::servers::upstream::Upstream;
-use crate::terminal::{TextForm, TextWriter, printable};
+use crate::terminal::{TextForm, TextWriter, line_form, printable};
 
 /// Restarts a server.
 #[derive(Debug, Args, Serialize, Deserialize)]
@@ -126,11 +126,7 @@ impl Operation for ReconnectServer {
     }
 }
 
-impl TextForm for ServerStateChanged {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "{}", self.state)
-    }
-}
+line_form!(ServerStateChanged, |changed| changed.state);
 
 impl Operation for ReadServerLog {
     type Reply = ServerLog;

@@ -24,6 +24,19 @@ pub(crate) trait TextForm: Serialize {
     }
 }
 
+/// Has results of a type printed as one line: `line_form!(TYPE, |result| LINE)`.
+macro_rules! line_form {
+    ($result:ty, |$it:ident| $line:expr) => {
+        impl $crate::terminal::TextForm for $result {
+            fn write(&self, out: &mut $crate::terminal::TextWriter) -> ::std::io::Result<()> {
+                let $it = self;
+                ::std::io::Write::write_fmt(out, format_args!("{}\n", $line))
+            }
+        }
+    };
+}
+pub(crate) use line_form;
+
 /// A writer of text for people.
 #[derive(Debug)]
 pub(crate) struct TextWriter {

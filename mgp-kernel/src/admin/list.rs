@@ -7,7 +7,7 @@ use mgp_types::{BoxFuture, Error, Object, RawJson};
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
     access, audit, config, explain, keys, operators, permissions, pins, questions, registrations,
-    server_additions, server_details, server_login, server_orders, servers, status, tools,
+    server_additions, server_details, server_orders, servers, status, tools,
 };
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
@@ -53,7 +53,7 @@ static OPERATIONS: [OperationEntry; 51] = [
     OperationEntry::of::<registrations::DenyRegistration>("kernel/registrations/deny", ProofNeed::All),
     OperationEntry::of::<registrations::KeepRegistration>("kernel/registrations/keep", ProofNeed::All),
     OperationEntry::of::<registrations::ListRegistrations>("kernel/registrations/list", ProofNeed::None),
-    OperationEntry::of::<server_login::BeginLogin>("kernel/server/login", ProofNeed::All),
+    OperationEntry::of::<server_orders::BeginLogin>("kernel/server/login", ProofNeed::All),
     OperationEntry::of::<server_orders::ReadServerLog>("kernel/server/logs", ProofNeed::None),
     OperationEntry::of::<server_details::ShowServer>("kernel/server/show", ProofNeed::None),
     OperationEntry::of::<server_orders::ReconnectServer>("kernel/server/reconnect", ProofNeed::Others),

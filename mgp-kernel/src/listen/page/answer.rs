@@ -18,10 +18,10 @@ use super::layout::{Page, field, json};
 use super::logins::PageLogin;
 use super::reply::{failed, is_local, led_to, refused, shown};
 use super::sign_in::{LOGIN, login, unknown};
-use super::{PageServer, assets, export, live, pages};
+use super::{PageServer, assets, pages, stream};
 use crate::admin::list::OperationEntry;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
-use crate::admin::server_login::BegunLogin;
+use crate::admin::server_orders::BegunLogin;
 use crate::lifecycle::page_door::PageRole;
 use crate::proof::NeededProof;
 
@@ -75,9 +75,9 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
     let is_auditor = login.client.holder.role == PageRole::Auditor;
     let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
     match (&head.method, path) {
-        (&Method::GET, "/live") => live::stream(server, login),
+        (&Method::GET, "/live") => stream::changes(server, login),
         (&Method::GET, "/record/export") => {
-            export::file(Arc::clone(&login), &query).unwrap_or_else(|error| failed(&login, &error, "/record"))
+            stream::file(Arc::clone(&login), &query).unwrap_or_else(|error| failed(&login, &error, "/record"))
         }
         (&Method::POST, "/sign-out") => {
             server.logins.sign_out(secret.unwrap_or_default());

@@ -6,17 +6,16 @@
 
 mod answer;
 mod assets;
-mod export;
 mod form;
 mod guard;
 mod layout;
-mod live;
 mod logins;
 mod page_client;
 mod pages;
 mod plot;
 mod reply;
 mod sign_in;
+mod stream;
 
 use std::convert::Infallible;
 use std::future::Future;

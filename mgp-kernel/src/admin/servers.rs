@@ -316,7 +316,6 @@ fn transport(server: &ServerConfig) -> &'static str {
 }
 
 /// The processes of the system, each with its process group. Only Linux shows them.
-#[derive(Debug)]
 struct ProcessGroups(HashMap<u32, u32>);
 
 impl ProcessGroups {

@@ -31,7 +31,6 @@ impl RegistryTimeoutGate {
 }
 
 /// The name of the tool that a client of the registry calls, and the time that the call has.
-#[derive(Debug)]
 pub(crate) struct TimedCall {
     tool: String,
     timeout: Duration,

@@ -13,14 +13,12 @@ use crate::servers::upstream::ListKind;
 ///
 /// A change that waits already is not added again, and of messages that cannot be merged the oldest makes room. So a
 /// listener that reads slowly costs a bounded amount of memory, and slows down only itself.
-#[derive(Debug)]
 pub(super) struct PendingChanges {
     state: Mutex<PendingChangesState>,
     wake: Notify,
 }
 
 /// A message to a listener.
-#[derive(Debug)]
 pub(super) enum ChangeMessage {
     /// A list of this kind changed.
     List(ListKind),
@@ -30,7 +28,7 @@ pub(super) enum ChangeMessage {
     Message(Box<Request>),
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct PendingChangesState {
     lists: BTreeSet<ListKind>,
     updated: BTreeSet<Arc<str>>,

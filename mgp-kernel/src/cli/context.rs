@@ -39,7 +39,6 @@ pub(super) struct ConfigScope {
 }
 
 /// A configuration, with the state directory and the socket that follow from it.
-#[derive(Debug)]
 pub(super) struct EffectiveConfig {
     pub(super) config: Config,
     /// The files from which the configuration was read. Without any, it is a configuration without servers.

@@ -37,7 +37,6 @@ impl StepNarration {
 }
 
 /// The writer of the account, as the steps are taken.
-#[derive(Debug)]
 pub(super) struct DemoNarrator<W> {
     options: Options,
     out: W,

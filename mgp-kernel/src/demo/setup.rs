@@ -117,7 +117,6 @@ impl DemoSetup {
 }
 
 /// The answer of a tool, or the answer in its place.
-#[derive(Debug)]
 pub(super) struct ToolAnswer {
     pub(super) text: String,
     failed: bool,

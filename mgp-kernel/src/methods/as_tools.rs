@@ -17,17 +17,12 @@ use parking_lot::Mutex;
 ///
 /// Sits behind tool resolution, since no server's tool has such a name. Calls of other tools pass untouched and cost a
 /// look at the first letters of the name.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct MethodsAsToolsGate {
-    speaking: MethodSessions,
-}
-
-/// The sessions in which clients without MGP call its methods, by the address of the client's own session: what was
+///
+/// Holds the sessions in which clients without MGP call its methods, by the address of the client's own session: what was
 /// begun in one, such as a subscription, lasts as long as the client's session.
-#[derive(Debug, Clone, Default)]
-struct MethodSessions(Arc<Mutex<HashMap<usize, MethodSession, RandomState>>>);
+#[derive(Clone, Default)]
+pub(crate) struct MethodsAsToolsGate(Arc<Mutex<HashMap<usize, MethodSession, RandomState>>>);
 
-#[derive(Debug)]
 struct MethodSession {
     /// The client's own session. The reference keeps the address from being given to another session.
     own: Weak<Session>,
@@ -40,7 +35,7 @@ impl Gate for MethodsAsToolsGate {
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let Some(method) = stands_for(request) else { return Flow::Pass(None) };
-        match become_method(request, method, &self.speaking) {
+        match self.become_method(request, method) {
             Ok(revision) => Flow::Pass(Some(revision)),
             Err(error) => Flow::Answer(MethodForm::Tool.answer(Err(error), Revision::LATEST)),
         }
@@ -63,28 +58,24 @@ fn stands_for(request: &Request) -> Option<&'static str> {
     (!is_searched).then_some(method)
 }
 
-/// Makes the request the call of the method, in a session in which the method exists.
-fn become_method(
-    request: &mut Request,
-    method: &'static str,
-    speaking: &MethodSessions,
-) -> Result<Revision, Error> {
-    if request.kind == RequestKind::Notify {
-        return Err(Error::invalid_request("a tool is called for its result, not by a notification"));
+impl MethodsAsToolsGate {
+    /// Makes the request the call of the method, in a session in which the method exists.
+    fn become_method(&self, request: &mut Request, method: &'static str) -> Result<Revision, Error> {
+        if request.kind == RequestKind::Notify {
+            return Err(Error::invalid_request("a tool is called for its result, not by a notification"));
+        }
+        let mut params = MethodForm::Tool.params(request)?;
+        if let Some(meta) = request.params.get("_meta") {
+            params.set("_meta", meta);
+        }
+        let session = self.session(request.context.session()?);
+        let revision = session.revision;
+        request.context.session = Some(session);
+        request.method = Method::new(method);
+        request.params = params;
+        Ok(revision)
     }
-    let mut params = MethodForm::Tool.params(request)?;
-    if let Some(meta) = request.params.get("_meta") {
-        params.set("_meta", meta);
-    }
-    let session = speaking.session(request.context.session()?);
-    let revision = session.revision;
-    request.context.session = Some(session);
-    request.method = Method::new(method);
-    request.params = params;
-    Ok(revision)
-}
 
-impl MethodSessions {
     /// Returns the session that speaks MGP in place of this one. A session without a way to its client gets one for
     /// this request only.
     fn session(&self, own: &Arc<Session>) -> Arc<Session> {

@@ -38,7 +38,6 @@ macro_rules! line_form {
 pub(crate) use line_form;
 
 /// A writer of text for people.
-#[derive(Debug)]
 pub(crate) struct TextWriter {
     pub(crate) written: Vec<u8>,
     pub(crate) heading: Style,

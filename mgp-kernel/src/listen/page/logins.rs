@@ -15,11 +15,10 @@ use super::page_client::PageClient;
 use crate::peer::ProcessId;
 
 /// The browsers that are signed in, by the digests of the secrets in their cookies.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct PageLogins(Mutex<HashMap<[u8; 32], Arc<PageLogin>, RandomState>>);
 
 /// A browser that is signed in.
-#[derive(Debug)]
 pub(super) struct PageLogin {
     pub(super) client: PageClient,
     /// The process of the browser, where the system tells it.

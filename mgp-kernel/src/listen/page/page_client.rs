@@ -15,7 +15,6 @@ use crate::proof::OperatorConnection;
 
 /// The connection of a browser's operator to the kernel, which lies in this process. All rules for operators at the socket
 /// hold for it: a proof that a person is there is given on it, and holds for a while.
-#[derive(Debug)]
 pub(crate) struct PageClient {
     kernel: Kernel,
     /// The person at the browser.

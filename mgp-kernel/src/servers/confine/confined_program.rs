@@ -14,7 +14,6 @@ use super::spec::{Confinement, PathAccess, Ports};
 use crate::paths::expanded;
 
 /// A program that is to be confined, and the facts that its confinement follows from.
-#[derive(Debug)]
 pub(crate) struct Confined<'a> {
     pub(crate) config: &'a ServerConfig,
     pub(crate) command: &'a str,

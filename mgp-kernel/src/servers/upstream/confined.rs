@@ -22,7 +22,6 @@ use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::settings;
 
 /// The command line and environment of a server, with every reference resolved.
-#[derive(Debug)]
 pub(super) struct ServerProgram {
     pub(super) command: Secret,
     pub(super) args: Vec<Secret>,

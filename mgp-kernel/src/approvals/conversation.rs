@@ -381,13 +381,6 @@ impl CallConversationState {
     }
 }
 
-impl PendingQuestion {
-    /// Waits for the client's answer.
-    pub(super) async fn answer(mut self) -> Result<Response, Error> {
-        (&mut self.answer).await.map(Response::new).map_err(|_| Error::cancelled())
-    }
-}
-
 impl Drop for PendingQuestion {
     fn drop(&mut self) {
         self.conversation.take_back(&self.key);
@@ -402,7 +395,8 @@ impl ParkedCallPort {
     async fn ask(&self, question: Request) -> Result<Response, Error> {
         let session = self.0.session().ok_or_else(Error::cancelled)?;
         check_declared(&session, &question).await?;
-        self.0.ask(question.method, question.params)?.answer().await
+        let mut asked = self.0.ask(question.method, question.params)?;
+        (&mut asked.answer).await.map(Response::new).map_err(|_| Error::cancelled())
     }
 }
 

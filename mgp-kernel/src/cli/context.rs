@@ -137,7 +137,10 @@ impl CommandContext {
             ConfigScope { user: true, .. } => own,
             _ => folder.filter(|file| is_trusted(&locations, file)).or(own),
         };
-        file.map(Path::to_path_buf).ok_or_else(no_home)
+        file.map(Path::to_path_buf).ok_or_else(|| {
+            Failure::usage("there is no home directory for a configuration")
+                .hint("name the file with `--config FILE`")
+        })
     }
 
     /// Returns the configuration file to create: the one that is named explicitly, or else the project's or the user's.
@@ -257,11 +260,6 @@ impl CommandContext {
 fn is_trusted(locations: &Locations, file: &Path) -> bool {
     let file = FolderFile::read(file).ok().flatten();
     file.is_some_and(|file| locations.trust_of(&file) == FolderTrust::Trusted)
-}
-
-fn no_home() -> Failure {
-    Failure::usage("there is no home directory for a configuration")
-        .hint("name the file with `--config FILE`")
 }
 
 /// Returns a path of the configuration with `~` replaced by the home directory.

@@ -102,11 +102,20 @@ fn builder(
     let wrong = |why: String| Error::invalid_params(format!("`oauth` of the server `{}`: {why}", server.id));
     let unset = ServerOauth::default();
     let oauth = server.oauth.as_ref().unwrap_or(&unset);
+    // Metadata and tokens come from what calls of the server may reach, from its own host, and from that of the issuer.
+    let policy = settings::network_policy(config, server).map_err(|error| wrong(error.to_string()))?;
+    let named = [Some(url.expose()), oauth.issuer.as_deref()];
+    let policy = named.into_iter().flatten().fold(policy, NetworkPolicy::allow_host_of);
+    let mut fetcher = Fetcher::new(policy)?;
+    if let Some(path) = &oauth.ca {
+        let pem = fs::read(path).map_err(|error| wrong(format!("`ca`, {path}: {error}")))?;
+        fetcher = fetcher.trust_pem(&pem)?;
+    }
     let builder = OAuth::builder(url.expose())
         .client_name(settings::NAME)
         .store(UserLogins::of(&server.id))
         .owner(owner.unwrap_or_default())
-        .fetcher(fetcher(config, server, url, oauth)?)
+        .fetcher(fetcher)
         .scopes(oauth.scopes.iter().map(String::as_str));
     let builder = oauth.issuer.iter().fold(builder, |builder, issuer| builder.issuer(issuer.as_str()));
     let builder = if oauth.dpop { builder.bound_tokens() } else { builder };
@@ -154,25 +163,3 @@ fn token_file(path: String) -> TokenSource {
 /// The algorithms by which a private key may sign, of which the first that fits the key is used.
 const KEY_ALGORITHMS: [Algorithm; 4] =
     [Algorithm::ES256, Algorithm::ES384, Algorithm::EdDSA, Algorithm::RS256];
-
-/// Returns what fetches metadata and tokens: it reaches what calls of the server may reach, the server's own host, and that
-/// of the configured issuer.
-fn fetcher(
-    config: &Config,
-    server: &ServerConfig,
-    url: &Secret,
-    oauth: &ServerOauth,
-) -> Result<Fetcher, Error> {
-    let wrong = |why: String| Error::invalid_params(format!("`oauth` of the server `{}`: {why}", server.id));
-    let mut policy = settings::network_policy(config, server).map_err(|error| wrong(error.to_string()))?;
-    let named = [Some(url.expose()), oauth.issuer.as_deref()];
-    policy = named.into_iter().flatten().fold(policy, NetworkPolicy::allow_host_of);
-    let fetcher = Fetcher::new(policy)?;
-    match &oauth.ca {
-        None => Ok(fetcher),
-        Some(path) => {
-            let pem = fs::read(path).map_err(|error| wrong(format!("`ca`, {path}: {error}")))?;
-            fetcher.trust_pem(&pem)
-        }
-    }
-}

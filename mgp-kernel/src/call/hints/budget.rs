@@ -82,11 +82,7 @@ impl AgentBudgets {
         }
         drop(spent);
         let left = (as_units(reserved.budget.units) - units).max(0.0).floor();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a whole number from 0 up"
-        )]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, from 0 up")]
         let left = left as u64;
         Quota::new(left, end_of(reserved.budget, reserved.span))
     }

@@ -30,7 +30,7 @@ pub(super) async fn answer(server: Arc<PageServer>, request: Request<Incoming>) 
     let (head, body) = request.into_parts();
     let mut response = admitted(&server, &head, body).await;
     let headers = response.headers_mut();
-    for (name, value) in HEADERS {
+    for (name, value) in HEADERS.lines().filter_map(|line| line.split_once(": ")) {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
@@ -252,15 +252,4 @@ fn proof_page(operation: &str, form: &Form, needed: NeededProof, why: &Error) ->
 }
 
 /// The headers of all answers: nothing of another origin is loaded, framed, sent or read, and no text becomes script.
-const HEADERS: [(&str, &str); 6] = [
-    (
-        "content-security-policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; \
-         frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types mgp",
-    ),
-    ("x-content-type-options", "nosniff"),
-    ("x-frame-options", "DENY"),
-    ("referrer-policy", "same-origin"),
-    ("cross-origin-opener-policy", "same-origin"),
-    ("cross-origin-resource-policy", "same-origin"),
-];
+const HEADERS: &str = include_str!("headers.txt");

@@ -41,13 +41,9 @@ pub(crate) struct HeldTool {
 
 impl ShownDefinitionStatus {
     /// Returns the status of the definition called `name`; `None` if it is used without reservation, or not known.
-    pub(super) fn of(
-        definitions: &DefinitionGuard,
-        holder: &ServerId,
-        name: &DefinitionName,
-    ) -> Option<Self> {
-        let found = definitions.found_in(holder, name);
-        let standing = match definitions.hold(holder, name) {
+    pub(super) fn of(guard: &DefinitionGuard, holder: &ServerId, name: &DefinitionName) -> Option<Self> {
+        let found = guard.found_in(holder, name);
+        let standing = match guard.hold(holder, name) {
             Some(HoldReason::Unlisted) => return None,
             Some(hold) => DefinitionStatus::Held(hold),
             None => DefinitionStatus::Flagged(found.as_ref()?.rule()),

@@ -123,11 +123,7 @@ pub(super) struct PendingQuestion {
 
 impl CallConversation {
     /// Begins the conversation of the call that `request` begins.
-    pub(super) fn begin(
-        request: &Request,
-        session: &Arc<Session>,
-        parked_calls: &ParkedCallShared,
-    ) -> Arc<Self> {
+    pub(super) fn begin(request: &Request, session: &Arc<Session>, parked: &ParkedCallShared) -> Arc<Self> {
         let Context { principal, trail, outbox, .. } = &*request.context;
         let round = Round::of(request, session);
         let stream = match outbox.stream() {
@@ -140,8 +136,8 @@ impl CallConversation {
             progress: round.progress.clone(),
             principal: principal.clone(),
             trail: trail.clone(),
-            quota: Arc::clone(&parked_calls.quota),
-            max_questions: parked_calls.limits.max_questions,
+            quota: Arc::clone(&parked.quota),
+            max_questions: parked.limits.max_questions,
             state: Mutex::new(CallConversationState {
                 phase: CallPhase::Round(round),
                 round: 0,

@@ -226,7 +226,7 @@ fn sources(machine: &ClientLocations, import: &ImportArgs) -> Result<Vec<ImportS
     let mut sources = Vec::new();
     for name in &import.from {
         match name.parse::<ClientKind>() {
-            Ok(kind) => sources.extend(of_client(machine, kind, options)?),
+            Ok(kind) => sources.extend(of_kind(machine, kind, options)?),
             // A name without a dot or a slash is meant as the name of a client.
             Err(unknown) if !name.contains(['.', MAIN_SEPARATOR]) && !PathBuf::from(name).exists() => {
                 return Err(Failure::usage(unknown.to_string()).hint("to import a file, name its path"));
@@ -250,11 +250,7 @@ fn from_detected(found: DetectedClient, options: &ReadOptions) -> Option<ImportS
     Some(ImportSource { kind, path, scope: Some(scope), read: contents })
 }
 
-fn of_client(
-    machine: &ClientLocations,
-    kind: ClientKind,
-    options: &ReadOptions,
-) -> Result<Vec<ImportSource>> {
+fn of_kind(machine: &ClientLocations, kind: ClientKind, options: &ReadOptions) -> Result<Vec<ImportSource>> {
     let found = machine.detected().into_iter().filter(|found| found.kind == kind);
     let sources: Vec<_> = found.filter_map(|found| from_detected(found, options)).collect();
     if sources.is_empty() {

@@ -231,15 +231,9 @@ impl DataBroker {
     }
 
     /// Returns the event that something happened to data of `origin` on its way to `audience`.
-    pub(super) fn event(
-        &self,
-        what: &str,
-        origin: &ServerId,
-        audience: &ServerId,
-        outcome: Outcome,
-    ) -> AuditEvent {
+    pub(super) fn event(&self, what: &str, origin: &ServerId, reader: &ServerId, end: Outcome) -> AuditEvent {
         let kind = EventType::read(&format!("dev.cloto.mgp.data_{what}"));
-        let mut event = self.audit.event(kind, Actor::new(ActorType::Server, audience.as_str()), outcome);
+        let mut event = self.audit.event(kind, Actor::new(ActorType::Server, reader.as_str()), end);
         event.target = AuditTarget::new(Some(origin.clone()), None);
         event
     }

@@ -47,16 +47,11 @@ impl DataBroker {
         self.response(held, grant, answer)
     }
 
-    fn response(
-        self: &Arc<Self>,
-        held: &str,
-        grant: DataGrant,
-        answer: ReferenceAnswer,
-    ) -> Response<HttpBody> {
+    fn response(self: &Arc<Self>, id: &str, grant: DataGrant, answer: ReferenceAnswer) -> Response<HttpBody> {
         let mut response = Response::new(match answer.body {
             Some(body) => {
                 let (send, receive) = mpsc::channel(PIECES);
-                tokio::spawn(Arc::clone(self).deliver(held.into(), grant, body, send));
+                tokio::spawn(Arc::clone(self).deliver(id.into(), grant, body, send));
                 HttpBody::from(receive)
             }
             None => HttpBody::default(),

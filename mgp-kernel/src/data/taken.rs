@@ -36,15 +36,10 @@ impl TakenReferences {
     }
 
     /// Returns a reference, if it was given to this agent by the server that is named.
-    pub(super) fn find(
-        &self,
-        named: &ImportData,
-        agent: &Principal,
-        now: Timestamp,
-    ) -> Option<TakenReference> {
+    pub(super) fn find(&self, named: &ImportData, by: &Principal, now: Timestamp) -> Option<TakenReference> {
         let all = self.0.lock();
         let (_, taken) = all.iter().find(|(ref_id, _)| *ref_id == named.ref_id)?;
-        let is_it = taken.agent == *agent && taken.origin.as_str() == &*named.origin_server;
+        let is_it = taken.agent == *by && taken.origin.as_str() == &*named.origin_server;
         (is_it && now < taken.ends_at).then(|| taken.clone())
     }
 }

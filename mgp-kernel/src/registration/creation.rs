@@ -36,17 +36,12 @@ impl ModelToolCreator {
     ///
     /// # Errors
     /// Fails with the reason why no tool is made.
-    async fn create(
-        &self,
-        context: &Context,
-        request: &RequestTools,
-        wanted: &[String],
-    ) -> Result<(), Error> {
+    async fn create(&self, context: &Context, request: &RequestTools, needs: &[String]) -> Result<(), Error> {
         let agent = permitted(&self.config.load(), context)?;
         crate::check_confinement().map_err(|why| {
             Error::invalid_request(format!("no tool is made where none can be confined: {why}"))
         })?;
-        let answer = context.ask("mgp-create", Method::CREATE_MESSAGE, instruction(request, wanted)).await?;
+        let answer = context.ask("mgp-create", Method::CREATE_MESSAGE, instruction(request, needs)).await?;
         let code = code_of(&answer)?;
         let mut declaration = CodeSafety::new(SafetyLevel::Strict);
         declaration.language = Some("python".into());
@@ -61,7 +56,7 @@ impl ModelToolCreator {
         let mut server =
             RegisterServer::new(id.clone(), "python3", vec!["-I".into(), path.display().to_string()]);
         server.created_by = Some(agent.id().into_owned());
-        server.justification = Some(format!("made on demand: {}", wanted.join(", ")));
+        server.justification = Some(format!("made on demand: {}", needs.join(", ")));
         let session = session(context);
         let terms = RegistrationTerms {
             lifetime: Lifetime::Session(session.as_str().into()),

@@ -79,13 +79,8 @@ impl ServerEvents {
     }
 
     /// Publishes a change of a server's lifecycle to operators, and to the agents that may use it.
-    pub(crate) fn tell_lifecycle(
-        &self,
-        from: &ConnectionKey,
-        severity: EventSeverity,
-        change: &LifecycleChange,
-    ) {
-        self.tell(LIFECYCLE, from, severity, change);
+    pub(crate) fn tell_lifecycle(&self, from: &ConnectionKey, level: EventSeverity, what: &LifecycleChange) {
+        self.tell(LIFECYCLE, from, level, what);
     }
 
     /// Publishes that the tools of a server changed, to operators, and to the agents that may use it.
@@ -139,11 +134,7 @@ pub(crate) struct ToolsChange {
 
 impl ToolsChange {
     /// Compares the tools that a server had with those that it has.
-    pub(crate) fn between(
-        server: &ServerId,
-        before: &[Arc<CatalogTool>],
-        after: &[Arc<CatalogTool>],
-    ) -> Self {
+    pub(crate) fn between(of: &ServerId, before: &[Arc<CatalogTool>], after: &[Arc<CatalogTool>]) -> Self {
         let before: HashMap<_, _> = before.iter().map(|tool| (&tool.resolved.name, tool)).collect();
         let known = after.iter().filter_map(|tool| Some((before.get(&tool.resolved.name)?, tool)));
         let (mut kept, mut changed) = (0, 0);
@@ -151,7 +142,7 @@ impl ToolsChange {
             kept += 1;
             changed += usize::from(then.resolved.definition != now.resolved.definition);
         }
-        Self { server_id: server.clone(), added: after.len() - kept, removed: before.len() - kept, changed }
+        Self { server_id: of.clone(), added: after.len() - kept, removed: before.len() - kept, changed }
     }
 }
 

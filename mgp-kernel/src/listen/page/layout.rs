@@ -76,21 +76,12 @@ const SECTIONS: [(&str, &str); 7] = [
 ];
 
 /// Returns a button that has the kernel do an operation with these params, and leads to `back` then.
-pub(super) fn button(
-    operation: &str,
-    params: &[(&str, &str)],
-    back: &str,
-    label: &str,
-    kind: &str,
-) -> Markup {
-    form(
-        operation,
-        back,
-        &html! {
-            @for (name, value) in params { input type="hidden" name=(name) value=(value); }
-            button class=(kind) { (label) }
-        },
-    )
+pub(super) fn button(operation: &str, params: &[(&str, &str)], back: &str, text: &str, kind: &str) -> Markup {
+    let fields = html! {
+        @for (name, value) in params { input type="hidden" name=(name) value=(value); }
+        button class=(kind) { (text) }
+    };
+    form(operation, back, &fields)
 }
 
 /// Returns a form whose fields are the params of an operation, and that leads to `back` then.

@@ -11,13 +11,8 @@ use super::logins::PageLogin;
 use crate::listen::http::uncached;
 use crate::terminal::with_causes;
 
-pub(super) fn shown(
-    status: StatusCode,
-    page: &Page,
-    here: &str,
-    login: Option<&PageLogin>,
-) -> Response<HttpBody> {
-    let document = document(page, here, login.map(|login| &login.client.holder)).into_string();
+pub(super) fn shown(status: StatusCode, page: &Page, at: &str, by: Option<&PageLogin>) -> Response<HttpBody> {
+    let document = document(page, at, by.map(|by| &by.client.holder)).into_string();
     uncached(status, "text/html; charset=utf-8", document)
 }
 

@@ -11,19 +11,15 @@ use mgp_types::mgp::{self, NameStyle};
 use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Session};
 use serde::Serialize;
 
-use crate::changes::ChangeListeners;
+use super::Routes;
 use crate::data::transports;
 use crate::running::RunningConfig;
 use crate::settings::offered;
-use crate::visibility::{CallerView, Visibility};
+use crate::visibility::CallerView;
 
 /// Returns the answer to `server/discover`, which is that to `initialize` too.
-pub(super) fn describe(
-    visibility: &Visibility,
-    config: &RunningConfig,
-    changes: &ChangeListeners,
-    request: &Request,
-) -> Result<Response, Error> {
+pub(super) fn describe(routes: &Routes, request: &Request) -> Result<Response, Error> {
+    let Routes { visibility, config, changes, .. } = routes;
     let view = CallerView::of(visibility, &request.context)?;
     changes.open(&request.context);
     let described = KernelDescription {

@@ -10,9 +10,8 @@ use mgp_types::mgp::NameStyle;
 use mgp_types::{CacheHint, CacheScope, ClientSessionId, Error, Principal, RawJson, Request, Response};
 use parking_lot::Mutex;
 
-use crate::changes::ChangeListeners;
-use crate::running::RunningConfig;
-use crate::visibility::{CallerView, Visibility, VisibleItems};
+use super::Routes;
+use crate::visibility::{CallerView, VisibleItems};
 
 /// The lists that callers were last given, as bytes, until the caller would see something else.
 #[derive(Default)]
@@ -43,17 +42,11 @@ pub(super) enum CatalogKind {
 /// catalog.
 type ListVersion = [u64; 5];
 
-impl ListCache {
+impl Routes {
     /// Returns the list of all that the caller may use, on one page.
-    pub(super) fn answer(
-        &self,
-        visibility: &Visibility,
-        config: &RunningConfig,
-        changes: &ChangeListeners,
-        list: CatalogKind,
-        request: &Request,
-    ) -> Result<Response, Error> {
+    pub(super) fn list(&self, list: CatalogKind, request: &Request) -> Result<Response, Error> {
         first_page(request)?;
+        let Self { visibility, changes, .. } = self;
         let view = CallerView::of(visibility, &request.context)?;
         changes.ready(&request.context);
         if list == CatalogKind::Tools {
@@ -64,13 +57,15 @@ impl ListCache {
         let (fleet, scopes) = (visibility.fleet.revision(), visibility.scopes.revision());
         let snapshot = visibility.catalog.snapshot();
         let of = [access, changes, fleet, scopes, snapshot.generation()];
-        let names = config.names(&request.context);
-        let mut response = Response::plain(self.list(&snapshot, of, list, &view, names));
+        let names = self.config.names(&request.context);
+        let mut response = Response::plain(self.lists.list(&snapshot, of, list, &view, names));
         // Another caller may see something else.
         response.context.cache = Some(CacheHint { ttl_ms: FRESH_MS, scope: CacheScope::Private });
         Ok(response)
     }
+}
 
+impl ListCache {
     fn list(
         &self,
         snapshot: &CatalogSnapshot,

@@ -7,18 +7,15 @@ use mgp_security::definition::{DefinitionGuard, DefinitionKind, server_of};
 use mgp_types::mgp::{NameStyle, Recovery, method};
 use mgp_types::{Error, Request, code};
 
+use super::Routes;
 use super::forward::RouterFuture;
-use crate::running::RunningConfig;
 use crate::servers::upstream::Upstream;
-use crate::visibility::{CallerView, Visibility};
+use crate::visibility::CallerView;
 
 /// Fails with the reason why the caller cannot call the tool that it names: its definition is held back, the configuration
 /// switches it off, or no server has such a tool.
-pub(super) fn tool(
-    visibility: &Visibility,
-    config: &RunningConfig,
-    request: &Request,
-) -> Result<RouterFuture, Error> {
+pub(super) fn tool(routes: &Routes, request: &Request) -> Result<RouterFuture, Error> {
+    let Routes { visibility, config, .. } = routes;
     let name = required(request, "name", "which tool to call")?;
     let view = CallerView::of(visibility, &request.context)?;
     check_name(&visibility.definitions, &view, request, DefinitionKind::Tool, &name)?;

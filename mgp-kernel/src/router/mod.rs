@@ -70,11 +70,11 @@ impl Routes {
     /// the will of its operator.
     fn answer(self: &Arc<Self>, request: Request) -> Result<RouterFuture, Error> {
         use ExtensionId::{ScopedAuth, ServerRecommendations, ServiceManifest, ToolRegistry};
-        let Self { visibility, config, changes, own, lists } = &**self;
-        let list = |list| lists.answer(visibility, config, changes, list, &request);
+        let Self { visibility, own, .. } = &**self;
+        let list = |list| self.list(list, &request);
         let has = |extension| exists(&request, extension);
         let answer = match request.method.as_str() {
-            "server/discover" => describe::describe(visibility, config, changes, &request),
+            "server/discover" => describe::describe(self, &request),
             "prompts/list" => list(CatalogKind::Prompts),
             "resources/list" => list(CatalogKind::Resources),
             "resources/templates/list" => list(CatalogKind::Templates),
@@ -149,17 +149,13 @@ impl Routes {
         if is_method {
             return Ok(RouterFuture::answered_by(&self.own.tools, request));
         }
-        missing::tool(&self.visibility, &self.config, &request)
+        missing::tool(self, &request)
     }
 
     /// Lists the tools for the model's context, or all of them.
     fn list_tools(&self, mut request: Request) -> Result<RouterFuture, Error> {
         match self.own.tools.enter(&mut request) {
-            Flow::Pass(_) => {
-                let Self { visibility, config, changes, lists, .. } = self;
-                let list = lists.answer(visibility, config, changes, CatalogKind::Tools, &request);
-                list.map(RouterFuture::done)
-            }
+            Flow::Pass(_) => self.list(CatalogKind::Tools, &request).map(RouterFuture::done),
             flow => Ok(RouterFuture::decided(Method::TOOLS_LIST, flow)),
         }
     }

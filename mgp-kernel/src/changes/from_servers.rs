@@ -29,7 +29,7 @@ impl ServerNotifications for ChangeListeners {
     fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
         // The server knows nothing of what an earlier connection was asked for.
         self.levels.lock().remove(line);
-        self.level_to_ask_for(line, capabilities).map(|(level, _)| level)
+        self.level_for(line, capabilities).map(|(level, _)| level)
     }
 
     fn ended(&self, line: &ConnectionKey) {

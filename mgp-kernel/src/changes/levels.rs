@@ -35,7 +35,7 @@ pub(super) async fn tell_levels(changes: &ChangeListeners) {
             if session.describes_each_request() {
                 continue;
             }
-            if let Some((level, principal)) = changes.level_to_ask_for(&line, &capabilities) {
+            if let Some((level, principal)) = changes.level_for(&line, &capabilities) {
                 let mut params = Object::new();
                 params.set("level", RawJson::from_text(level.as_str()));
                 let mut request = Request::call(Method::SET_LEVEL, params);
@@ -55,12 +55,8 @@ pub(super) async fn tell_levels(changes: &ChangeListeners) {
 impl ChangeListeners {
     /// Returns the level that a server of these capabilities is to be asked for, and notes it as asked for; `None` if it
     /// was asked for that already, or nobody wants messages of it.
-    pub(super) fn level_to_ask_for(
-        &self,
-        line: &ConnectionKey,
-        capabilities: &Object,
-    ) -> Option<(Severity, Principal)> {
-        let wanted = has(capabilities, &["logging"]).then(|| self.most_verbose(line))??;
+    pub(super) fn level_for(&self, line: &ConnectionKey, offers: &Object) -> Option<(Severity, Principal)> {
+        let wanted = has(offers, &["logging"]).then(|| self.most_verbose(line))??;
         (self.levels.lock().insert(line.clone(), wanted.0) != Some(wanted.0)).then_some(wanted)
     }
 

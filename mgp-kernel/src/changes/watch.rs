@@ -34,16 +34,12 @@ pub(crate) struct ResourceWatch {
     changes: Weak<ChangeListeners>,
     line: ConnectionKey,
     uri: Arc<str>,
-    /// The principal in whose name the server was asked, and the way in which it was.
-    asked: OnceCell<(Principal, WatchSubscription)>,
+    asked: OnceCell<AskedServer>,
 }
 
-enum WatchSubscription {
-    /// The subscription of a session, made by a request.
-    Session,
-    /// A request that listens until it is dropped.
-    Stateless { _listening: JoinSet<()> },
-}
+/// The principal in whose name a server was asked, and the request that listens at a server without sessions until it is
+/// dropped. In a session the subscription was made by a request.
+type AskedServer = (Principal, Option<JoinSet<()>>);
 
 impl ResourceWatches {
     /// Subscribes, on this connection, to the server's resource `uri`.
@@ -99,22 +95,17 @@ impl ResourceWatches {
 }
 
 impl ResourceWatch {
-    async fn ask(
-        &self,
-        changes: &ChangeListeners,
-        by: &Context,
-    ) -> Result<(Principal, WatchSubscription), Error> {
+    async fn ask(&self, changes: &ChangeListeners, by: &Context) -> Result<AskedServer, Error> {
         let principal = by.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
         let server = &self.line.server;
         let upstream = changes.fleet.get(server.as_str()).ok_or_else(|| gone(server))?;
         let session = upstream.session_on(&self.line);
-        let is_stateless = session.is_some_and(|session| session.describes_each_request());
-        if is_stateless {
-            let listening = begin_listening(&self.changes, self.resource(), principal.clone()).await?;
-            return Ok((principal, WatchSubscription::Stateless { _listening: listening }));
+        if session.is_some_and(|session| session.describes_each_request()) {
+            let listening = self.begin_listening(principal.clone()).await?;
+            return Ok((principal, Some(listening)));
         }
         self.subscribe(&upstream, by.clone()).await?;
-        Ok((principal, WatchSubscription::Session))
+        Ok((principal, None))
     }
 
     fn resource(&self) -> ResourceKey {
@@ -126,12 +117,27 @@ impl ResourceWatch {
         *request.context = by;
         upstream.call(request).await.map(drop)
     }
+
+    /// Starts a request that listens at a server without sessions, and is made again when it has ended, until the set is
+    /// dropped.
+    async fn begin_listening(&self, principal: Principal) -> Result<JoinSet<()>, Error> {
+        let (first, received) = oneshot::channel();
+        let (changes, resource) = (Weak::clone(&self.changes), self.resource());
+        let hearing = ListenReceiver { changes, resource, first: Mutex::new(Some(first)) };
+        let mut listening = JoinSet::new();
+        listening.spawn(listen(Arc::new(hearing), principal));
+        match timeout(LONGEST, received).await {
+            Ok(Ok(outcome)) => outcome.map(|()| listening),
+            Ok(Err(_)) => Err(gone(&self.line.server)),
+            Err(_) => Err(late(&self.line.server)),
+        }
+    }
 }
 
 /// Renews the subscriptions on a new connection, in the names of those who want to know and may.
 pub(super) async fn ask_again(changes: &ChangeListeners, line: &ConnectionKey) {
     for watch in changes.watches.on(line) {
-        let Some((_, WatchSubscription::Session)) = watch.asked.get() else { continue };
+        let Some((_, None)) = watch.asked.get() else { continue };
         let Some(upstream) = changes.fleet.get(line.server.as_str()) else { return };
         let Some(principal) = changes.holder(&watch.resource()) else { continue };
         let asked = watch.subscribe(&upstream, in_the_name_of(principal));
@@ -143,7 +149,7 @@ pub(super) async fn ask_again(changes: &ChangeListeners, line: &ConnectionKey) {
 
 impl Drop for ResourceWatch {
     fn drop(&mut self) {
-        let Some((principal, WatchSubscription::Session)) = self.asked.take() else { return };
+        let Some((principal, None)) = self.asked.take() else { return };
         let Some(changes) = self.changes.upgrade() else { return };
         let (line, uri) = (self.line.clone(), Arc::clone(&self.uri));
         let errand = Arc::clone(&changes);
@@ -178,25 +184,6 @@ async fn take_back(
         timeout(LONGEST, asked).await.map_err(|_| late(server))??;
     }
     Ok(())
-}
-
-/// Starts a request that listens at a server without sessions, and is made again when it has ended, until the set is dropped.
-async fn begin_listening(
-    changes: &Weak<ChangeListeners>,
-    (line, uri): ResourceKey,
-    principal: Principal,
-) -> Result<JoinSet<()>, Error> {
-    let server = line.server.clone();
-    let (first, received) = oneshot::channel();
-    let first = Mutex::new(Some(first));
-    let hearing = ListenReceiver { changes: Weak::clone(changes), resource: (line, uri), first };
-    let mut listening = JoinSet::new();
-    listening.spawn(listen(Arc::new(hearing), principal));
-    match timeout(LONGEST, received).await {
-        Ok(Ok(outcome)) => outcome.map(|()| listening),
-        Ok(Err(_)) => Err(gone(&server)),
-        Err(_) => Err(late(&server)),
-    }
 }
 
 /// Listens for the resource at the server, first in the name of `principal`, and from then on in the names of others

@@ -48,8 +48,8 @@ pub(super) struct ExportArgs {
     rollback: bool,
 }
 
-/// The name of a server that stays in a client's file, and the reason.
-type KeptServer = (String, String);
+/// The names of the servers that mgp has too, and those that stay in a client's file, each with the reason.
+type PartedServers = (Vec<String>, Vec<(String, String)>);
 
 pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result {
     let path = export.file(&ClientLocations::this()?)?;
@@ -195,12 +195,7 @@ impl ExportArgs {
     }
 
     /// Returns the client's servers that mgp has too, and those that stay in the client's file, each with the reason.
-    fn parted(
-        &self,
-        configured: &EffectiveConfig,
-        path: &Path,
-        text: &str,
-    ) -> Result<(Vec<String>, Vec<KeptServer>)> {
+    fn parted(&self, configured: &EffectiveConfig, path: &Path, text: &str) -> Result<PartedServers> {
         let options = ReadOptions { secrets: LiteralSecrets::Keep, ..ClientLocations::this()?.options() };
         let read = read(self.to, text, &options).map_err(|error| Failure::file(path, error))?;
         // Secrets are compared as well: of two servers that differ only in secrets, mgp has at most one.

@@ -47,7 +47,7 @@ impl ModelToolCreator {
         declaration.language = Some("python".into());
         let script = format!("import json\n{code}\n{HARNESS}");
         if let Err(rejection) = scan(&script, &CodePolicy::new(&declaration)) {
-            tell(&self.audit, &agent, EventType::CodeRejected, Outcome::Blocked, &rejection.reason).await?;
+            self.tell(&agent, EventType::CodeRejected, Outcome::Blocked, &rejection.reason).await?;
             return Err(Error::invalid_params(format!("the code is refused: {}", rejection.reason)));
         }
         let id = ServerId::from(format!("{MADE}{}", TraceId::random()).as_str());
@@ -69,7 +69,12 @@ impl ModelToolCreator {
         }
         self.end_with(context, session);
         let made = EventType::Custom("TOOL_CREATED_DYNAMIC".into());
-        tell(&self.audit, &agent, made, Outcome::Success, id.as_str()).await
+        self.tell(&agent, made, Outcome::Success, id.as_str()).await
+    }
+
+    async fn tell(&self, agent: &Principal, what: EventType, end: Outcome, of: &str) -> Result<(), Error> {
+        let event = self.audit.event(what, Actor::of(agent), end);
+        self.audit.log.record(event.with_detail("created", of)).await
     }
 
     /// Removes the server with the session that it was made for. Where there are no sessions the server stays as long
@@ -154,17 +159,6 @@ fn session(context: &Context) -> String {
     let pointer = context.session.as_ref().map(Arc::as_ptr);
     let agent = context.principal.as_ref().map_or("", Principal::as_str);
     format!("{agent}@{pointer:?}")
-}
-
-async fn tell(
-    audit: &AuditTrail,
-    agent: &Principal,
-    what: EventType,
-    outcome: Outcome,
-    detail: &str,
-) -> Result<(), Error> {
-    let event = audit.event(what, Actor::of(agent), outcome);
-    audit.log.record(event.with_detail("created", detail)).await
 }
 
 /// Writes the script of a server that is made.

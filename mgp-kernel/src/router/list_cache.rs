@@ -58,7 +58,10 @@ impl Routes {
         let snapshot = visibility.catalog.snapshot();
         let of = [access, changes, fleet, scopes, snapshot.generation()];
         let names = self.config.names(&request.context);
-        let mut response = Response::plain(self.lists.list(&snapshot, of, list, &view, names));
+        let (principal, client) = (view.principal.clone(), view.client_with_lists());
+        let key = ListKey { principal, client, scopes: view.scopes.clone(), list, names };
+        let list = self.lists.list(key, of, || write(&snapshot, list, &view, names));
+        let mut response = Response::plain(list);
         // Another caller may see something else.
         response.context.cache = Some(CacheHint { ttl_ms: FRESH_MS, scope: CacheScope::Private });
         Ok(response)
@@ -66,20 +69,11 @@ impl Routes {
 }
 
 impl ListCache {
-    fn list(
-        &self,
-        snapshot: &CatalogSnapshot,
-        of: ListVersion,
-        list: CatalogKind,
-        view: &CallerView<'_>,
-        names: NameStyle,
-    ) -> RawJson {
-        let (principal, client) = (view.principal.clone(), view.client_with_lists());
-        let key = ListKey { principal, client, scopes: view.scopes.clone(), list, names };
+    fn list(&self, key: ListKey, of: ListVersion, write: impl FnOnce() -> RawJson) -> RawJson {
         if let Some((_, given)) = self.0.lock().get(&key).filter(|(given_of, _)| *given_of == of) {
             return given.clone();
         }
-        let written = write(snapshot, list, view, names);
+        let written = write();
         let mut lists = self.0.lock();
         if lists.len() >= MAX_LISTS {
             lists.clear();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mgp_security::definition::{DefinitionGuard, DefinitionKind, server_of};
+use mgp_security::definition::{DefinitionKind, server_of};
 use mgp_types::mgp::{NameStyle, Recovery, method};
 use mgp_types::{Error, Request, code};
 
@@ -18,7 +18,7 @@ pub(super) fn tool(routes: &Routes, request: &Request) -> Result<RouterFuture, E
     let Routes { visibility, config, .. } = routes;
     let name = required(request, "name", "which tool to call")?;
     let view = CallerView::of(visibility, &request.context)?;
-    check_name(&visibility.definitions, &view, request, DefinitionKind::Tool, &name)?;
+    check_name(&view, request, DefinitionKind::Tool, &name)?;
     if let Some(message) = switched_off(&view, &name) {
         return Err(advised(Error::new(code::TOOL_DISABLED, message)));
     }
@@ -61,12 +61,12 @@ fn advised(error: Error) -> Error {
 /// # Errors
 /// Fails with the reason why the caller cannot have it.
 pub(super) fn check_name(
-    definitions: &DefinitionGuard,
     view: &CallerView<'_>,
     request: &Request,
     kind: DefinitionKind,
     named: &str,
 ) -> Result<(), Error> {
+    let definitions = &view.visibility.definitions;
     let held = definitions.held(kind).into_iter().find(|(holder, name)| {
         let own = name.as_str();
         let is_meant = own == named
@@ -86,15 +86,10 @@ pub(super) fn check_name(
 ///
 /// # Errors
 /// Fails with the reason why the caller cannot read it.
-pub(super) fn check_uri(
-    definitions: &DefinitionGuard,
-    view: &CallerView<'_>,
-    request: &Request,
-    uri: &str,
-) -> Result<(), Error> {
+pub(super) fn check_uri(view: &CallerView<'_>, request: &Request, uri: &str) -> Result<(), Error> {
     let refusal = view.servers().find_map(|upstream| {
         let holder = view.holder(upstream.id().as_str());
-        let (name, hold) = definitions.hold_of_uri(&holder, uri)?;
+        let (name, hold) = view.visibility.definitions.hold_of_uri(&holder, uri)?;
         view.concerns(&holder, &name).then(|| hold.refusal(&holder, &name, &request.context))
     });
     refusal.map_or(Ok(()), Err)

@@ -126,7 +126,7 @@ impl Routes {
         if let Some(prompt) = view.prompt(&snapshot, name) {
             return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
         }
-        check_name(&self.visibility.definitions, &view, request, DefinitionKind::Prompt, name)?;
+        check_name(&view, request, DefinitionKind::Prompt, name)?;
         let visible = view.prompts(&snapshot).items;
         let names = self.config.names(&request.context);
         let shown: Vec<_> =
@@ -141,7 +141,7 @@ impl Routes {
         if let Some(owner) = view.resource_owner(&snapshot, uri) {
             return Ok((owner.server.clone(), owner.uri.into()));
         }
-        check_uri(&self.visibility.definitions, &view, request, uri)?;
+        check_uri(&view, request, uri)?;
         let visible = view.resources(&snapshot).items;
         let near = near(uri, visible.iter().map(|resource| &*resource.uri));
         Err(unknown("resource", uri, "resources/list", &near, not_found(request)))
@@ -154,7 +154,7 @@ impl Routes {
             return Ok((owner.server.clone(), owner.uri.into()));
         }
         drop(snapshot);
-        check_name(&self.visibility.definitions, &view, request, DefinitionKind::Template, uri)?;
+        check_name(&view, request, DefinitionKind::Template, uri)?;
         self.resource_owner(request, uri)
     }
 }

@@ -24,8 +24,6 @@ impl Gate for RepeatedHeadersGate {
 fn check(request: &Request) -> Result<(), Error> {
     let is_edited = request.extensions.get::<EditedCall>().is_some();
     let tool = request.context.tool.as_ref().filter(|_| request.method == Method::TOOLS_CALL && !is_edited);
-    match tool.and_then(|tool| tool.definition.get("inputSchema")) {
-        Some(schema) => check_repeated_arguments(&schema, request),
-        None => Ok(()),
-    }
+    let schema = tool.and_then(|tool| tool.definition.get("inputSchema"));
+    schema.map_or(Ok(()), |schema| check_repeated_arguments(&schema, request))
 }

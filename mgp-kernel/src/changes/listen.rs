@@ -102,9 +102,7 @@ async fn watch_all(
         }
     };
     for shown in uris {
-        let Some(owner) = view.resource_owner(&snapshot, shown) else {
-            continue;
-        };
+        let Some(owner) = view.resource_owner(&snapshot, shown) else { continue };
         if asked.len() >= AT_ONCE {
             take(asked.join_next().await);
         }

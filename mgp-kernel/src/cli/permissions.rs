@@ -304,8 +304,6 @@ async fn approval(question: &OpenQuestion) -> Result<Option<ApproveQuestion>, Fa
 fn yes(question: &OpenQuestion) -> String {
     let tool = question.tool_name.as_ref().map(ToString::to_string);
     let permission = question.permission.as_ref().map(|permission| permission.as_str().to_owned());
-    match permission.or(tool).filter(|_| question.risk == RiskLevel::Dangerous) {
-        Some(word) => printable(&word),
-        None => "y".to_owned(),
-    }
+    let word = permission.or(tool).filter(|_| question.risk == RiskLevel::Dangerous);
+    word.map_or_else(|| "y".to_owned(), |word| printable(&word))
 }

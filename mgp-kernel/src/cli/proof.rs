@@ -157,10 +157,8 @@ pub(super) async fn chosen() -> Result<String> {
 
 /// Returns how a person is asked for a proof.
 pub(super) const fn prompt(needed: NeededProof) -> &'static str {
-    match needed {
-        NeededProof::Account => "password of this account: ",
-        _ => "operators' passphrase: ",
-    }
+    let is_account = matches!(needed, NeededProof::Account);
+    if is_account { "password of this account: " } else { "operators' passphrase: " }
 }
 
 /// Reads a passphrase from the terminal, which does not show it.

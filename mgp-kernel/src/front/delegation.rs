@@ -66,9 +66,7 @@ impl Gate for DelegationGate {
 
 /// Takes the claim out of the request. Returns the agent that the request claimed.
 fn take_claim(request: &mut Request) -> Result<Option<String>, Error> {
-    let Some(claim) = request.meta_mut().and_then(|meta| meta.remove(AGENT_META)) else {
-        return Ok(None);
-    };
+    let Some(claim) = request.meta_mut().and_then(|meta| meta.remove(AGENT_META)) else { return Ok(None) };
     let claimed = claim.to_text().filter(|agent| (1..=MAX_NAME_BYTES).contains(&agent.len()));
     claimed.map(Some).ok_or_else(|| {
         Error::invalid_params(format!(

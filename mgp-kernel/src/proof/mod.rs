@@ -290,7 +290,8 @@ impl ProofChecker {
     async fn check(&self, connection: &OperatorConnection, passphrase: String) -> Result<(), Error> {
         let known = self.read()?;
         let needed = self.kind(&known, connection);
-        let account = self.account().filter(|_| needed == Some(NeededProof::Account)).cloned();
+        let is_accounts = needed == Some(NeededProof::Account);
+        let account = self.account().filter(|_| is_accounts).cloned();
         let is_it = {
             let _one_at_a_time = self.guess.lock().await;
             let is_it = move || match account {
@@ -304,10 +305,7 @@ impl ProofChecker {
         }
         // Nobody else waits for this: an agent that guesses would hold up the person.
         tokio::time::sleep(AFTER_A_WRONG_ONE).await;
-        let what = match needed {
-            Some(NeededProof::Account) => "the account's password",
-            _ => "the operators' passphrase",
-        };
+        let what = if is_accounts { "the account's password" } else { "the operators' passphrase" };
         Err(unproved(needed.unwrap_or(NeededProof::Unset), format!("this is not {what}")))
     }
 

@@ -148,10 +148,7 @@ fn code_of(answer: &RawJson) -> Result<String, Error> {
     };
     let says = |name: &str| code.lines().any(|line| line.starts_with(name));
     let missing = ["NAME", "DESCRIPTION", "INPUT_SCHEMA", "def run("].into_iter().find(|name| !says(name));
-    match missing {
-        None => Ok(code),
-        Some(name) => Err(Error::invalid_params(format!("the code has no `{name}`"))),
-    }
+    missing.map_or(Ok(code), |name| Err(Error::invalid_params(format!("the code has no `{name}`"))))
 }
 
 /// Returns the name of the session that a tool is made for.

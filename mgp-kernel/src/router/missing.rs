@@ -50,10 +50,7 @@ fn switched_off(view: &CallerView<'_>, named: &str) -> Option<String> {
 
 /// Returns the error with the advice that every error of its code has.
 fn advised(error: Error) -> Error {
-    match Recovery::for_code(error.code()) {
-        Some(recovery) => error.with_recovery(recovery),
-        None => error,
-    }
+    Recovery::for_code(error.code()).into_iter().fold(error, Error::with_recovery)
 }
 
 /// Checks that no definition of a tool, prompt or template that the caller may use, and means by `named`, is held back.

@@ -80,10 +80,9 @@ impl Routes {
             declares_tasks(session)?;
         }
         required(&request, "taskId", "which task is meant")?;
-        match self.visibility.fleet.tasks().meant_by(&request)? {
-            Some(task) => self.to_server(&task.place.line.server, request),
-            None => Err(Error::method_not_found(&request.method)),
-        }
+        let task = self.visibility.fleet.tasks().meant_by(&request)?;
+        let task = task.ok_or_else(|| Error::method_not_found(&request.method))?;
+        self.to_server(&task.place.line.server, request)
     }
 
     /// Answers `tasks/list`: the caller's tasks of all servers, on one page.

@@ -34,10 +34,8 @@ pub(crate) async fn of_server(
         return Ok(None);
     }
     let name = owner.and_then(Principal::agent_name);
-    let advice = match name {
-        Some(agent) => format!("run `mgp login {} --agent {agent}`", server.id),
-        None => format!("run `mgp login {}`", server.id),
-    };
+    let whose = name.map(|agent| format!(" --agent {agent}")).unwrap_or_default();
+    let advice = format!("run `mgp login {}{whose}`", server.id);
     let builder = builder(config, server, name, url)?.login_advice(advice);
     let grant = server.oauth.as_ref().map(|oauth| oauth.grant);
     let oauth = match (grant, owner) {

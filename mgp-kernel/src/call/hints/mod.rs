@@ -97,10 +97,7 @@ impl CallHintsGate {
     fn admit(&self, request: &Request) -> Result<Option<HintedCall>, Error> {
         let declared = request.context.tool.as_ref().and_then(|tool| self.declared.of(tool));
         if let Some(declared) = &declared {
-            let most = match mentioning(request, &BUDGET) {
-                Some(meta) => max_units(&meta)?,
-                None => None,
-            };
+            let most = mentioning(request, &BUDGET).map_or(Ok(None), |meta| max_units(&meta))?;
             declared.check_call(request.params.bytes("arguments").unwrap_or(b"{}"), most)?;
         }
         let caller = request.context.principal.as_ref();

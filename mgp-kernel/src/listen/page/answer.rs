@@ -105,10 +105,8 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
 
 /// Returns the path of the section that a page belongs to.
 fn section(path: &str) -> &str {
-    match path.char_indices().filter(|(_, letter)| *letter == '/').nth(1) {
-        Some((end, _)) => &path[..end],
-        None => path,
-    }
+    let end = path.char_indices().filter(|(_, letter)| *letter == '/').nth(1);
+    end.map_or(path, |(end, _)| &path[..end])
 }
 
 /// Does the operation of a form, and leads back to where the form stood.
@@ -231,10 +229,8 @@ async fn undecided(login: &PageLogin, params: &Object) -> Result<(), Error> {
 
 /// Returns the page that asks for the proof which an operation takes; the form goes with it.
 fn proof_page(operation: &str, form: &Form, needed: NeededProof, why: &Error) -> Page {
-    let what = match needed {
-        NeededProof::Account => "Password of your account",
-        _ => "Operators' passphrase",
-    };
+    let is_account = needed == NeededProof::Account;
+    let what = if is_account { "Password of your account" } else { "Operators' passphrase" };
     let passphrase = html! {
         input type="password" name="_passphrase" autocomplete="off" required autofocus;
     };

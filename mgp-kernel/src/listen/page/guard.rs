@@ -108,18 +108,12 @@ pub(super) enum Scheme {
 
 impl Scheme {
     pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Https => "https",
-        }
+        if matches!(self, Self::Https) { "https" } else { "http" }
     }
 
     /// Returns the name of the cookie with the secret of a login.
     const fn cookie_name(self) -> &'static str {
-        match self {
-            Self::Http => "mgp-page",
-            Self::Https => "__Host-mgp-page",
-        }
+        if matches!(self, Self::Https) { "__Host-mgp-page" } else { "mgp-page" }
     }
 
     /// Returns the cookie that keeps the secret of a login.

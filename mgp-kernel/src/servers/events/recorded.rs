@@ -93,10 +93,8 @@ async fn unheard(
 
 fn tell(publisher: &Publisher, entry: &LogEntry) {
     let Ok(event) = Object::from_raw(&entry.event) else { return };
-    let severity = match entry.facets.result {
-        Outcome::Success => EventSeverity::Info,
-        Outcome::Failure | Outcome::Blocked => EventSeverity::Warning,
-    };
+    let is_success = entry.facets.result == Outcome::Success;
+    let severity = if is_success { EventSeverity::Info } else { EventSeverity::Warning };
     let publish = |channel: &str, data: &Object, concerns: &dyn Fn(&Principal) -> bool| {
         let outcome = publisher.publish_to(channel, severity, data, |who| who.is_some_and(concerns));
         if let Err(error) = outcome {

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use mgp_discovery::config::model::ListLevel;
 use mgp_lifecycle::server::ServerLifecycle;
-use mgp_types::mgp::{ResolvedTool, method};
+use mgp_types::mgp::method;
 use mgp_types::{Context, Flow, Gate, Method, Principal, PrincipalRole, RawJson, Request};
 use tokio::time::{Instant, timeout_at};
 
 use crate::running::RunningConfig;
-use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, FirstStart, WaitingCall};
 use crate::visibility::{CallerView, Visibility};
 
@@ -235,8 +234,15 @@ fn resolve(visibility: &Visibility, request: &mut Request, missing: UnlistedTool
     let snapshot = visibility.catalog.snapshot();
     let Some(name) = request.params.text("name") else { return false };
     let Some(tool) = snapshot.called(&name) else { return false };
-    let caller = request.context.principal.as_ref();
-    let resolved = of_caller(&visibility.fleet, &tool.resolved, caller, missing);
+    let Some(caller) = &request.context.principal else { return false };
+    let (server, own_name) = (tool.resolved.server.as_str(), tool.resolved.name.as_str());
+    // The tool is noted as the caller's connection lists it.
+    let resolved = match visibility.fleet.share(server, caller) {
+        AgentLists::Own(own) => own.tool(server, own_name).map(|tool| Arc::clone(&tool.resolved)),
+        AgentLists::Coming if missing == UnlistedToolCall::WaitForList => None,
+        // A caller that does not reach the server is refused further in, with the reason.
+        AgentLists::Everything | AgentLists::Coming | AgentLists::Nothing => Some(Arc::clone(&tool.resolved)),
+    };
     let Some(resolved) = resolved else { return false };
     let is_renamed = resolved.name.as_str() != name;
     drop(name);
@@ -248,24 +254,6 @@ fn resolve(visibility: &Visibility, request: &mut Request, missing: UnlistedTool
     }
     request.context.tool = Some(resolved);
     true
-}
-
-/// Returns the tool as the caller's connection lists it.
-fn of_caller(
-    fleet: &Fleet,
-    tool: &Arc<ResolvedTool>,
-    caller: Option<&Principal>,
-    missing: UnlistedToolCall,
-) -> Option<Arc<ResolvedTool>> {
-    match fleet.share(tool.server.as_str(), caller?) {
-        AgentLists::Own(own) => {
-            let tool = own.tool(tool.server.as_str(), tool.name.as_str())?;
-            Some(Arc::clone(&tool.resolved))
-        }
-        AgentLists::Coming if missing == UnlistedToolCall::WaitForList => None,
-        // A caller that does not reach the server is refused further in, with the reason.
-        AgentLists::Everything | AgentLists::Coming | AgentLists::Nothing => Some(Arc::clone(tool)),
-    }
 }
 
 static LISTS: [Method; 4] =

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use mgp_discovery::catalog::CatalogTool;
 use mgp_security::access::AccessPolicy;
 use mgp_stream::event::{EventAudience, PublishError, Publisher};
-use mgp_types::mgp::{EventSeverity, ServerId};
+use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerId};
 use mgp_types::{Object, Principal, PrincipalRole};
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! The categories of tools: paths, and the hierarchy that they make (§16.4).
+//! The categories of tools: their paths, and the search for tools by them (§16.4).
 
 use std::collections::HashMap;
 
@@ -8,12 +8,11 @@ use smallvec::SmallVec;
 
 use crate::server_tools::ToolText;
 
+mod browse;
 mod derive;
-mod find;
-mod hierarchy;
 mod path;
 
-pub(crate) use self::hierarchy::Hierarchy;
+pub(crate) use self::browse::browse;
 pub use self::path::CategoryPath;
 
 /// The number of categories of one tool: a tool in all categories would be found in none.

@@ -7,7 +7,7 @@ use mgp_types::mgp::{MatchEvidence, SearchStrategy, ServerState};
 use tokio::runtime::Handle;
 
 use super::{Search, SearchHit, SearchResult, Snapshot};
-use crate::category::CategoryPath;
+use crate::category::{CategoryPath, browse};
 use crate::embed::{EmbedError, checked};
 use crate::keyword::KeywordReader;
 use crate::rank::{QueryMeaning, RankedTool, Ranking, SPARE, SearchRequest, prefer};
@@ -69,9 +69,9 @@ impl Snapshot {
 
     /// Searches by category; by words instead, if there is no such category.
     fn by_category(&self, search: &Search<'_>) -> SearchResult {
-        let fits = self.fits(search);
         let name = |slot| self.tools.get(slot).map_or("", |tool| tool.name.as_str());
-        let found = self.categories.browse(search.text, search.limit, &fits, name);
+        let tools = || self.tools.iter().map(|(slot, tool)| (slot, &*tool.categories));
+        let found = browse(tools, search.text, search.limit, self.fits(search), name);
         if found.is_empty() && !search.text.trim().is_empty() {
             return self.by_words(search, &SearchRequest::whole(search.text, |_| None));
         }

@@ -7,7 +7,6 @@ use foldhash::fast::RandomState;
 use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 
 use super::table::ChunkedVec;
-use crate::category::Hierarchy;
 use crate::embed::Embedder;
 use crate::keyword::KeywordReader;
 use crate::server_tools::Server;
@@ -24,7 +23,6 @@ pub struct Snapshot {
     pub(crate) count: usize,
     /// The tools of the servers that are connected.
     pub(super) connected: Slots,
-    pub(crate) categories: Hierarchy,
     /// The words of the tools.
     pub(crate) words: Arc<KeywordReader>,
     pub(crate) embedder: Arc<dyn Embedder>,
@@ -48,7 +46,6 @@ impl Snapshot {
             servers: HashMap::default(),
             count: 0,
             connected: Slots::default(),
-            categories: Hierarchy::default(),
             words,
             embedder,
             vectors,

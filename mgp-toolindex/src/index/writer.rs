@@ -195,20 +195,13 @@ impl IndexWriter {
                 None => lane.put(slot, &tool, &passage),
             }
         }
-        match self.next.tools.get(slot) {
-            Some(old) => self.next.categories.remove(slot, &old.categories),
-            None => self.next.count += 1,
-        }
-        self.next.categories.add(slot, &tool.categories);
+        self.next.count += usize::from(self.next.tools.get(slot).is_none());
         self.next.connected.set(slot, server.state == ServerState::Connected);
         self.next.tools.set(slot, Some(tool));
     }
 
     fn clear(&mut self, slot: Slot) {
-        if let Some(tool) = self.next.tools.get(slot) {
-            self.next.categories.remove(slot, &tool.categories);
-            self.next.count -= 1;
-        }
+        self.next.count -= usize::from(self.next.tools.get(slot).is_some());
         self.next.tools.set(slot, None);
         self.next.connected.set(slot, false);
         if let Err(error) = self.words.remove(slot) {

@@ -195,8 +195,7 @@ fn declared(args: &ApplyArgs) -> Result<Decisions<Making>> {
         let words = permissions.iter().map(permission_word).collect();
         let name = key_name(&owner, operator, &label, words, [per_minute, per_hour]);
         let (expires_at, force) = (until, true);
-        let key =
-            IssueKey { owner, permissions, operator, label, expires_at, per_minute, per_hour, force };
+        let key = IssueKey { owner, permissions, operator, label, expires_at, per_minute, per_hour, force };
         all.push((name, (String::new(), Making::Key(key))));
     }
     let mut decisions = Decisions::new();
@@ -212,7 +211,8 @@ fn declared(args: &ApplyArgs) -> Result<Decisions<Making>> {
 /// Returns the decisions of the kernel that operators made, and the keys that have not ended.
 async fn kept(link: &KernelLink) -> Result<Decisions<Removal>> {
     let mut kept = Decisions::new();
-    let access = link.all(|page| ListAccess { page, ..ListAccess::default() }, |list| (list.entries, list.next_offset));
+    let access = link
+        .all(|page| ListAccess { page, ..ListAccess::default() }, |list| (list.entries, list.next_offset));
     for stored in access.await? {
         let entry = stored.entry;
         // Rules of mgp.toml are changed there.
@@ -274,7 +274,10 @@ fn permission_name(server: &ServerId, permission: &Permission, agent: Option<&Ag
 
 fn permission_terms(decision: Decision, scope: Option<&Scope>, until: Option<Timestamp>) -> String {
     let scope = scope.and_then(|scope| serde_json::to_string(scope).ok());
-    with_end(scope.iter().fold(decision.as_str().to_owned(), |terms, scope| terms + " within " + scope), until)
+    with_end(
+        scope.iter().fold(decision.as_str().to_owned(), |terms, scope| terms + " within " + scope),
+        until,
+    )
 }
 
 /// Returns the name of a key. Keys do not change, so that all but the end belongs to it.
@@ -289,7 +292,10 @@ fn key_name(
     words.dedup();
     let operator = if operator { " (operator)" } else { "" };
     let label = if label.is_empty() { String::new() } else { format!(" \"{label}\"") };
-    let rates = rates.iter().zip(["minute", "hour"]).filter_map(|(rate, per)| Some(format!(", {} a {per}", (*rate)?)));
+    let rates = rates
+        .iter()
+        .zip(["minute", "hour"])
+        .filter_map(|(rate, per)| Some(format!(", {} a {per}", (*rate)?)));
     format!("key of {owner}{operator}{label} for {}{}", words.join(" "), rates.collect::<String>())
 }
 

@@ -1,8 +1,8 @@
 //! Tests of `mgp apply`, and of keys that take the place of others.
 
 use crate::home::Home;
-use crate::kernel::Kernel;
 use crate::http;
+use crate::kernel::Kernel;
 
 const FILE: &str = r#"
 [[access]]
@@ -32,7 +32,8 @@ per_minute = 60
 
 fn differences(applied: &serde_json::Value) -> Vec<String> {
     let rows = applied["differences"].as_array().unwrap().iter();
-    rows.map(|row| format!("{} {}", row["kind"].as_str().unwrap(), row["decision"].as_str().unwrap())).collect()
+    rows.map(|row| format!("{} {}", row["kind"].as_str().unwrap(), row["decision"].as_str().unwrap()))
+        .collect()
 }
 
 #[test]

@@ -34,8 +34,12 @@ fn declared(categories: &[&str]) -> Box<[CategoryPath]> {
 }
 
 fn browsed(text: &str, limit: usize, names: [&str; 4], hidden: Option<u32>) -> Vec<u32> {
-    let shelves: [&[&str]; 4] =
-        [&["filesystem/read", "filesystem"], &["filesystem/write"], &["filesystem2"], &["communication/email"]];
+    let shelves: [&[&str]; 4] = [
+        &["filesystem/read", "filesystem"],
+        &["filesystem/write"],
+        &["filesystem2"],
+        &["communication/email"],
+    ];
     let shelves = shelves.map(declared);
     let tools = || (0..).map(Slot).zip(shelves.iter().map(|paths| &**paths));
     let fits = |slot: Slot| Some(slot.0) != hidden;

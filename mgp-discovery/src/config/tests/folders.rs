@@ -164,7 +164,8 @@ fn each_key_in_effect_has_the_lines_that_set_it() {
     let set: Vec<String> = places
         .iter()
         .map(|(key, place)| {
-            let name = |place: &str| place.rsplit_once('/').map_or_else(String::new, |(_, name)| name.to_owned());
+            let name =
+                |place: &str| place.rsplit_once('/').map_or_else(String::new, |(_, name)| name.to_owned());
             format!("{key} {}", place.split(" and ").map(name).collect::<Vec<_>>().join(" "))
         })
         .collect();

@@ -26,7 +26,8 @@ pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
     };
     let answers = grants.waiting.iter().map(answer_row);
     let grant_rows: Vec<_> = grants.grants.iter().map(grant_row).chain(answers).collect();
-    let set_at = config.set_at.iter().map(|(key, place)| html! { td { (visible(key)) } td { (visible(place)) } });
+    let set_at =
+        config.set_at.iter().map(|(key, place)| html! { td { (visible(key)) } td { (visible(place)) } });
     let set_at: Vec<_> = set_at.collect();
     let new_key = html! {
         div.row {

@@ -68,8 +68,8 @@ impl ConcurrencyLimit {
         self
     }
 
-    /// Has each call take a place of `outer`, too; its line and its time in line are not used. Services that were made
-    /// before are not held to it.
+    /// Has each call take a place of `outer`, too; the line of `outer` only counts those that wait, and its time in line is
+    /// not used. Services that were made before are not held to it.
     pub fn within(mut self, outer: Self) -> Self {
         Arc::make_mut(&mut self.0).within = Some(outer);
         self
@@ -79,6 +79,21 @@ impl ConcurrencyLimit {
     pub fn per_agent(mut self) -> Self {
         Arc::make_mut(&mut self.0).of_agents = Some(Arc::default());
         self
+    }
+
+    /// Returns how many calls have a place and how many wait for one, of all agents together where each has its own.
+    pub fn usage(&self) -> (usize, usize) {
+        let Limit { max_calls, max_waiting, places, line, of_agents, .. } = &*self.0;
+        let taken = |of: &Semaphore, most: usize| {
+            most.min(Semaphore::MAX_PERMITS).saturating_sub(of.available_permits())
+        };
+        match of_agents {
+            None => (taken(places, max_calls.get()), taken(line, *max_waiting)),
+            Some(agents) => {
+                let each = agents.load();
+                each.values().map(Self::usage).fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1))
+            }
+        }
     }
 
     /// Returns the limit that holds for the sender of `request`.
@@ -118,13 +133,15 @@ impl ConcurrencyLimit {
         let in_line = Arc::clone(&self.0.line).try_acquire_owned().map_err(|_| self.exhausted())?;
         let places = Arc::clone(&self.0.places);
         let outer = self.0.within.as_ref().map(|outer| Arc::clone(&outer.0.places));
+        let counted = self.0.within.as_ref();
+        let counted = counted.and_then(|outer| Arc::clone(&outer.0.line).try_acquire_owned().ok());
         Ok(Box::pin(async move {
             let own = places.acquire_owned().await.ok()?;
             let outer = match outer {
                 Some(outer) => Some(outer.acquire_owned().await.ok()?),
                 None => None,
             };
-            drop(in_line);
+            drop((in_line, counted));
             Some((own, outer))
         }))
     }

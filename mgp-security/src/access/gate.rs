@@ -153,5 +153,5 @@ fn denied(request: &Request, rule: &'static str) -> Error {
 
 fn note(request: &Request, rule: &'static str) {
     request.context.note_refusal(Refusal::new("access", rule));
-    tracing::warn!(method = %request.method, rule, "access refused");
+    tracing::debug!(method = %request.method, rule, "access refused");
 }

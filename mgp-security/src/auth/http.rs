@@ -60,7 +60,8 @@ impl<S> Layer<S> for HttpAuthLayer {
 /// stream or the end of a session. It puts three things into the extensions of the request for [`Auth`](super::Auth):
 /// the [`Principal`](mgp_types::Principal), to which sessions are bound, the [`Validity`](mgp_types::Validity), with
 /// which streams and sessions end, and the permissions of the key. It removes `Authorization` and `DPoP`. It refuses
-/// with 401, or with 429 where a key is used too often, once it has read the body as far as that is short. It allocates on refusal and for the extensions that it adds. It
+/// with 401, or with 429 where a key is used too often, once it has read the body as far as that is short, and tells the rule
+/// by [`RefusedBy`]. It allocates on refusal and for the extensions that it adds. It
 /// waits only for the issuer of a token; dropping its future drops that of the service further in, and the use of the
 /// key stays counted.
 #[derive(Debug, Clone)]
@@ -116,7 +117,6 @@ where
                 Either::Left(self.inner.call(request))
             }
             Err(error) => {
-                tracing::warn!(rule = error.rule(), "caller refused");
                 let challenged = self.layer.tokens.as_ref().and_then(|server| challenge(server, error));
                 let response = challenged.unwrap_or_else(|| refusal(error));
                 Either::Right(Box::pin(refused(response, request.into_body())))
@@ -147,6 +147,11 @@ async fn refused<B: Body, R, E>(response: http::Response<R>, body: B) -> Result<
 /// The number of bytes from which on a refused body is left unread.
 const MAX_READ_OUT: usize = 64 * 1024;
 const READ_OUT_WITHIN: Duration = Duration::from_secs(1);
+
+/// The rule by which the sender of a request was refused, which stands among the extensions of the answer for those in
+/// front of [`HttpAuth`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedBy(pub &'static str);
 
 /// Notes who sent a request, and removes what proved it.
 fn admit<B>(request: &mut http::Request<B>, caller: Authenticated) {
@@ -191,15 +196,21 @@ fn refusal<R: From<String>>(error: AuthError) -> http::Response<R> {
         }
         AuthError::Unknown | AuthError::ReservedOwner => (StatusCode::UNAUTHORIZED, challenge("Bearer")),
     };
-    let mut response = answer(error, status);
+    let mut response = answer(error, status, error.rule());
     response.headers_mut().extend(header);
     response
 }
 
-/// Returns an answer in words.
-fn answer<R: From<String>>(words: impl fmt::Display, status: StatusCode) -> http::Response<R> {
+/// Returns an answer in words, with its rule.
+fn answer<R: From<String>>(
+    words: impl fmt::Display,
+    status: StatusCode,
+    rule: &'static str,
+) -> http::Response<R> {
+    tracing::debug!(rule, "caller refused");
     let mut response = http::Response::new(format!("{words}\n").into());
     *response.status_mut() = status;
+    response.extensions_mut().insert(RefusedBy(rule));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
@@ -264,13 +275,7 @@ fn token_refusal<R: From<String>>(
     error: TokenError,
     scheme: Option<TokenScheme>,
 ) -> http::Response<R> {
-    // Every login begins without a token.
-    if error == TokenError::Missing {
-        tracing::debug!(rule = error.rule(), "caller refused");
-    } else {
-        tracing::warn!(rule = error.rule(), "caller refused");
-    }
-    let mut response = answer(error, error.status());
+    let mut response = answer(error, error.status(), error.rule());
     let challenge_headers =
         [(WWW_AUTHENTICATE, server.challenge(error, scheme)), (DPOP_NONCE, server.nonce(error))];
     for (name, text) in challenge_headers {

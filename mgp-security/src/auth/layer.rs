@@ -296,7 +296,7 @@ impl KeyScope {
 fn refused(request: &Request, server: &str, tool: &str) -> Error {
     let error = AuthError::NotPermitted { missing: CALL };
     request.context.note_refusal(Refusal::new("auth", error.rule()));
-    tracing::warn!(method = %request.method, rule = error.rule(), "caller refused");
+    tracing::debug!(method = %request.method, rule = error.rule(), "caller refused");
     let parts = [server, tool].into_iter().filter(|part| !part.is_empty());
     let name: String = parts.collect::<Vec<_>>().join(".").chars().take(128).collect();
     let message = format!(

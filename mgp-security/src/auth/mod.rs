@@ -38,7 +38,7 @@ mod layer;
 mod names;
 mod permission;
 
-pub use self::http::{HttpAuth, HttpAuthLayer};
+pub use self::http::{HttpAuth, HttpAuthLayer, RefusedBy};
 use self::key::StoredKey;
 pub use self::key::{KeyId, KeyInfo, KeyRequest, SecretKey};
 pub use self::key_ring::{AuthError, Authenticated, KeyRing};

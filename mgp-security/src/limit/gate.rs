@@ -160,7 +160,7 @@ impl LimitGateSettings {
         ];
         ask(limiter, wanted).map_err(|(rule, wait)| {
             request.context.note_refusal(Refusal::new("limit", rule));
-            tracing::warn!(method = %request.method, rule, "rate limit exceeded");
+            tracing::debug!(method = %request.method, rule, "rate limit exceeded");
             limited(wait, limits.setting.as_deref())
         })
     }

@@ -57,6 +57,21 @@ async fn a_full_line_refuses_at_once_with_3001() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn those_that_run_and_those_that_wait_are_counted_in_both_limits() {
+    let outer = ConcurrencyLimit::new(NonZeroUsize::new(8).unwrap());
+    let inner = at_most(1, 4, millis(500)).within(outer.clone());
+    let service = held(&inner, Upstream::after(millis(10)));
+    let calls = (0..3).map(|_| {
+        let mut service = service.clone();
+        async move { service.call(tool_call()).await.unwrap() }
+    });
+    let counted = async { [inner.usage(), outer.usage()] };
+    let (_, counted) = join(join_all(calls), counted).await;
+    assert_eq!(counted, [(1, 2), (1, 2)]);
+    assert_eq!([inner.usage(), outer.usage()], [(0, 0); 2]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_has_left_the_line_makes_room_in_it() {
     let service = held(&at_most(1, 1, millis(500)), Upstream::after(millis(10)));
     let calls = [0, 1, 11].map(|at| {

@@ -188,7 +188,8 @@ impl AuditLog {
         Ok(())
     }
 
-    /// Removes the events that `rule` does not keep, from the oldest on, and returns their number.
+    /// Removes the events that `rule` does not keep, from the oldest on up to the number `through`, and returns how many
+    /// were removed.
     ///
     /// Events are removed in steps that let waiting records go first. Each step leaves a checkpoint and an event of
     /// the type [`PRUNED`], so that the rest of the log can still be verified.
@@ -198,11 +199,11 @@ impl AuditLog {
     ///
     /// # Cancel safety
     /// Events that were removed stay removed; another call continues.
-    pub async fn retain(&self, rule: Retention) -> Result<u64, Error> {
+    pub async fn retain(&self, rule: Retention, through: u64) -> Result<u64, Error> {
         let mut total = 0;
         loop {
             let (done, finished) = oneshot::channel();
-            self.inner.state.queue.push(Job::Forget(rule, done));
+            self.inner.state.queue.push(Job::Forget { rule, through, done });
             let removed = answer(finished).await?;
             total += removed;
             // Fewer than a step may remove: the rule is met, except for the event that reports the removal.

@@ -84,7 +84,12 @@ struct QueuedJobs {
 #[derive(Debug)]
 pub(super) enum Job {
     Record(RecordJob),
-    Forget(Retention, oneshot::Sender<Result<u64, Error>>),
+    Forget {
+        rule: Retention,
+        /// The number of the last event that may be removed.
+        through: u64,
+        done: oneshot::Sender<Result<u64, Error>>,
+    },
     Flush(oneshot::Sender<Result<(), Error>>),
 }
 

@@ -231,12 +231,13 @@ impl LogStore {
         Ok(entries)
     }
 
-    /// Returns the end and the number of the oldest entries that `rule` does not keep at the time `now`, at most `at_most` of
-    /// them.
+    /// Returns the end and the number of the oldest entries up to `through` that `rule` does not keep at the time `now`, at
+    /// most `at_most` of them.
     pub(super) fn beyond(
         &self,
         rule: Retention,
         now: Timestamp,
+        through: u64,
         at_most: u64,
     ) -> Result<Option<(LogHead, u64)>, StoreError> {
         let connection = self.reader.connection();
@@ -257,7 +258,7 @@ impl LogStore {
                 .map_or(last, |stays| stays - 1),
             Retention::SizeBased(most) => last_beyond_bytes(&connection, most)?.unwrap_or(first - 1),
         };
-        let end = end.min(first.saturating_add(integer(at_most)).saturating_sub(1));
+        let end = end.min(integer(through)).min(first.saturating_add(integer(at_most)).saturating_sub(1));
         if end < first {
             return Ok(None);
         }

@@ -61,9 +61,9 @@ impl LogWriter {
                     events += record.events.len();
                     batch.push(record);
                 }
-                Job::Forget(rule, done) => {
+                Job::Forget { rule, through, done } => {
                     self.commit(mem::take(&mut batch));
-                    let _ = done.send(self.forget(rule).map_err(Error::from));
+                    let _ = done.send(self.forget(rule, through).map_err(Error::from));
                 }
                 Job::Flush(done) => {
                     self.commit(mem::take(&mut batch));
@@ -142,12 +142,12 @@ impl LogWriter {
         finish(awaited, &Err(error));
     }
 
-    /// Removes a bounded number of the oldest entries that `rule` does not keep, and returns their number.
-    fn forget(&mut self, rule: Retention) -> Result<u64, StoreError> {
+    /// Removes a bounded number of the oldest entries up to `through` that `rule` does not keep, and returns their number.
+    fn forget(&mut self, rule: Retention, through: u64) -> Result<u64, StoreError> {
         let now = self.clock.now();
         // The age is measured from the clock or from the last event, whichever is earlier: a clock that is ahead must not
         // empty the log.
-        let beyond = self.store.beyond(rule, now.min(self.newest), MAX_FORGOTTEN)?;
+        let beyond = self.store.beyond(rule, now.min(self.newest), through, MAX_FORGOTTEN)?;
         let Some((end, removed)) = beyond else { return Ok(0) };
         let mut note = [pruned(now, &end, removed, rule.reason())];
         let (mut head, mut newest, mut entries) = (self.head, self.newest, Vec::new());

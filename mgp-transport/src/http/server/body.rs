@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -124,6 +125,7 @@ const PIECE: usize = 64 << 10;
 impl EventBody {
     pub(super) fn new(stream: Arc<ResponseStream>, reader: u64) -> Self {
         let keep_alive = stream.config.keep_alive;
+        stream.config.open_streams.fetch_add(1, Ordering::Relaxed);
         let next_keep_alive = Box::pin(sleep(keep_alive));
         Self { stream, reader, call: None, rest: Bytes::new(), keep_alive, next_keep_alive, held: None }
     }
@@ -171,6 +173,7 @@ impl EventBody {
 impl Drop for EventBody {
     fn drop(&mut self) {
         self.stream.detach(self.reader);
+        self.stream.config.open_streams.fetch_sub(1, Ordering::Relaxed);
         self.held = None;
     }
 }

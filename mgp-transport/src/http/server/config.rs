@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::Extensions;
@@ -65,6 +66,7 @@ settings! {
         #[cfg(feature = "ext")]
         multipart: bool = false;
         open_sessions: Arc<OpenSessions> = Arc::default();
+        open_streams: Arc<AtomicUsize> = Arc::default();
         replay_events: usize = 256;
         replay_bytes: usize = 1 << 20;
         replay_streams: usize = 16;
@@ -202,6 +204,12 @@ impl HttpConfig {
     #[must_use]
     pub fn open_sessions(&self) -> usize {
         self.open_sessions.count()
+    }
+
+    /// Returns the number of event streams that clients read at the servers that have this configuration, or a clone of it.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        self.open_streams.load(Ordering::Relaxed)
     }
 
     /// Sets how much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB.

@@ -139,11 +139,11 @@ async fn closing_the_log_writes_what_waits() {
 #[tokio::test]
 async fn a_writer_that_dies_leaves_nobody_waiting() {
     let log = log_at(Clock::new(|| panic!("a fault of the clock")));
-    assert!(log.retain(Retention::SizeBased(0)).await.is_err());
+    assert!(log.retain(Retention::SizeBased(0), u64::MAX).await.is_err());
     assert_eq!(log.record(sample::event(1)).await.unwrap_err().code(), code::INTERNAL_ERROR);
     assert!(log.record(sample::event(2)).await.is_err());
     assert!(log.flush().await.is_err());
-    assert!(log.retain(Retention::SizeBased(0)).await.is_err());
+    assert!(log.retain(Retention::SizeBased(0), u64::MAX).await.is_err());
     assert!(log.open(&Object::new).is_err());
     assert!(log.with_durability(Durability::Async).record(sample::event(3)).await.is_err());
 }

@@ -50,6 +50,11 @@ impl ForwardedPositions {
         if is_held.unwrap_or(true) { known.seq } else { 0 }
     }
 
+    /// Returns the number of the last event that `server` was told; `None` if it was told nothing yet.
+    pub(crate) fn position(&self, server: &ServerId) -> Option<u64> {
+        self.known.borrow().get(server).map(|last| last.seq)
+    }
+
     /// Notes the last event that `server` was told.
     pub(crate) fn note(&self, server: &ServerId, last: LogHead) {
         self.known.send_modify(|known| match known.get_mut(server) {

@@ -31,6 +31,7 @@ mod changes;
 #[cfg(unix)]
 pub mod cli;
 mod config_import;
+mod counts;
 mod data;
 #[cfg(unix)]
 mod demo;
@@ -51,6 +52,7 @@ mod policies;
 mod proof;
 mod record;
 mod registration;
+mod record_push;
 mod reload;
 mod router;
 mod rules;
@@ -66,6 +68,7 @@ mod terminal;
 #[cfg(test)]
 mod test_kernel;
 mod visibility;
+mod webhook;
 
 pub use self::error::StartError;
 pub use self::kernel::Kernel;

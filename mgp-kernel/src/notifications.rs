@@ -2,16 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::StatusCode;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::Notification;
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use mgp_security::permission::{ApprovalId, PendingApproval, PendingApprovals};
-use ring::hmac;
 use serde::Serialize;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -23,6 +20,7 @@ use crate::admin::questions::OpenQuestion;
 use crate::lifecycle::wait_for_stop;
 use crate::sections::Sections;
 use crate::terminal::printable;
+use crate::webhook;
 
 /// Notifies people of each question that is asked, as the configuration in effect says, until `stopped` says so.
 pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
@@ -123,16 +121,8 @@ impl QuestionNotice {
                 return Ok(());
             }
             let id = format!("mgp_{}_{}", self.question.id, self.question.asked_at.as_millis());
-            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
-            let signature = signature(secret.expose(), &id, now, &body)
+            let headers = webhook::signed(secret.expose(), &id, &body)
                 .ok_or("`approvals.notify.secret` is no Base64 behind `whsec_`")?;
-            let mut headers = HeaderMap::new();
-            for (name, value) in
-                [("webhook-id", id), ("webhook-timestamp", now.to_string()), ("webhook-signature", signature)]
-            {
-                let value = HeaderValue::try_from(value).map_err(|error| error.to_string())?;
-                headers.insert(HeaderName::from_static(name), value);
-            }
             failed = match fetcher.post_json(url.expose(), &headers, body.clone()).await {
                 Ok(answer) if answer.status.is_success() => return Ok(()),
                 Ok(answer) if answer.status == StatusCode::GONE => {
@@ -155,14 +145,6 @@ impl QuestionNotice {
     }
 }
 
-/// Returns the signature of a message by the scheme of Standard Webhooks; `None` if the secret is none.
-fn signature(secret: &str, id: &str, seconds: u64, body: &str) -> Option<String> {
-    let key = BASE64.decode(secret.strip_prefix("whsec_")?).ok()?;
-    let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
-    let signed = hmac::sign(&key, format!("{id}.{seconds}.{body}").as_bytes());
-    Some(format!("v1,{}", BASE64.encode(signed)))
-}
-
 /// The largest number of notifications on their way.
 const MAX_AT_ONCE: usize = 1_024;
 const COMMAND_TAKES: Duration = Duration::from_secs(30);
@@ -175,17 +157,3 @@ const RETRIES: [Duration; 6] = [
     Duration::from_mins(5),
     Duration::from_mins(30),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_signature_is_the_one_that_the_libraries_of_standard_webhooks_expect() {
-        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-        let signed =
-            signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, r#"{"test": 2432232314}"#);
-        assert_eq!(signed.as_deref(), Some("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="));
-        assert_eq!(signature("no secret", "a", 0, ""), None);
-    }
-}

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use mgp_discovery::config::model::{AuditArguments, AuditDurability};
@@ -13,8 +14,11 @@ use mgp_security::audit::{
     ArgumentRecording, AuditLog, AuditLogSettings, DigestKey, Durability, LogStore, Retention,
 };
 use mgp_types::canonical::Digest;
-use mgp_types::mgp::{Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId};
+use mgp_types::mgp::{
+    Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId,
+};
 use mgp_types::{Error, Principal, Response, random_bytes};
+use serde::{Deserialize, Serialize};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::StartError;
@@ -30,7 +34,29 @@ pub(crate) struct AuditTrail {
     pub(crate) forwarded: ForwardedPositions,
     /// The form in which the arguments of calls are recorded.
     pub(crate) arguments: ArgumentRecording,
+    /// The progress of the push to the receiver; `None` where the record is not pushed.
+    pub(crate) push: Option<PushProgress>,
     pub(crate) clock: Clock,
+}
+
+/// The progress of the push of the record, beside the position that [`ForwardedPositions`] keeps for [`RECEIVER`].
+#[derive(Debug, Default)]
+pub(crate) struct PushProgress {
+    /// The time of the oldest event that waits, in milliseconds since 1970; 0 if none is known to wait.
+    pub(crate) waiting_since: AtomicI64,
+    /// True if the last attempt failed.
+    pub(crate) is_failing: AtomicBool,
+    pub(crate) failures: AtomicU64,
+}
+
+/// The events that wait to be pushed.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct PushLag {
+    pub(crate) events: u64,
+    /// The age of the oldest of them, in seconds.
+    pub(crate) seconds: u64,
+    /// The number of attempts that failed since the kernel started.
+    pub(crate) failures: u64,
 }
 
 impl AuditTrail {
@@ -44,11 +70,40 @@ impl AuditTrail {
             _ => ArgumentRecording::Omitted,
         };
         let forwarded = ForwardedPositions::open(state);
-        Ok(Self { log, ends, forwarded, arguments, clock: Clock::system() })
+        let push = config.audit.push.is_some().then(PushProgress::default);
+        Ok(Self { log, ends, forwarded, arguments, push, clock: Clock::system() })
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
         Arc::new(self.log.clone())
+    }
+
+    /// Returns what waits to be pushed; `None` where the record is not pushed.
+    pub(crate) fn push_lag(&self) -> Option<PushLag> {
+        let progress = self.push.as_ref()?;
+        let since = Timestamp::from_millis(progress.waiting_since.load(Relaxed)).unwrap_or(Timestamp::EPOCH);
+        let events = self.log.head().seq.saturating_sub(self.pushed());
+        let seconds = if since == Timestamp::EPOCH { 0 } else { self.clock.now().since(since).as_secs() };
+        Some(PushLag { events, seconds, failures: progress.failures.load(Relaxed) })
+    }
+
+    /// Returns the number of the last event that was pushed.
+    pub(crate) fn pushed(&self) -> u64 {
+        self.forwarded.position(&ServerId::from(RECEIVER)).unwrap_or(0)
+    }
+
+    /// Returns the number of the last event that retention may remove. What waits to be pushed stays, but not for ever.
+    fn removable(&self) -> u64 {
+        let (Some(progress), Some(lag)) = (&self.push, self.push_lag()) else { return u64::MAX };
+        let is_failing = progress.is_failing.load(Relaxed);
+        if is_failing && Duration::from_secs(lag.seconds) > KEPT_FOR_PUSH {
+            tracing::error!(events = lag.events, "events are removed, though they were not pushed for so long");
+            return u64::MAX;
+        }
+        if is_failing {
+            tracing::warn!(events = lag.events, "events stay in the record until they are pushed");
+        }
+        self.pushed()
     }
 
     /// Returns the answer to a request of `by` that is refused with this error: it is given once the refusal is recorded.
@@ -91,7 +146,7 @@ fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
 
 /// Removes the parts of the record that the configuration does not keep, at once and every hour, for as long as it is
 /// polled.
-pub(crate) fn forget(config: &Config, log: AuditLog) -> impl Future<Output = ()> + use<> {
+pub(crate) fn forget(config: &Config, audit: Arc<AuditTrail>) -> impl Future<Output = ()> + use<> {
     let days = |days: u32| Retention::TimeBased(Duration::from_hours(24) * days);
     let by_age = config.audit.keep_days.map(days);
     let by_size = config.audit.keep_bytes.map(Retention::SizeBased);
@@ -100,8 +155,9 @@ pub(crate) fn forget(config: &Config, log: AuditLog) -> impl Future<Output = ()>
         hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while by_age.is_some() || by_size.is_some() {
             hours.tick().await;
+            let through = audit.removable();
             for rule in by_age.into_iter().chain(by_size) {
-                match log.retain(rule).await {
+                match audit.log.retain(rule, through).await {
                     Ok(0) => {}
                     Ok(events) => tracing::info!(events, "the record is kept no longer"),
                     Err(error) => tracing::error!(%error, "the record cannot be shortened"),
@@ -129,6 +185,12 @@ fn digest_key(state: &Path) -> Result<DigestKey, StartError> {
 }
 
 const KEY_FILE: &str = "arguments.key";
+
+/// The id under which the position of the receiver to which the record is pushed is kept; no server has it.
+pub(crate) const RECEIVER: &str = "mgp";
+
+/// The age from which on an event that cannot be pushed is removed like others.
+const KEPT_FOR_PUSH: Duration = Duration::from_hours(24 * 7);
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ use mgp_stream::event::Publisher;
 
 use crate::catalog::ToolCatalog;
 use crate::changes::ChangeListeners;
+use crate::counts::KernelCounts;
 use crate::data::DataBroker;
 use crate::lifecycle::Lifecycle;
 use crate::policies::Policies;
@@ -23,7 +24,7 @@ use crate::servers::events::{self, ServerEvents};
 use crate::servers::fleet::{Fleet, FleetTables};
 use crate::servers::upstream::ServerSupport;
 use crate::visibility::Visibility;
-use crate::{StartError, settings};
+use crate::StartError;
 
 /// The sections of one kernel. Only the kernel holds all of them; each layer, method and server gets those that it
 /// uses.
@@ -44,6 +45,7 @@ pub(crate) struct Sections {
     pub(crate) registry: Registry,
     pub(crate) reload: Arc<ConfigReloader>,
     pub(crate) lifecycle: Arc<Lifecycle>,
+    pub(crate) counts: Arc<KernelCounts>,
 }
 
 impl Sections {
@@ -55,6 +57,7 @@ impl Sections {
     ) -> Result<Self, StartError> {
         open_private(&state)?;
         let config = Arc::new(RunningConfig::new(config, state));
+        let counts = Arc::new(KernelCounts::new(&config.load()));
         let audit = Arc::new(AuditTrail::open(&config.load(), config.state())?);
         let policies = Arc::new(Policies::open(&config, &audit, files).await?);
         let tools = ToolCatalog::open(&config.load_full(), config.state()).await?;
@@ -74,7 +77,7 @@ impl Sections {
                 events: ServerEvents::new(events.clone(), access.clone(), Arc::clone(&tables)),
                 changes: changes.clone(),
                 tables: Arc::clone(&tables),
-                concurrency: settings::calls_at_once(),
+                concurrency: counts.server_places.clone(),
                 registry: Arc::clone(&registered),
             };
             ChangeListeners::new(access.clone(), Arc::new(Fleet::new(Arc::new(support))))
@@ -101,6 +104,7 @@ impl Sections {
         Ok(Self {
             reload: Arc::new(reload),
             lifecycle: Arc::default(),
+            counts,
             config,
             policies,
             audit,

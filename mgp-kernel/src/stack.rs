@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLimit, RetryPolicy, SendingLayer, SharedBreaker};
+use mgp_lifecycle::call::{BreakerSettings, RetryPolicy, SendingLayer, SharedBreaker};
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
@@ -38,6 +38,7 @@ use crate::call::own_server::OwnServerGate;
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::repeated_headers::RepeatedHeadersGate;
 use crate::call::session_state::{PeerSession, SessionStateGate};
+use crate::counts::RefusalGate;
 use crate::data::DataReferencesGate;
 use crate::front::cancel::UpstreamCanceller;
 use crate::front::delegation::DelegationGate;
@@ -69,14 +70,13 @@ pub(crate) struct ClientStack {
     audit: AuditLayer,
     cancelling: StreamLayer,
     pub(crate) parking: ParkedCallLayer,
-    concurrency: ConcurrencyLimit,
     faults: ArgumentFaultsGate,
     router: Router,
 }
 
 impl ClientStack {
     pub(crate) fn new(sections: &Sections, tools: ToolDiscoveryGate) -> Self {
-        let Sections { config, audit, fleet, .. } = sections;
+        let Sections { audit, fleet, .. } = sections;
         let recording = AuditLayer::new(Arc::new(audit.log.clone()));
         let recording = recording.arguments(audit.arguments.clone()).clock(audit.clock.clone());
         let own = OwnMethods::new(sections, tools);
@@ -86,7 +86,6 @@ impl ClientStack {
             parking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
             audit: recording,
             cancelling: StreamLayer::relaying(UpstreamCanceller(Arc::clone(fleet))),
-            concurrency: settings::agent_calls_at_once(&config.load()),
             faults: ArgumentFaultsGate(own.judges.clone()),
             router: Router::new(sections, own),
         }
@@ -98,7 +97,7 @@ impl ClientStack {
     }
 
     fn layers(&self, auth: &AuthLayer) -> impl RpcService<Future: 'static> + Sync + use<> {
-        let Sections { config, policies, audit, fleet, visibility, .. } = &self.sections;
+        let Sections { config, policies, audit, fleet, visibility, counts, .. } = &self.sections;
         let (catalog, life) = (visibility.catalog.clone(), &self.sections.lifecycle.life);
         let auth = auth.clone().methods_as_tools().resolved_behind(move |name| {
             let snapshot = catalog.read();
@@ -130,6 +129,8 @@ impl ClientStack {
             // passes none of the layers above again.
             self.parking,
             gates![
+                // All that knows the caller and may refuse stands further in.
+                RefusalGate(Arc::clone(counts)),
                 // From here on the tool of a call is known.
                 ResolveToolGate {
                     visibility: Arc::clone(visibility),
@@ -144,7 +145,7 @@ impl ClientStack {
             ],
             // An agent's calls wait for its own places. Requests that end work or ask about health pass, and so do methods
             // of operators.
-            SendingLayer::new().places(self.concurrency.clone()),
+            SendingLayer::new().places(counts.agent_places.clone()),
             // Nothing new begins while the kernel drains. The router answers the methods of health.
             LifecycleLayer::new(life.clone()).answered_behind(),
             gates![

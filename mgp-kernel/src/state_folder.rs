@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::{AtomicFile, FileReaders};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 /// Returns the user's folder for what programs keep of a kind, which `variable` names or else lies at `otherwise` in the home
@@ -46,6 +46,29 @@ pub(crate) fn read_json<T: DeserializeOwned>(file: &Path) -> io::Result<Option<T
 /// Writes a file of the state as JSON, which only its owner may read.
 pub(crate) fn write_json(file: &Path, value: &impl Serialize) -> io::Result<()> {
     AtomicFile::put(file, &serde_json::to_string(value)?, FileReaders::Owner)
+}
+
+/// The room on the disk that holds a state, in bytes.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct DiskSpace {
+    /// The bytes that the kernel may still write.
+    pub(crate) free: u64,
+    pub(crate) total: u64,
+}
+
+impl DiskSpace {
+    /// Returns the room on the disk of `state`; `None` if the system does not tell it.
+    #[cfg(unix)]
+    pub(crate) fn of(state: &Path) -> Option<Self> {
+        let disk = rustix::fs::statvfs(state).ok()?;
+        let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+        Some(Self { free: bytes(disk.f_bavail), total: bytes(disk.f_blocks) })
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) const fn of(_: &Path) -> Option<Self> {
+        None
+    }
 }
 
 /// The folder within a user's state directory with the states of the kernels of folders.

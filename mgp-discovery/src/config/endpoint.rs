@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::model::{
-    Notification, ServerConfig, ServerOauth, TelemetrySettings, TokenIntrospection, TransportKind,
+    AuditPush, Notification, ServerConfig, ServerOauth, TelemetrySettings, TokenIntrospection, TransportKind,
 };
 use super::template::Template;
 use crate::secrets::{Environment, Secret};
@@ -258,6 +258,21 @@ impl Notification {
     }
 }
 
+impl AuditPush {
+    /// Returns the URL, the headers and the secret that signs webhooks, with every reference resolved.
+    ///
+    /// # Errors
+    /// A variable or a secret is missing.
+    pub fn expanded(
+        &self,
+        environment: &dyn Environment,
+    ) -> Result<(Secret, BTreeMap<String, Secret>, Option<Secret>), ServerFault> {
+        let secret = self.secret.as_deref().map(|text| resolved(text, "audit.push.secret", environment));
+        let headers = resolved_table(&self.headers, "audit.push.headers", environment)?;
+        Ok((resolved(&self.url, "audit.push.url", environment)?, headers, secret.transpose()?))
+    }
+}
+
 impl TelemetrySettings {
     /// Returns the headers for OTLP with every reference resolved.
     pub fn expanded_otlp_headers(
@@ -266,6 +281,12 @@ impl TelemetrySettings {
     ) -> Result<BTreeMap<String, Secret>, ServerFault> {
         resolved_table(&self.otlp_headers, "otlp_headers", environment)
     }
+}
+
+/// Returns whether a text is the address of a receiver of the record.
+pub(super) fn is_receiver(text: &str) -> bool {
+    let is_syslog = |url: url::Url| url.scheme() == "syslog+tls" && url.has_host() && url.port().is_some();
+    is_http_url(text) || url::Url::parse(text).is_ok_and(is_syslog)
 }
 
 /// Returns whether a text is an address of http or https.

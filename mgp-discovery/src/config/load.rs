@@ -181,6 +181,11 @@ fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Env
         let what = format!("no traces are sent by OTLP: {fault}");
         loaded.warnings.push(Problem::of_file(Severity::Warning, &file, what));
     }
+    if let Some(Err(fault)) = loaded.config.audit.push.as_ref().map(|push| push.expanded(environment)) {
+        let file = loaded.files.last().cloned().unwrap_or_default();
+        let what = format!("the record is not pushed: {fault}");
+        loaded.warnings.push(Problem::of_file(Severity::Warning, &file, what));
+    }
     loaded
 }
 

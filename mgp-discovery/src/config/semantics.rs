@@ -9,7 +9,7 @@ use mgp_types::MethodPattern;
 use mgp_types::ext::scope::{MAX_SCOPES, Scopes};
 use mgp_types::mgp::{Glob, ToolPattern};
 
-use super::endpoint::{ServerFault, is_http_url};
+use super::endpoint::{ServerFault, is_http_url, is_receiver};
 use super::model::{Config, ServerConfig};
 use super::problem::{Problem, Severity};
 use super::source::{ConfigSource, FileProblems, ValuePath};
@@ -247,6 +247,18 @@ impl FileProblems<'_> {
         }
         for (name, text) in &config.telemetry.otlp_headers {
             self.template(text, &telemetry.key("otlp_headers").key(name));
+        }
+        if let Some(push) = &config.audit.push {
+            let place = root.key("audit").key("push");
+            let is_literal = Template::parse(&push.url).is_ok_and(|template| template.is_literal());
+            if is_literal && !is_receiver(&push.url) {
+                let instead = "write `syslog+tls://HOST:PORT`, or an address such as `https://example.com/v1/logs`";
+                self.error(&place.key("url"), "this is no receiver of the record", instead);
+            }
+            for (name, text) in &push.headers {
+                self.template(text, &place.key("headers").key(name));
+            }
+            push.secret.iter().for_each(|secret| self.template(secret, &place.key("secret")));
         }
         for (index, way) in config.approvals.notify.iter().enumerate() {
             let place = root.key("approvals").key("notify").index(index);

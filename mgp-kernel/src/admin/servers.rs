@@ -330,12 +330,14 @@ impl ProcessGroups {
     fn memory(&self, pid: u32) -> Option<u64> {
         let group = self.0.get(&pid)?;
         let members = self.0.iter().filter(|(_, of)| *of == group);
-        let resident = |(pid, _): (&u32, &u32)| {
-            let status = std::fs::read(format!("/proc/{pid}/status")).ok()?;
-            resident(&String::from_utf8_lossy(&status))
-        };
-        members.filter_map(resident).reduce(u64::saturating_add)
+        members.filter_map(|(pid, _)| resident_memory(*pid)).reduce(u64::saturating_add)
     }
+}
+
+/// Returns the resident memory of a process, in bytes; `None` if the system does not show it.
+pub(crate) fn resident_memory(pid: u32) -> Option<u64> {
+    let status = std::fs::read(format!("/proc/{pid}/status")).ok()?;
+    resident(&String::from_utf8_lossy(&status))
 }
 
 /// Returns the resident memory in the text of `/proc/PID/status`, in bytes.

@@ -21,7 +21,9 @@ use super::audit::{Callers, callers};
 use super::operation::{KernelNeed, Operation, OperatorCall, ServersToBegin};
 use super::servers::{CallCounts, ServerList, ServerRow};
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
+use crate::record::PushLag;
 use crate::sections::Sections;
+use crate::state_folder::DiskSpace;
 use crate::terminal::{TextForm, TextWriter, or_dash};
 use crate::{StartError, settings};
 
@@ -54,6 +56,15 @@ pub(crate) struct KernelStatus {
     /// The keys of the changed configuration that wait until an operator reloads it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) waiting: Vec<String>,
+    /// The number of questions that wait for an operator.
+    #[serde(default)]
+    pub(crate) pending: u64,
+    /// The events of the record that wait to be pushed, where the record is pushed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) push: Option<PushLag>,
+    /// The room on the disk of the state, where the system tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) disk: Option<DiskSpace>,
     pub(crate) clients: Vec<ClientRow>,
     pub(crate) servers: Vec<ServerRow>,
 }
@@ -93,7 +104,7 @@ impl Operation for ReadStatus {
     type Reply = KernelStatus;
 
     async fn run(self, call: &OperatorCall) -> Result<KernelStatus, Error> {
-        let Sections { lifecycle, policies, config, .. } = &*call.kernel;
+        let Sections { lifecycle, policies, config, audit, .. } = &*call.kernel;
         let served = served(lifecycle)?;
         let clients = lifecycle.connections.clients().into_iter().map(|client| {
             let (pid, program) = client.process.map(|(pid, program)| (pid, program.into_string())).unzip();
@@ -116,6 +127,9 @@ impl Operation for ReadStatus {
             http: served.http.lock().clone(),
             without_proof: policies.proofs.is_without_proof(),
             waiting: config.waiting(),
+            pending: policies.pending.list().len() as u64,
+            push: audit.push_lag(),
+            disk: DiskSpace::of(config.state()),
             clients: clients.collect(),
             servers: ServerList::of(&call.kernel).servers,
         })

@@ -1,27 +1,46 @@
-//! The counts of each server's calls: how many there were, how they ended, and how long they took.
+//! The counts of each server's calls, by tool: how many there were, how they ended, and how long they took.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mgp_types::{Error, Flow, Gate, Request, RequestKind, Response};
+use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
+use mgp_types::{CallEnding, Error, Flow, Gate, Method, Request, RequestKind, Response};
 use tokio::time::Instant;
 
 /// The counts of one server's calls. Clones share the counts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Meter(Arc<CallCounters>);
+pub(crate) struct Meter(Arc<ServerCounters>);
 
 #[derive(Debug, Default)]
-struct CallCounters {
+struct ServerCounters {
     in_work: AtomicU64,
-    failed: AtomicU64,
+    /// The counts of each tool that was called, of [`MAX_TOOLS`] at most.
+    tools: ArcSwap<HashMap<Box<str>, Arc<CallCounters>, RandomState>>,
+    /// The counts of all other tools together.
+    other_tools: Arc<CallCounters>,
+    /// The counts of the requests that call no tool.
+    other_requests: Arc<CallCounters>,
+}
+
+/// The counts of the calls that succeeded, of those whose tool failed, and of those that ended in an error.
+#[derive(Debug, Default)]
+struct CallCounters([EndingCounters; 3]);
+
+/// The words for the endings of calls in the metrics: the types of errors of OpenTelemetry.
+const ERROR_TYPES: [&str; 3] = ["", "tool_error", "_OTHER"];
+
+#[derive(Debug, Default)]
+struct EndingCounters {
     micros: AtomicU64,
     /// The number of calls that took up to each bound; the last one counts those that took longer.
     took: [AtomicU64; BOUNDS.len() + 1],
 }
 
-/// The counts of a [`Meter`] at one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The counts of a [`Meter`], or of a part of it, at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct MeterReading {
     pub(crate) calls: u64,
     pub(crate) failed: u64,
@@ -29,6 +48,9 @@ pub(crate) struct MeterReading {
     pub(crate) micros: u64,
     pub(crate) took: [u64; BOUNDS.len() + 1],
 }
+
+/// The labels of a series of the metrics: the method, the tool and the type of the error; empty where there is none.
+pub(crate) type SeriesLabels<'a> = [(&'static str, &'a str); 3];
 
 impl Meter {
     fn begun(&self) {
@@ -39,28 +61,91 @@ impl Meter {
         self.0.in_work.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn ended(&self, took: Duration, failed: bool) {
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let counts = &*self.0;
-        let bucket = BOUNDS.partition_point(|bound| *bound < micros);
-        counts.took[bucket].fetch_add(1, Ordering::Relaxed);
-        counts.micros.fetch_add(micros, Ordering::Relaxed);
-        counts.failed.fetch_add(u64::from(failed), Ordering::Relaxed);
+    /// Returns the counts for a request. Allocates for a tool that was not called before.
+    fn counters(&self, request: &Request) -> Arc<CallCounters> {
+        let counters = &*self.0;
+        if request.method != Method::TOOLS_CALL {
+            return Arc::clone(&counters.other_requests);
+        }
+        let Some(tool) = request.context.tool.as_deref() else { return Arc::clone(&counters.other_tools) };
+        self.of_tool(tool.name.as_str())
     }
 
+    fn of_tool(&self, name: &str) -> Arc<CallCounters> {
+        let ServerCounters { tools, other_tools, .. } = &*self.0;
+        if let Some(known) = tools.load().get(name) {
+            return Arc::clone(known);
+        }
+        tools.rcu(|known| {
+            let mut known = HashMap::clone(known);
+            if known.len() < MAX_TOOLS {
+                known.entry(name.into()).or_default();
+            }
+            known
+        });
+        Arc::clone(tools.load().get(name).unwrap_or(other_tools))
+    }
+
+    /// Returns the counts of all calls together.
     pub(crate) fn read(&self) -> MeterReading {
-        let took = std::array::from_fn(|bucket| self.0.took[bucket].load(Ordering::Relaxed));
-        MeterReading {
-            calls: took.iter().sum(),
-            failed: self.0.failed.load(Ordering::Relaxed),
-            in_work: self.0.in_work.load(Ordering::Relaxed),
-            micros: self.0.micros.load(Ordering::Relaxed),
-            took,
+        let mut all =
+            MeterReading { in_work: self.0.in_work.load(Ordering::Relaxed), ..MeterReading::default() };
+        self.each(|[.., (_, error_type)], reading| all.add(reading, error_type == ERROR_TYPES[2]));
+        all
+    }
+
+    /// Visits the counts of each series that is not empty.
+    pub(crate) fn each(&self, mut visit: impl FnMut(SeriesLabels<'_>, &MeterReading)) {
+        let ServerCounters { tools, other_tools, other_requests, .. } = &*self.0;
+        let tools = tools.load();
+        let called = tools.iter().map(|(name, counters)| ("tools/call", &**name, counters));
+        let others = [("tools/call", OTHER, other_tools), (OTHER, "", other_requests)];
+        for (method, tool, counters) in called.chain(others) {
+            for (counters, error_type) in counters.0.iter().zip(ERROR_TYPES) {
+                let reading = counters.read();
+                if reading.calls > 0 {
+                    let labels =
+                        [("mcp_method_name", method), ("gen_ai_tool_name", tool), ("error_type", error_type)];
+                    visit(labels, &reading);
+                }
+            }
         }
     }
 }
 
+impl CallCounters {
+    fn ended(&self, took: Duration, outcome: &Result<Response, Error>) {
+        let ending = match outcome {
+            Err(_) => 2,
+            Ok(response) => usize::from(response.result.ending() == CallEnding::Failed),
+        };
+        self.0[ending].count(took);
+    }
+}
+
+impl EndingCounters {
+    fn count(&self, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let bucket = BOUNDS.partition_point(|bound| *bound < micros);
+        self.took[bucket].fetch_add(1, Ordering::Relaxed);
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> MeterReading {
+        let took = std::array::from_fn(|bucket| self.took[bucket].load(Ordering::Relaxed));
+        let micros = self.micros.load(Ordering::Relaxed);
+        MeterReading { calls: took.iter().sum(), micros, took, ..MeterReading::default() }
+    }
+}
+
 impl MeterReading {
+    fn add(&mut self, part: &Self, is_failed: bool) {
+        self.calls += part.calls;
+        self.failed += if is_failed { part.calls } else { 0 };
+        self.micros += part.micros;
+        self.took.iter_mut().zip(part.took).for_each(|(all, part)| *all += part);
+    }
+
     /// Returns the time that this part of the calls took at most, as far as buckets tell; `None` without calls, and for
     /// calls beyond the last bound.
     pub(crate) fn quantile(&self, part: f64) -> Option<Duration> {
@@ -87,7 +172,12 @@ pub(crate) const BOUNDS: [u64; 18] = [
     2_500_000, 5_000_000, 10_000_000, 25_000_000, 60_000_000,
 ];
 
-/// A gate that counts the calls of one server. Takes no lock and allocates nothing.
+/// The largest number of tools of a server that are counted on their own.
+const MAX_TOOLS: usize = 100;
+/// The word of OpenTelemetry for what is not told apart.
+const OTHER: &str = "_OTHER";
+
+/// A gate that counts the calls of one server. Takes no lock, and allocates for tools that were not called before.
 #[derive(Debug, Clone)]
 pub(crate) struct MeterGate(pub(crate) Meter);
 
@@ -97,13 +187,13 @@ impl Gate for MeterGate {
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         Flow::Pass((request.kind == RequestKind::Call).then(|| {
             self.0.begun();
-            CountedCall { meter: self.0.clone(), since: Instant::now() }
+            CountedCall { meter: self.0.clone(), counters: self.0.counters(request), since: Instant::now() }
         }))
     }
 
     fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {
         if let Some(call) = call {
-            self.0.ended(call.since.elapsed(), outcome.is_err());
+            call.counters.ended(call.since.elapsed(), outcome);
         }
     }
 }
@@ -111,6 +201,7 @@ impl Gate for MeterGate {
 /// A guard that counts a call as in work for as long as it lives.
 pub(crate) struct CountedCall {
     meter: Meter,
+    counters: Arc<CallCounters>,
     since: Instant,
 }
 
@@ -122,14 +213,21 @@ impl Drop for CountedCall {
 
 #[cfg(test)]
 mod tests {
+    use mgp_types::RawJson;
+
     use super::*;
+
+    fn answered(text: &str) -> Result<Response, Error> {
+        Ok(Response::plain(RawJson::parse(text.to_owned()).unwrap()))
+    }
 
     #[test]
     fn what_was_counted_is_read() {
         let meter = Meter::default();
         for millis in 1..=100 {
+            let outcome = if millis > 95 { Err(Error::internal("x")) } else { answered("{}") };
             meter.begun();
-            meter.ended(Duration::from_millis(millis), millis > 95);
+            meter.of_tool("read").ended(Duration::from_millis(millis), &outcome);
             meter.dropped();
         }
         let reading = meter.read();
@@ -143,7 +241,23 @@ mod tests {
     fn nothing_is_said_of_calls_that_never_were() {
         assert_eq!(Meter::default().read().quantile(0.5), None);
         let meter = Meter::default();
-        meter.ended(Duration::from_hours(1), false);
+        meter.of_tool("slow").ended(Duration::from_hours(1), &answered("{}"));
         assert_eq!(meter.read().quantile(0.5), None, "it took longer than can be said");
+    }
+
+    #[test]
+    fn a_server_with_many_tools_has_a_bounded_number_of_series() {
+        let meter = Meter::default();
+        for number in 0..MAX_TOOLS + 20 {
+            let result = answered(r#"{"content":[],"isError":true}"#);
+            meter.of_tool(&number.to_string()).ended(Duration::ZERO, &result);
+        }
+        let mut series = Vec::new();
+        meter.each(|[_, (_, tool), (_, error)], reading| {
+            series.push((tool.to_owned(), error.to_owned(), reading.calls));
+        });
+        assert_eq!(series.len(), MAX_TOOLS + 1);
+        assert!(series.contains(&(OTHER.to_owned(), "tool_error".to_owned(), 20)), "{series:?}");
+        assert_eq!((meter.read().calls, meter.read().failed), (120, 0));
     }
 }

@@ -147,7 +147,11 @@ pub(super) enum Command {
     /// Reload the configuration of the running kernel
     Reload,
     /// Show whether a kernel runs, its clients and servers, and when it ends
-    Status,
+    Status {
+        /// Show the load of the kernel again and again, until interrupted; with --json one object per line
+        #[arg(long)]
+        watch: bool,
+    },
     /// Show counters: calls, times, and the tokens that tool lists save
     Stats,
     /// Check the configuration, the servers and the audit log, and print how to repair them

@@ -14,7 +14,7 @@ use super::context::CommandContext;
 use super::link::operate;
 use crate::admin::config::ShowConfig;
 use crate::terminal::{Exit, Failure, Result};
-use crate::{settings, telemetry};
+use crate::settings;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
@@ -42,7 +42,6 @@ fn check(cx: &CommandContext) -> Result {
     for server in &configured.config.servers {
         drop(settings::network_policy(&configured.config, server)?);
     }
-    telemetry::check(&configured.config.telemetry)?;
     let files: Vec<_> = configured.files.iter().map(|file| file.display().to_string()).collect();
     let (state, socket) = (configured.state.display().to_string(), configured.socket.display().to_string());
     let (servers, warnings) = (configured.config.servers.len(), configured.warnings);

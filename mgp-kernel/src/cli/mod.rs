@@ -37,6 +37,7 @@ mod server_commands;
 mod servers_edit;
 mod service;
 mod spec;
+mod status_watch;
 mod tools;
 mod trust;
 mod watch;
@@ -162,7 +163,8 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Stop { server: Some(server_id) } => operate(cx, StopServer { server_id }).await,
         Command::Stop { server: None } => server_commands::stop(cx).await,
         Command::Reload => server_commands::reload(cx).await,
-        Command::Status => server_commands::status(cx).await,
+        Command::Status { watch: true } => status_watch::run(cx).await,
+        Command::Status { watch: false } => server_commands::status(cx).await,
         Command::Stats => operate(cx, ReadStats {}).await,
         Command::Doctor => doctor::run(cx).await,
         Command::Completions { shell } => args::completions(&cx.output, shell),

@@ -23,7 +23,8 @@ use crate::lifecycle::HttpListening;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::proof::is_guarded;
-use crate::state_folder::{states_of, users_state};
+use crate::record::PushLag;
+use crate::state_folder::{DiskSpace, states_of, users_state};
 use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Args)]
@@ -206,6 +207,12 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
             if !status.waiting.is_empty() {
                 let keys = printable(&status.waiting.join(", "));
                 writeln!(out, "changes that wait for an operator (`mgp reload` takes them): {keys}")?;
+            }
+            if let Some(PushLag { events, seconds, failures }) = status.push {
+                writeln!(out, "push of the record: {events} events wait, for {seconds} s; {failures} attempts failed")?;
+            }
+            if let Some(DiskSpace { free, total }) = status.disk {
+                writeln!(out, "disk of the state: {} of {} MiB free", free >> 20, total >> 20)?;
             }
             status.http.iter().try_for_each(|http| writeln!(out, "http: {}", printable(&told_of(http))))?;
             for client in &status.clients {

@@ -31,7 +31,7 @@ use crate::servers::events::publish_record;
 use crate::servers::upstream;
 use crate::stack::ClientStack;
 use crate::visibility::CatalogVisibility;
-use crate::{AppliedConfig, ServerView, StartError, record, settings, telemetry};
+use crate::{AppliedConfig, ServerView, StartError, record, record_push, settings};
 use mgp_types::BoxedService;
 
 /// A kernel: one server between any client and any number of servers. Cheap to clone.
@@ -107,7 +107,6 @@ impl Kernel {
         files: Vec<PathBuf>,
         starts: ServerStarts,
     ) -> Result<Self, StartError> {
-        telemetry::check(&config.telemetry)?;
         let sections = Sections::open(config, state, files).await?;
         let Sections { config, policies, audit, changes, .. } = &sections;
         // Nobody is let in before the rules hold.
@@ -124,7 +123,8 @@ impl Kernel {
         beside.spawn(publish_record(audit.log.clone(), sections.events.clone()));
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
         beside.spawn(audit.forwarded.keep());
-        beside.spawn(record::forget(&config.load(), audit.log.clone()));
+        beside.spawn(record::forget(&config.load(), Arc::clone(audit)));
+        beside.spawn(record_push::push(&config.load(), Arc::clone(audit)));
         beside.spawn(free_unused_patterns());
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));

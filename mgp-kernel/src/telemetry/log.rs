@@ -1,10 +1,16 @@
 //! The lines that the kernel writes to standard error.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use mgp_discovery::config::model::{TelemetrySettings, usual};
 use mgp_types::is_hidden;
-use tracing::{Event, Subscriber};
+use mgp_types::mgp::Timestamp;
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::time::{Duration, Instant};
+use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::Writer;
@@ -37,17 +43,79 @@ where
     })?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     Ok(if std::env::var("MGP_LOG_FORMAT").is_ok_and(|format| format == "json") {
-        lines.json().map_event_format(OneLineFormat).with_filter(targets).boxed()
+        lines.json().map_event_format(OneLineFormat::json).with_filter(targets).boxed()
     } else {
-        lines.compact().map_event_format(OneLineFormat).with_filter(targets).boxed()
+        lines.compact().map_event_format(OneLineFormat::text).with_filter(targets).boxed()
     })
 }
 
 /// A format that writes each event as one line, and escapes characters that a terminal would act upon, or nobody would
 /// see: names and messages of peers are in it, and must neither begin a line nor change how another is shown.
 ///
-/// They are escaped in the form of JSON, which lines in JSON need.
-struct OneLineFormat<F>(F);
+/// They are escaped in the form of JSON, which lines in JSON need. So that no peer can fill the log, [`MAX_A_MINUTE`]
+/// warnings are written of each place in the program each minute, and the number of those that were left out.
+struct OneLineFormat<F> {
+    format: F,
+    is_json: bool,
+    counted: Mutex<LineCounts>,
+}
+
+/// The number of lines of one minute, by their place in the program.
+struct LineCounts {
+    since: Instant,
+    met: HashMap<LinePlace, u64>,
+}
+
+/// A place of the program that logs: its module and the number of its line there.
+type LinePlace = (&'static str, u32);
+
+impl<F> OneLineFormat<F> {
+    fn json(format: F) -> Self {
+        Self { format, is_json: true, counted: Mutex::new(LineCounts::new()) }
+    }
+
+    fn text(format: F) -> Self {
+        Self { format, is_json: false, counted: Mutex::new(LineCounts::new()) }
+    }
+}
+
+impl LineCounts {
+    fn new() -> Self {
+        Self { since: Instant::now(), met: HashMap::new() }
+    }
+
+    /// Counts a line. Returns whether it is to be written, and the places of which lines were left out in the minute before,
+    /// with their numbers.
+    fn count(&mut self, line: &Metadata<'static>, now: Instant) -> (bool, Vec<(LinePlace, u64)>) {
+        // Whoever asks for more than warnings wants all of it.
+        if *line.level() > Level::WARN {
+            return (true, Vec::new());
+        }
+        let mut before = Vec::new();
+        if now.duration_since(self.since) >= MINUTE {
+            let too_many = self.met.drain().filter(|(_, number)| *number > MAX_A_MINUTE);
+            before.extend(too_many.map(|(place, number)| (place, number - MAX_A_MINUTE)));
+            self.since = now;
+        }
+        let number = self.met.entry((line.target(), line.line().unwrap_or_default())).or_default();
+        *number += 1;
+        if *number > MAX_A_MINUTE {
+            LEFT_OUT.fetch_add(1, Relaxed);
+        }
+        (*number <= MAX_A_MINUTE, before)
+    }
+}
+
+/// Returns the number of lines of this process that were left out because there were too many of their kind.
+pub(crate) fn lines_left_out() -> u64 {
+    LEFT_OUT.load(Relaxed)
+}
+
+/// The number of lines that were left out.
+static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+/// The largest number of lines of one kind in a minute.
+const MAX_A_MINUTE: u64 = 60;
+const MINUTE: Duration = Duration::from_mins(1);
 
 impl<S, N, F> FormatEvent<S, N> for OneLineFormat<F>
 where
@@ -61,8 +129,23 @@ where
         mut out: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
+        let (is_written, before) = self.counted.lock().count(event.metadata(), Instant::now());
+        for ((target, line), number) in before {
+            let (now, message) = (Timestamp::now(), format!("{number} lines were left out like those of source line {line}"));
+            if self.is_json {
+                let fields = json!({"message": message, "left_out": number});
+                let left_out =
+                    json!({"timestamp": now, "level": "WARN", "target": target, "fields": fields});
+                writeln!(out, "{left_out}")?;
+            } else {
+                writeln!(out, "{now}  WARN {target}: {message}")?;
+            }
+        }
+        if !is_written {
+            return Ok(());
+        }
         let mut line = String::new();
-        self.0.format_event(context, Writer::new(&mut line), event)?;
+        self.format.format_event(context, Writer::new(&mut line), event)?;
         for c in line.trim_end_matches('\n').chars() {
             if is_hidden(c) {
                 for unit in c.encode_utf16(&mut [0; 2]) {
@@ -105,9 +188,9 @@ mod tests {
         let (to, format) = (lines.clone(), tracing_subscriber::fmt::layer().with_ansi(false));
         let layer = format.with_writer(move || to.clone());
         let layer: Box<dyn Layer<_> + Send + Sync> = if is_json {
-            layer.json().map_event_format(OneLineFormat).boxed()
+            layer.json().map_event_format(OneLineFormat::json).boxed()
         } else {
-            layer.compact().map_event_format(OneLineFormat).boxed()
+            layer.compact().map_event_format(OneLineFormat::text).boxed()
         };
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             let span = tracing::warn_span!("rpc", method = %"x\n\u{1b}[2J\u{202e}y");
@@ -115,6 +198,20 @@ mod tests {
             tracing::warn!(method = %"tools/call\n2026 ERROR forged\u{1b}]0;t\u{7}", "refused\r");
         });
         String::from_utf8(lines.0.lock().clone()).unwrap()
+    }
+
+    #[test]
+    fn a_flood_of_lines_is_bounded_and_the_rest_counted() {
+        let mut counts = LineCounts::new();
+        tracing::subscriber::with_default(tracing_subscriber::registry(), || {
+            let (begin, span) = (counts.since, tracing::warn_span!("x"));
+            let metadata = span.metadata().unwrap();
+            let written = (0..1_000).filter(|_| counts.count(metadata, begin).0).count();
+            assert_eq!((written as u64, counts.met.len()), (MAX_A_MINUTE, 1));
+            let (is_written, before) = counts.count(metadata, begin + MINUTE);
+            assert!(is_written && lines_left_out() >= 1_000 - MAX_A_MINUTE);
+            assert_eq!(before.iter().map(|(_, number)| *number).collect::<Vec<_>>(), [1_000 - MAX_A_MINUTE]);
+        });
     }
 
     #[test]

@@ -1,27 +1,29 @@
 //! The telemetry of the kernel: lines on standard error, and traces that are sent to a collector.
 
 mod log;
-#[cfg(feature = "otlp")]
 mod otlp;
-#[cfg(feature = "otlp")]
-mod parent;
+mod span;
 
 use mgp_discovery::config::model::TelemetrySettings;
 use mgp_transport::{Trace, TraceLayer};
-#[cfg(feature = "otlp")]
 use mgp_types::{Gate as _, Gated};
+use tokio::task::JoinHandle;
 use tower_layer::Layer;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+pub(crate) use self::log::lines_left_out;
+pub(crate) use self::otlp::{attribute, resource};
+use self::otlp::{Collector, collector};
+use self::span::SpanGate;
 use crate::StartError;
 
 /// The lines and traces of this process, from its start until [`end`](Self::end).
 #[derive(Debug)]
 #[must_use = "what was not yet sent when it is dropped is lost"]
 pub struct Telemetry {
-    #[cfg(feature = "otlp")]
-    traces: Option<otlp::Traces>,
+    /// The task that sends traces.
+    sending: Option<JoinHandle<()>>,
 }
 
 impl Telemetry {
@@ -32,79 +34,37 @@ impl Telemetry {
     /// A subscriber that the process has already stays, and nothing is sent.
     ///
     /// # Errors
-    /// Fails if a filter is invalid, the collector cannot be reached in any way, or this build has no traces.
+    /// Fails if a filter is invalid, or the settings of the collector cannot be used.
     pub fn start(settings: &TelemetrySettings, chosen: Option<&str>) -> Result<Self, StartError> {
-        check(settings)?;
-        let subscriber = tracing_subscriber::registry().with(log::lines(settings, chosen)?);
-        #[cfg(feature = "otlp")]
-        {
-            let traces = otlp::Traces::open(settings)?;
-            let spans = traces.as_ref().map(otlp::Traces::layer);
-            // Without the spans there is nobody to see the traces.
-            let traces = subscriber.with(spans).try_init().ok().and(traces);
-            Ok(Self { traces })
-        }
-        #[cfg(not(feature = "otlp"))]
-        {
-            // A program that embeds the kernel may have a subscriber already.
-            let _ = subscriber.try_init();
-            Ok(Self {})
-        }
+        let lines = tracing_subscriber::registry().with(log::lines(settings, chosen)?);
+        let collector = Collector::of(settings)?;
+        // A program that embeds the kernel may have a subscriber already.
+        let is_first = lines.try_init().is_ok();
+        Ok(Self { sending: collector.filter(|_| is_first).map(Collector::open) })
     }
 
     /// Sends the traces that were not sent yet.
-    #[cfg_attr(
-        not(feature = "otlp"),
-        expect(clippy::unused_async, reason = "only traces have to be waited for")
-    )]
     pub async fn end(self) {
-        #[cfg(feature = "otlp")]
-        if let Some(traces) = self.traces {
-            traces.end().await;
+        if let (Some(sending), Some(queue)) = (self.sending, collector()) {
+            queue.flush().await;
+            sending.abort();
         }
     }
 }
 
-/// Checks that this build has what the settings ask for.
-///
-/// # Errors
-/// Fails if the settings ask for something that this build does not have.
-pub(crate) fn check(settings: &TelemetrySettings) -> Result<(), StartError> {
-    if cfg!(feature = "otlp") || settings.otlp.is_none() {
-        return Ok(());
-    }
-    Err(StartError::Config(
-        "`telemetry.otlp`: this build sends no traces; build `mgp` with `--features otlp`, or leave it out"
-            .into(),
-    ))
+/// Returns the number of spans that were not sent to the collector.
+pub(crate) fn dropped_spans() -> u64 {
+    collector().map_or(0, otlp::SpanQueue::dropped)
 }
 
-/// Opens a span for each request, within the caller's span that `traceparent` names; the server gets the kernel's span
-/// as the parent.
-#[cfg(feature = "otlp")]
-pub(crate) fn traced<S>(service: S) -> parent::ExtractSpan<Trace<Gated<parent::InjectSpan, S>>> {
-    parent::ExtractSpan(TraceLayer::new().layer(parent::InjectSpan.layer(service)))
-}
-
-/// Opens a span for each request. The caller's `traceparent` goes to the server as it is.
-#[cfg(not(feature = "otlp"))]
-pub(crate) fn traced<S>(service: S) -> Trace<S> {
-    TraceLayer::new().layer(service)
+/// Opens a span for each request, which is sent to the collector, if there is one.
+pub(crate) fn traced<S>(service: S) -> Trace<Gated<SpanGate, S>> {
+    TraceLayer::new().layer(SpanGate.layer(service))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    #[cfg(not(feature = "otlp"))]
-    fn a_collector_that_is_not_sent_to_is_an_error_that_names_the_build() {
-        let mut settings = TelemetrySettings::default();
-        assert!(check(&settings).is_ok());
-        settings.otlp = Some("http://localhost:4318".into());
-        let error = check(&settings).unwrap_err().to_string();
-        assert!(error.contains("telemetry.otlp") && error.contains("--features otlp"), "{error}");
-    }
 
     #[test]
     fn a_filter_that_is_none_is_an_error_that_says_where_it_stands() {

@@ -1,75 +1,201 @@
-//! The traces of the kernel, sent to an OTLP collector.
+//! The spans of the kernel on their way to a collector: OTLP over HTTP, as JSON.
 
-use std::collections::HashMap;
 use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
+use http_body_util::Full;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::TelemetrySettings;
-use mgp_types::BoxFuture;
-use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_http::hyper::HyperClient;
-use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
-use opentelemetry_otlp::{SpanExporter, WithExportConfig as _, WithHttpConfig as _};
-use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::SdkTracerProvider;
-use tokio::runtime::Handle;
-use tracing::{Level, Subscriber};
-use tracing_subscriber::Layer;
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::registry::LookupSpan;
+use mgp_security::network::JudgedHttp;
+use serde_json::{Value, json};
+use tokio::net::lookup_host;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 
 use crate::StartError;
 
-/// The traces of this process, on their way to a collector.
-pub(super) struct Traces(SdkTracerProvider);
+/// The queue to the collector of this process, once there is one.
+static QUEUE: OnceLock<SpanQueue> = OnceLock::new();
 
-impl Traces {
-    /// Begins to send, if a collector is named. Does not check that it can be reached.
-    ///
-    /// # Errors
-    /// Fails if the settings of the collector cannot be used.
-    pub(super) fn open(settings: &TelemetrySettings) -> Result<Option<Self>, StartError> {
-        let Some(collector) = &settings.otlp else { return Ok(None) };
-        let headers = settings.expanded_otlp_headers(&ProcessEnvironment).map_err(wrong)?;
-        let headers: HashMap<String, String> =
-            headers.into_iter().map(|(name, value)| (name, value.expose().to_owned())).collect();
-        let exporter = SpanExporter::builder()
-            .with_http()
-            .with_http_client(RuntimeHttpClient::new()?)
-            .with_endpoint(endpoint(collector))
-            .with_timeout(TIMEOUT)
-            .with_headers(headers)
-            .build()
-            .map_err(wrong)?;
-        let resource = Resource::builder().with_service_name("mgp").build();
-        Ok(Some(Self(
-            SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build(),
-        )))
+/// Returns the queue to the collector, if there is one.
+pub(super) fn collector() -> Option<&'static SpanQueue> {
+    QUEUE.get()
+}
+
+/// The bounded queue of spans to the collector. What finds no room is dropped, and counted.
+pub(super) struct SpanQueue {
+    jobs: mpsc::Sender<ExportJob>,
+    dropped: AtomicU64,
+}
+
+enum ExportJob {
+    Span(Box<FinishedSpan>),
+    /// Tells when all spans before were sent.
+    Flush(oneshot::Sender<()>),
+}
+
+/// A span that has ended, by the conventions for MCP of OpenTelemetry.
+#[derive(Debug, Default)]
+pub(super) struct FinishedSpan {
+    /// The trace, in hexadecimal digits, as are the other ids.
+    pub(super) trace: String,
+    pub(super) id: String,
+    pub(super) parent: Option<String>,
+    pub(super) method: String,
+    pub(super) tool: Option<String>,
+    /// The revision of MCP.
+    pub(super) revision: Option<&'static str>,
+    /// The time since 1970 when the span began.
+    pub(super) begun: Duration,
+    pub(super) ended: Duration,
+    /// The code of the error with which the request ended.
+    pub(super) error: Option<String>,
+}
+
+impl SpanQueue {
+    pub(super) fn send(&self, span: FinishedSpan) {
+        if self.jobs.try_send(ExportJob::Span(Box::new(span))).is_err() {
+            self.dropped.fetch_add(1, Relaxed);
+        }
     }
 
-    /// Returns the layer that takes the spans of requests, whatever is logged.
-    pub(super) fn layer<S>(&self) -> impl Layer<S> + use<S>
-    where
-        S: Subscriber + for<'span> LookupSpan<'span>,
-    {
-        let spans = tracing_opentelemetry::layer().with_tracer(self.0.tracer("mgp")).with_location(false);
-        spans.with_filter(Targets::new().with_target("mgp_transport::trace", Level::INFO))
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.load(Relaxed)
     }
 
-    /// Sends what is left, and ends the thread that sends.
-    pub(super) async fn end(self) {
-        // Shutting down waits for requests that this runtime makes.
-        let ended = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(TIMEOUT)).await;
-        if let Ok(Err(error)) = ended {
-            tracing::warn!(%error, "the last traces were not sent");
+    /// Waits until all spans were sent, but not for long.
+    pub(super) async fn flush(&self) {
+        let flushed = async {
+            let (done, finished) = oneshot::channel();
+            self.jobs.send(ExportJob::Flush(done)).await.is_ok() && finished.await.is_ok()
+        };
+        if !timeout(TIMEOUT, flushed).await.unwrap_or(false) {
+            tracing::warn!("the last traces were not sent");
         }
     }
 }
 
-mgp_types::partial_debug!(Traces);
+impl FinishedSpan {
+    fn json(&self) -> Value {
+        let mut attributes = vec![attribute("mcp.method.name", &self.method)];
+        if let Some(tool) = &self.tool {
+            attributes.push(attribute("gen_ai.operation.name", "execute_tool"));
+            attributes.push(attribute("gen_ai.tool.name", tool));
+        }
+        attributes.extend(self.revision.map(|revision| attribute("mcp.protocol.version", revision)));
+        let mut status = json!({});
+        if let Some(code) = &self.error {
+            attributes.push(attribute("error.type", code));
+            status = json!({"code": 2});
+        }
+        let name = self.tool.as_ref().map(|tool| format!("{} {tool}", self.method));
+        json!({
+            "traceId": self.trace,
+            "spanId": self.id,
+            "parentSpanId": self.parent.as_deref().unwrap_or_default(),
+            "name": name.unwrap_or_else(|| self.method.clone()),
+            "kind": 2,
+            "startTimeUnixNano": self.begun.as_nanos().to_string(),
+            "endTimeUnixNano": self.ended.as_nanos().to_string(),
+            "attributes": attributes,
+            "status": status,
+        })
+    }
+}
+
+/// Returns an attribute of OTLP whose value is text.
+pub(crate) fn attribute(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
+}
+
+/// Returns the resource of OTLP that stands for the kernel.
+pub(crate) fn resource() -> Value {
+    let version = attribute("service.version", env!("CARGO_PKG_VERSION"));
+    json!({"attributes": [attribute("service.name", "mgp"), version]})
+}
+
+/// The collector, and how to reach it.
+pub(super) struct Collector {
+    http: JudgedHttp,
+    url: Uri,
+    headers: HeaderMap,
+}
+
+impl Collector {
+    /// Returns the collector that the settings name. Does not check that it can be reached.
+    ///
+    /// # Errors
+    /// Fails if the settings of the collector cannot be used.
+    pub(super) fn of(settings: &TelemetrySettings) -> Result<Option<Self>, StartError> {
+        let Some(url) = &settings.otlp else { return Ok(None) };
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in settings.expanded_otlp_headers(&ProcessEnvironment).map_err(wrong)? {
+            let name = HeaderName::try_from(name).map_err(wrong)?;
+            headers.insert(name, HeaderValue::try_from(value.expose()).map_err(wrong)?);
+        }
+        let http = JudgedHttp::new().map_err(wrong)?;
+        Ok(Some(Self { http, url: endpoint(url).parse().map_err(wrong)?, headers }))
+    }
+
+    /// Has all spans of this process sent from now on, by the task that is returned. It needs a runtime.
+    pub(super) fn open(self) -> JoinHandle<()> {
+        let (jobs, taken) = mpsc::channel(MAX_QUEUED);
+        // The first collector stays; a second one gets nothing.
+        let queue = QUEUE.get_or_init(|| SpanQueue { jobs, dropped: AtomicU64::default() });
+        tokio::spawn(self.run(queue, taken))
+    }
+
+    async fn run(self, queue: &'static SpanQueue, mut taken: mpsc::Receiver<ExportJob>) {
+        let mut jobs = Vec::new();
+        while taken.recv_many(&mut jobs, MAX_BATCH).await > 0 {
+            let (mut spans, mut flushes) = (Vec::new(), Vec::new());
+            for job in jobs.drain(..) {
+                match job {
+                    ExportJob::Span(span) => spans.push(span.json()),
+                    ExportJob::Flush(done) => flushes.push(done),
+                }
+            }
+            let number = spans.len() as u64;
+            if number > 0
+                && let Err(error) = self.post(spans).await
+            {
+                queue.dropped.fetch_add(number, Relaxed);
+                tracing::warn!(error, spans = number, "traces were not sent to the collector");
+            }
+            for done in flushes {
+                // Whoever waited may have given up.
+                let _ = done.send(());
+            }
+            // More spans come meanwhile, and go together.
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn post(&self, spans: Vec<Value>) -> Result<(), String> {
+        let scope = json!({"scope": {"name": "mgp"}, "spans": spans});
+        let body = json!({"resourceSpans": [{"resource": resource(), "scopeSpans": [scope]}]}).to_string();
+        let host = self.url.host().unwrap_or_default().trim_matches(['[', ']']);
+        let usual = if self.url.scheme_str() == Some("https") { 443 } else { 80 };
+        let sent = async {
+            let found = lookup_host((host, self.url.port_u16().unwrap_or(usual))).await;
+            let addresses: Vec<_> = found.map_err(|error| error.to_string())?.collect();
+            let mut request = Request::new(Full::new(Bytes::from(body)));
+            (*request.method_mut(), *request.uri_mut()) = (Method::POST, self.url.clone());
+            *request.headers_mut() = self.headers.clone();
+            let answer = self.http.send(request, &addresses).await.map_err(|error| error.to_string())?;
+            let status = answer.status();
+            if status.is_success() { Ok(()) } else { Err(format!("the collector answered {status}")) }
+        };
+        timeout(TIMEOUT, sent).await.unwrap_or_else(|_| Err("the collector did not answer in time".to_owned()))
+    }
+}
 
 fn wrong(what: impl fmt::Display) -> StartError {
     StartError::Config(format!("`telemetry.otlp`: {what}"))
@@ -84,52 +210,17 @@ fn endpoint(collector: &str) -> String {
     format!("{}/v1/traces", collector.trim_end_matches('/'))
 }
 
-/// An HTTP client that is called on a thread outside of the runtime, and sends on the runtime.
-#[derive(Clone)]
-struct RuntimeHttpClient {
-    runtime: Handle,
-    client: HyperClient<HttpsConnector<HttpConnector>>,
-}
-
-impl RuntimeHttpClient {
-    fn new() -> Result<Self, StartError> {
-        let runtime = Handle::try_current().map_err(|_| wrong("traces are sent by a tokio runtime only"))?;
-        // The provider is named and not left to the default of the process: that one panics where a program has built
-        // in two.
-        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|_| wrong("TLS is not available"))?
-            .with_webpki_roots()
-            .with_no_client_auth();
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
-        Ok(Self { runtime, client: HyperClient::new(connector, TIMEOUT, None) })
-    }
-}
-
-mgp_types::partial_debug!(RuntimeHttpClient);
-
-impl HttpClient for RuntimeHttpClient {
-    fn send_bytes<'a, 'sending>(
-        &'a self,
-        request: Request<Bytes>,
-    ) -> BoxFuture<'sending, Result<Response<Bytes>, HttpError>>
-    where
-        'a: 'sending,
-        Self: 'sending,
-    {
-        let client = self.client.clone();
-        let sent = self.runtime.spawn(async move { client.send_bytes(request).await });
-        Box::pin(async move { sent.await? })
-    }
-}
-
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// The time between two batches.
+const PAUSE: Duration = Duration::from_millis(200);
+/// The largest number of spans that wait.
+const MAX_QUEUED: usize = 8_192;
+/// The largest number of spans that are sent together.
+const MAX_BATCH: usize = 1_024;
 
 #[cfg(test)]
 mod tests {
-    use super::endpoint;
+    use super::*;
 
     #[test]
     fn a_collector_may_be_named_without_the_path_of_traces() {
@@ -137,5 +228,13 @@ mod tests {
             assert_eq!(endpoint(bare), "http://localhost:4318/v1/traces");
         }
         assert_eq!(endpoint("https://a.example/otlp/v1/traces"), "https://a.example/otlp/v1/traces");
+    }
+
+    #[test]
+    fn a_queue_without_room_drops_spans_and_counts_them() {
+        let (jobs, _taken) = mpsc::channel(1);
+        let queue = SpanQueue { jobs, dropped: AtomicU64::default() };
+        (0..3).for_each(|_| queue.send(FinishedSpan::default()));
+        assert_eq!(queue.dropped(), 2);
     }
 }

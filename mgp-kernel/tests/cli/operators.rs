@@ -38,14 +38,6 @@ fn an_operator_finds_and_calls_tools_to_which_no_agent_has_access() {
     assert!(agent.code == Some(3) && agent.out.contains("deny"), "{agent:?}");
 }
 
-#[test]
-fn a_file_with_which_the_kernel_does_not_start_is_no_good_file() {
-    let home = with_clock("\n[telemetry]\notlp = \"http://127.0.0.1:1/v1/traces\"\n");
-    let checked = home.run(["config", "check"]);
-    assert_eq!(checked.code == Some(0), cfg!(feature = "otlp"), "{checked:?}");
-    assert!(cfg!(feature = "otlp") || checked.err.contains("telemetry.otlp"), "{checked:?}");
-}
-
 fn metrics(port: u16) -> String {
     http::send(port, "GET", "/metrics", "", "").body
 }

@@ -76,7 +76,7 @@ pub struct TelemetrySettings {
     /// The filter of the log, such as `info` or `mgp_kernel=debug`; `warn` if left out. `-v`, `-q` and the variable
     /// `MGP_LOG` take precedence.
     pub log: Option<String>,
-    /// The URL to which traces are sent by OTLP over HTTP, in a build with the feature `otlp`.
+    /// The URL to which traces are sent by OTLP over HTTP, as JSON: with the path of traces, or without any.
     pub otlp: Option<String>,
     /// The headers of requests to `otlp`. Values may have `${NAME}` and `${secret:NAME}`.
     pub otlp_headers: BTreeMap<String, String>,

@@ -24,8 +24,8 @@ pub use self::kernel::{
 use self::policy::AskRuleShape;
 pub use self::policy::{
     AccessRule, AccessSettings, AgentBudget, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability,
-    AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, FolderRule, LimitSettings, PermissionRule,
-    PermissionSettings, RuleSource, ValidatorSettings,
+    AuditPush, AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, FolderRule, LimitSettings,
+    PermissionRule, PermissionSettings, RuleSource, ValidatorSettings,
 };
 pub use self::server::{
     AllowedRule, NetworkPreset, ServerAgent, ServerConfig, ServerConfinement, ServerDefinitions,

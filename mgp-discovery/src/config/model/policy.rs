@@ -1,5 +1,7 @@
 //! The sections about agents, access, permissions, confirmation, checks, audit and limits.
 
+use std::collections::BTreeMap;
+
 use mgp_types::mgp::{
     AccessPermission, ApprovalPolicy, CallEffect, DefaultPolicy, Glob, Permission, RiskLevel, Scope,
 };
@@ -266,7 +268,28 @@ pub struct AuditSettings {
     /// The path of a second file, to which the kernel appends the ends of the record; none if left out. The file is
     /// best another user's and append-only (`chattr +a`).
     pub ends: Option<String>,
+    /// The receiver to which each event is pushed, such as a SIEM; the record is not pushed if left out.
+    pub push: Option<AuditPush>,
 }
+
+/// A receiver of the record. It gets every event at least once, in order; what it has not taken stays in the record for a
+/// week beyond `keep_days` and `keep_bytes`.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct AuditPush {
+    /// The URL of the receiver, which may have `${NAME}` and `${secret:NAME}`: `syslog+tls://HOST:PORT` (RFC 5425), or an
+    /// address of https, which gets logs of OTLP, or webhooks where there is a `secret`.
+    pub url: String,
+    /// The headers of requests over https. Values may have `${NAME}` and `${secret:NAME}`.
+    pub headers: BTreeMap<String, String>,
+    /// The secret that signs webhooks, as Standard Webhooks says: `whsec_` and Base64, best as `${secret:NAME}`.
+    pub secret: Option<String>,
+    /// A PEM file with the certificates of authorities that are trusted as well.
+    pub ca: Option<String>,
+}
+
+mgp_types::partial_debug!(AuditPush, self => ca: self.ca);
 
 /// The moment at which a call is answered: before or after it is recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

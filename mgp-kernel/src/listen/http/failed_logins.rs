@@ -1,17 +1,20 @@
-//! The record of requests that were refused for lack of a key or token that holds.
+//! The record, the log and the counts of requests that were refused for lack of a key or token that holds.
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::AUTHORIZATION;
-use http::{HeaderValue, Request, StatusCode, Uri};
+use http::{HeaderValue, Request, Response, StatusCode, Uri};
+use mgp_security::auth::RefusedBy;
 use mgp_transport::http::ConnectionAddrs;
+use mgp_types::Object;
 use mgp_types::mgp::{Actor, ActorType, AuditPort as _, EventType, Outcome};
-use mgp_types::{Object, is_hidden};
 use parking_lot::Mutex;
 
+use crate::counts::{KernelCounts, short};
 use crate::record::AuditTrail;
 
 /// A recorder of failed logins: from where, to which path, by which key or with which claims.
@@ -20,6 +23,7 @@ use crate::record::AuditTrail;
 /// there were beside.
 pub(super) struct FailedLogins {
     pub(super) audit: Arc<AuditTrail>,
+    pub(super) counts: Arc<KernelCounts>,
     pub(super) counted: Mutex<LoginCounts>,
 }
 
@@ -32,13 +36,25 @@ pub(super) struct LoginCounts {
 }
 
 impl FailedLogins {
-    /// Records an attempt if it failed, by the status of its answer.
-    pub(super) fn note(&self, login: &LoginAttempt, status: StatusCode) {
+    /// Records an attempt if it failed, by its answer.
+    pub(super) fn note<B>(&self, login: &LoginAttempt, answer: &Response<B>) {
+        let rule = answer.extensions().get::<RefusedBy>().map(|refused| refused.0);
+        let (status, address) = (answer.status(), login.address.map(tracing::field::display));
+        let path = short(login.uri.path());
+        if let Some(rule) = rule {
+            self.counts.refusals.count(("auth", rule));
+        }
         let is_failed = status == StatusCode::UNAUTHORIZED
             || (status == StatusCode::FORBIDDEN && login.authorization.is_some());
         if !is_failed {
+            if let Some(rule) = rule {
+                tracing::warn!(rule, address, path, "a caller was refused");
+            }
             return;
         }
+        // Every login by OAuth begins without a token.
+        let is_login = rule != Some("no-token");
+        self.counts.failed_logins.fetch_add(u64::from(is_login), Relaxed);
         let minute = self.audit.clock.now().as_millis() / 60_000;
         let Some(beside) = self.counted.lock().count(minute) else { return };
         let kind = EventType::Custom("dev.cloto.mgp.login_failed".into());
@@ -46,12 +62,26 @@ impl FailedLogins {
             .audit
             .event(kind, Actor::new(ActorType::Agent, "anonymous"), Outcome::Blocked)
             .with_detail("status", &status.as_u16())
-            .with_detail("path", &shown(login.uri.path()));
+            .with_detail("path", &path);
+        let credential = login.credential();
+        let said = |name| credential.iter().find(|(of, _)| *of == name).map(|(_, value)| &**value);
+        if is_login {
+            tracing::warn!(
+                rule,
+                address,
+                path,
+                credential = said("credential"),
+                key = said("key_id"),
+                issuer = said("issuer"),
+                subject = said("subject"),
+                "a login failed"
+            );
+        }
         if let Some(address) = login.address {
             event = event.with_detail("address", &address.to_canonical());
         }
-        for (name, value) in login.credential() {
-            event = event.with_detail(name, &value);
+        for (name, value) in &credential {
+            event = event.with_detail(*name, value);
         }
         if beside > 0 {
             event = event.with_detail("unrecorded_before", &beside);
@@ -83,11 +113,11 @@ impl LoginAttempt {
             value.to_str().ok().and_then(|value| value.split_once(' ')).map(|(_, token)| token.trim());
         let Some(token) = token else { return vec![("credential", "unreadable".into())] };
         if let Some((id, _)) = token.strip_prefix("mgp_").and_then(|rest| rest.split_once('_')) {
-            return vec![("credential", "key".into()), ("key_id", shown(id))];
+            return vec![("credential", "key".into()), ("key_id", short(id))];
         }
         let claims = token.split('.').nth(1).and_then(|payload| URL_SAFE_NO_PAD.decode(payload).ok());
         let claims = claims.and_then(|claims| Object::parse(claims).ok()).unwrap_or_default();
-        let said = |claim, name| claims.text(claim).map(|text| (name, shown(&text)));
+        let said = |claim, name| claims.text(claim).map(|text| (name, short(&text)));
         let named = [said("iss", "issuer"), said("sub", "subject")];
         std::iter::once(("credential", "token".to_owned())).chain(named.into_iter().flatten()).collect()
     }
@@ -108,16 +138,8 @@ impl LoginCounts {
     }
 }
 
-/// Returns the beginning of a text that anybody may have written, as far as it is visible.
-fn shown(text: &str) -> String {
-    text.chars().filter(|letter| !is_hidden(*letter)).take(MAX_SHOWN).collect()
-}
-
 /// The largest number of failed logins that are recorded in a minute.
 const MAX_A_MINUTE: u32 = 60;
-
-/// The largest number of characters that are recorded of a text.
-const MAX_SHOWN: usize = 128;
 
 #[cfg(test)]
 mod tests {

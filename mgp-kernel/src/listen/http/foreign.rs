@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderValue, Request, Response, StatusCode};
+use mgp_security::auth::RefusedBy;
 use mgp_transport::http::{ConnectionAddrs, HttpBody};
 use tokio::sync::OnceCell;
 
@@ -52,10 +53,10 @@ const fn own_user() -> u32 {
 
 /// Returns the refusal of another user without a key.
 pub(super) fn refused() -> Response<HttpBody> {
-    tracing::warn!("another user of this machine was refused without a key");
     let text = "without a key only the user that the kernel runs as is let in; an operator issues one by `mgp keys new`\n";
     let mut response = uncached(StatusCode::UNAUTHORIZED, "text/plain; charset=utf-8", text);
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response.extensions_mut().insert(RefusedBy("other-user"));
     response
 }
 

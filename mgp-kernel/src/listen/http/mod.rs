@@ -70,7 +70,7 @@ where
         None => false,
     };
     let response = if is_foreign { foreign::refused() } else { inner.call(request).await? };
-    front.logins.note(&login, response.status());
+    front.logins.note(&login, &response);
     Ok(match &caller {
         Some(caller) => auth_member::explained(response, caller),
         None => response,
@@ -130,7 +130,7 @@ impl Kernel {
         socket: TcpListener,
         stop: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
-        let Sections { config: running, policies, audit, data, .. } = self.sections();
+        let Sections { config: running, policies, audit, data, counts, .. } = self.sections();
         let config = running.load_full();
         data.serve_at(socket.local_addr()?).map_err(io::Error::other)?;
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
@@ -175,7 +175,11 @@ impl Kernel {
             kernel: self.clone(),
             http: http.clone(),
             tokens: tokens.clone(),
-            logins: FailedLogins { audit: Arc::clone(audit), counted: Mutex::default() },
+            logins: FailedLogins {
+                audit: Arc::clone(audit),
+                counts: Arc::clone(counts),
+                counted: Mutex::default(),
+            },
         });
         let layer = layer_fn(|routes: Routes<_>| {
             let known = Arc::clone(&front);

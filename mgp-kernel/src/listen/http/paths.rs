@@ -39,7 +39,7 @@ pub(super) fn open(
 pub(super) fn metrics(kernel: &Sections, http: &HttpConfig, head: &Parts) -> Option<Response<HttpBody>> {
     let is_metrics = head.method == Method::GET && head.uri.path() == "/metrics";
     let is_served = is_metrics && kernel.config.load().telemetry.metrics;
-    let text = || exposition(kernel, http.open_sessions());
+    let text = || exposition(kernel, http);
     let metrics = || uncached(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text());
     is_served.then(|| unless_foreign(http, head, metrics()))
 }

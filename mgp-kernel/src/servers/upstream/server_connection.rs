@@ -294,7 +294,8 @@ impl ConnectionShared {
                 None => reason.to_owned(),
             };
             let lines = self.of_server.log.last(TOLD_LINES);
-            let stderr = (!lines.is_empty()).then(|| lines.join("\n"));
+            let bounded = |line: &String| line.chars().take(MAX_LINE_CHARS).collect::<String>();
+            let stderr = (!lines.is_empty()).then(|| lines.iter().map(bounded).collect::<Vec<_>>().join("\n"));
             tracing::warn!(%server, how, stderr, "a server ended by itself");
             *self.last_error.lock() = Some(self.attempt.lock().message(&how));
         }
@@ -347,6 +348,8 @@ impl ConnectionShared {
 const ENDED_WELL: &str = "the server ended";
 /// The number of lines of its standard error that are logged when a server ends.
 const TOLD_LINES: usize = 5;
+/// The number of characters of each of them.
+const MAX_LINE_CHARS: usize = 400;
 
 /// Follows the state of the server.
 async fn follow(

@@ -157,6 +157,11 @@ impl AuditLog {
         self.inner.state.head.subscribe()
     }
 
+    /// Returns the number of records that wait to be written.
+    pub fn queued(&self) -> usize {
+        self.inner.state.queue.len()
+    }
+
     /// Returns the store of the log, to read what is durable.
     pub fn reader(&self) -> LogStore {
         self.inner.store.clone()

@@ -160,6 +160,11 @@ impl Queue {
         placed.map_err(|(events, _)| events)
     }
 
+    /// Returns the number of places that are taken.
+    pub(super) fn len(&self) -> usize {
+        (2 * self.capacity).saturating_sub(self.room.available_permits() + self.extra.available_permits())
+    }
+
     /// Returns whether the places for callers that cannot wait are all taken.
     pub(super) fn is_overrun(&self) -> bool {
         self.room.available_permits() == 0 && self.extra.available_permits() == 0

@@ -1,0 +1,97 @@
+//! The gate that makes a span of each request: a part of the trace that W3C `traceparent` in `_meta` names.
+
+use std::time::SystemTime;
+
+use mgp_types::mgp::TraceId;
+use mgp_types::{Error, Flow, Gate, Method, RawJson, Request, RequestKind, Response, hex, random_bytes};
+
+use super::otlp::{FinishedSpan, SpanQueue, collector};
+
+/// A gate that sends each request to the collector as a span, if there is one, within the span of the caller; the server
+/// gets this span as its parent. What the caller does not sample is passed on as it is. Allocates only where there is a
+/// collector.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SpanGate;
+
+impl Gate for SpanGate {
+    type Pass = Option<RequestSpan>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        let queue = collector().filter(|_| request.kind == RequestKind::Call);
+        Flow::Pass(queue.and_then(|queue| RequestSpan::begin(queue, request)))
+    }
+
+    fn leave(&self, span: Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let Some(mut span) = span {
+            span.is_answered = true;
+            span.span.error = outcome.as_ref().err().map(|error| error.code().to_string());
+        }
+    }
+}
+
+/// The span of a request in work, which is sent when it is dropped.
+pub(crate) struct RequestSpan {
+    queue: &'static SpanQueue,
+    span: FinishedSpan,
+    /// False where the caller gave up.
+    is_answered: bool,
+}
+
+impl RequestSpan {
+    /// Begins a span, and names it to those further in; `None` if the caller does not sample the trace.
+    fn begin(queue: &'static SpanQueue, request: &mut Request) -> Option<Self> {
+        let carried = request.meta(TRACEPARENT).and_then(|parent| parent.to_text());
+        let parent = carried.as_deref().and_then(Parent::read);
+        if parent.as_ref().is_some_and(|parent| !parent.is_sampled) {
+            return None;
+        }
+        let id = u64::from_be_bytes(random_bytes()).max(1);
+        let trace = parent.as_ref().map_or_else(TraceId::random, |parent| parent.trace);
+        // The text for a trace that is not sampled differs in its last letter.
+        let mut own = trace.to_traceparent(id);
+        own.replace_range(own.len() - 1.., "1");
+        request.meta_mut_or_new().set(TRACEPARENT, RawJson::from_text(&own));
+        let tool = (request.method == Method::TOOLS_CALL).then(|| request.params.text("name"));
+        let span = FinishedSpan {
+            trace: own[3..35].to_owned(),
+            id: String::from_utf8_lossy(&hex::<16>(&id.to_be_bytes())).into_owned(),
+            parent: parent.map(|parent| parent.span),
+            method: request.method.to_string(),
+            tool: tool.flatten().map(|name| name.chars().take(MAX_NAME).collect()),
+            revision: request.context.session.as_ref().map(|session| session.revision.as_str()),
+            begun: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
+            ..FinishedSpan::default()
+        };
+        Some(Self { queue, span, is_answered: false })
+    }
+}
+
+impl Drop for RequestSpan {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.span.error = Some("cancelled".to_owned());
+        }
+        self.span.ended = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        self.queue.send(std::mem::take(&mut self.span));
+    }
+}
+
+/// The span of the caller.
+struct Parent {
+    trace: TraceId,
+    span: String,
+    is_sampled: bool,
+}
+
+impl Parent {
+    fn read(carried: &str) -> Option<Self> {
+        let trace = TraceId::from_traceparent(carried)?;
+        let mut parts = carried.trim().split('-').skip(2);
+        let (span, flags) = (parts.next()?.to_owned(), u8::from_str_radix(parts.next()?, 16).ok()?);
+        Some(Self { trace, span, is_sampled: flags & 1 == 1 })
+    }
+}
+
+const TRACEPARENT: &str = "traceparent";
+/// The largest number of characters of a tool's name.
+const MAX_NAME: usize = 128;

@@ -113,7 +113,7 @@ async fn push_to(receiver: &PushReceiver, audit: &AuditTrail, progress: &PushPro
 async fn fail(progress: &PushProgress, error: &str, pause: Duration) {
     progress.failures.fetch_add(1, Relaxed);
     progress.is_failing.store(true, Relaxed);
-    tracing::warn!(error, again_in_secs = pause.as_secs(), "the record is not pushed; it is tried again");
+    tracing::warn!(error, again_in = ?pause, "the record is not pushed; it is tried again");
     sleep(pause).await;
 }
 
@@ -121,5 +121,5 @@ async fn fail(progress: &PushProgress, error: &str, pause: Duration) {
 const TAKES: Duration = Duration::from_secs(30);
 /// The time between two batches.
 const PAUSE: Duration = Duration::from_millis(200);
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);

@@ -12,7 +12,7 @@ use crate::kernel::Kernel;
 use crate::people::{PATIENCE, home_with_notes};
 
 /// Takes a request, answers with this status, and returns its headers in small letters and its body.
-fn taken(listener: &TcpListener, status: &str) -> (String, String) {
+pub(crate) fn taken(listener: &TcpListener, status: &str) -> (String, String) {
     let (mut stream, _): (TcpStream, _) = listener.accept().unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
@@ -38,7 +38,7 @@ fn taken(listener: &TcpListener, status: &str) -> (String, String) {
     (head, String::from_utf8(body).unwrap())
 }
 
-fn header<'h>(head: &'h str, name: &str) -> &'h str {
+pub(crate) fn header<'h>(head: &'h str, name: &str) -> &'h str {
     let line = head.lines().find_map(|line| line.strip_prefix(&format!("{name}:")));
     line.unwrap_or_else(|| panic!("no {name} in {head}")).trim()
 }

@@ -38,7 +38,7 @@ fn an_operator_finds_and_calls_tools_to_which_no_agent_has_access() {
     assert!(agent.code == Some(3) && agent.out.contains("deny"), "{agent:?}");
 }
 
-fn metrics(port: u16) -> String {
+pub(crate) fn metrics(port: u16) -> String {
     http::send(port, "GET", "/metrics", "", "").body
 }
 

@@ -25,7 +25,7 @@ use crate::record::{AuditTrail, PushProgress, RECEIVER};
 /// The receiver of the record.
 enum PushReceiver {
     Syslog(SyslogReceiver),
-    Http(HttpReceiver),
+    Http(Box<HttpReceiver>),
 }
 
 impl PushReceiver {
@@ -39,7 +39,8 @@ impl PushReceiver {
         if let Some(place) = url.expose().strip_prefix("syslog+tls://") {
             return SyslogReceiver::new(place, ca.as_deref()).map(Self::Syslog);
         }
-        HttpReceiver::new(url, &headers, secret, ca.as_deref()).map(Self::Http)
+        let receiver = HttpReceiver::new(url, &headers, secret, ca.as_deref())?;
+        Ok(Self::Http(Box::new(receiver)))
     }
 
     /// Sends a batch, and waits until the receiver has taken it.

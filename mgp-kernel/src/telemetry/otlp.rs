@@ -14,6 +14,7 @@ use mgp_discovery::config::model::TelemetrySettings;
 use mgp_security::network::JudgedHttp;
 use serde_json::{Value, json};
 use tokio::net::lookup_host;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -140,6 +141,7 @@ impl Collector {
             let name = HeaderName::try_from(name).map_err(wrong)?;
             headers.insert(name, HeaderValue::try_from(value.expose()).map_err(wrong)?);
         }
+        Handle::try_current().map_err(|_| wrong("traces are sent by a tokio runtime only"))?;
         let http = JudgedHttp::new().map_err(wrong)?;
         Ok(Some(Self { http, url: endpoint(url).parse().map_err(wrong)?, headers }))
     }

@@ -6,6 +6,7 @@ use mgp_types::mgp::TraceId;
 use mgp_types::{Error, Flow, Gate, Method, RawJson, Request, RequestKind, Response, hex, random_bytes};
 
 use super::otlp::{FinishedSpan, SpanQueue, collector};
+use crate::counts::short;
 
 /// A gate that sends each request to the collector as a span, if there is one, within the span of the caller; the server
 /// gets this span as its parent. What the caller does not sample is passed on as it is. Allocates only where there is a
@@ -56,8 +57,8 @@ impl RequestSpan {
             trace: own[3..35].to_owned(),
             id: String::from_utf8_lossy(&hex::<16>(&id.to_be_bytes())).into_owned(),
             parent: parent.map(|parent| parent.span),
-            method: request.method.to_string(),
-            tool: tool.flatten().map(|name| name.chars().take(MAX_NAME).collect()),
+            method: short(request.method.as_str()),
+            tool: tool.flatten().map(|name| short(&name)),
             revision: request.context.session.as_ref().map(|session| session.revision.as_str()),
             begun: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
             ..FinishedSpan::default()
@@ -93,5 +94,3 @@ impl Parent {
 }
 
 const TRACEPARENT: &str = "traceparent";
-/// The largest number of characters of a tool's name.
-const MAX_NAME: usize = 128;

@@ -38,6 +38,7 @@ mod demo;
 mod error;
 mod forwarded_positions;
 mod front;
+mod json_receiver;
 mod kernel;
 mod lifecycle;
 mod listen;

@@ -17,12 +17,9 @@ pub(crate) struct Meter(Arc<ServerCounters>);
 #[derive(Debug, Default)]
 struct ServerCounters {
     in_work: AtomicU64,
-    /// The counts of each tool that was called, of [`MAX_TOOLS`] at most.
+    /// The counts of each tool that was called, up to [`MAX_TOOLS`], of all others as [`OTHER`], and without a name of the
+    /// requests that call no tool.
     tools: ArcSwap<HashMap<Box<str>, Arc<CallCounters>, RandomState>>,
-    /// The counts of all other tools together.
-    other_tools: Arc<CallCounters>,
-    /// The counts of the requests that call no tool.
-    other_requests: Arc<CallCounters>,
 }
 
 /// The counts of the calls that succeeded, of those whose tool failed, and of those that ended in an error.
@@ -63,27 +60,27 @@ impl Meter {
 
     /// Returns the counts for a request. Allocates for a tool that was not called before.
     fn counters(&self, request: &Request) -> Arc<CallCounters> {
-        let counters = &*self.0;
-        if request.method != Method::TOOLS_CALL {
-            return Arc::clone(&counters.other_requests);
+        match request.context.tool.as_deref() {
+            _ if request.method != Method::TOOLS_CALL => self.of_tool(""),
+            Some(tool) => self.of_tool(tool.name.as_str()),
+            None => self.of_tool(OTHER),
         }
-        let Some(tool) = request.context.tool.as_deref() else { return Arc::clone(&counters.other_tools) };
-        self.of_tool(tool.name.as_str())
     }
 
     fn of_tool(&self, name: &str) -> Arc<CallCounters> {
-        let ServerCounters { tools, other_tools, .. } = &*self.0;
-        if let Some(known) = tools.load().get(name) {
-            return Arc::clone(known);
+        let known = self.0.tools.load();
+        let is_full = known.len() >= MAX_TOOLS && !name.is_empty();
+        if let Some(counters) = known.get(name).or_else(|| known.get(OTHER).filter(|_| is_full)) {
+            return Arc::clone(counters);
         }
-        tools.rcu(|known| {
+        let name = if is_full { OTHER } else { name };
+        let new = Arc::<CallCounters>::default();
+        let before = self.0.tools.rcu(|known| {
             let mut known = HashMap::clone(known);
-            if known.len() < MAX_TOOLS {
-                known.entry(name.into()).or_default();
-            }
+            known.entry(name.into()).or_insert_with(|| Arc::clone(&new));
             known
         });
-        Arc::clone(tools.load().get(name).unwrap_or(other_tools))
+        Arc::clone(before.get(name).unwrap_or(&new))
     }
 
     /// Returns the counts of all calls together.
@@ -96,16 +93,13 @@ impl Meter {
 
     /// Visits the counts of each series that is not empty.
     pub(crate) fn each(&self, mut visit: impl FnMut(SeriesLabels<'_>, &MeterReading)) {
-        let ServerCounters { tools, other_tools, other_requests, .. } = &*self.0;
-        let tools = tools.load();
-        let called = tools.iter().map(|(name, counters)| ("tools/call", &**name, counters));
-        let others = [("tools/call", OTHER, other_tools), (OTHER, "", other_requests)];
-        for (method, tool, counters) in called.chain(others) {
+        for (tool, counters) in self.0.tools.load().iter() {
+            let method = if tool.is_empty() { OTHER } else { "tools/call" };
             for (counters, error_type) in counters.0.iter().zip(ERROR_TYPES) {
                 let reading = counters.read();
                 if reading.calls > 0 {
                     let labels =
-                        [("mcp_method_name", method), ("gen_ai_tool_name", tool), ("error_type", error_type)];
+                        [("mcp_method_name", method), ("gen_ai_tool_name", &**tool), ("error_type", error_type)];
                     visit(labels, &reading);
                 }
             }

@@ -2,66 +2,43 @@
 
 use std::collections::BTreeMap;
 
-use ::http::{HeaderMap, HeaderName, HeaderValue};
+use ::http::HeaderMap;
 use mgp_discovery::config::Secret;
 use mgp_security::audit::LogEntry;
-use mgp_security::network::{Fetcher, NetworkPolicy};
 use mgp_types::mgp::{Outcome, Timestamp};
 use serde_json::{Value, json};
 
+use crate::json_receiver::JsonReceiver;
 use crate::telemetry::{attribute, resource};
-use crate::terminal::with_causes;
 use crate::webhook;
 
 /// A receiver over HTTPS.
 pub(super) struct HttpReceiver {
-    fetcher: Fetcher,
-    url: Secret,
-    headers: HeaderMap,
+    to: JsonReceiver,
     /// The secret that signs webhooks; without one the receiver gets logs.
     secret: Option<Secret>,
 }
 
 impl HttpReceiver {
     pub(super) fn new(
-        url: Secret,
+        url: &Secret,
         headers: &BTreeMap<String, Secret>,
         secret: Option<Secret>,
         ca: Option<&[u8]>,
     ) -> Result<Self, String> {
-        let policy = NetworkPolicy::default().allow_host_of(url.expose());
-        let fetcher = Fetcher::new(policy).and_then(|fetcher| match ca {
-            Some(pem) => fetcher.trust_pem(pem),
-            None => Ok(fetcher),
-        });
-        let fetcher = fetcher.map_err(|error| with_causes(&error.to_string(), &error))?;
-        let mut sent = HeaderMap::new();
-        for (name, value) in headers {
-            let wrong = || format!("`audit.push.headers`: {name} is no header");
-            let value = HeaderValue::try_from(value.expose()).map_err(|_| wrong())?;
-            sent.insert(HeaderName::try_from(name).map_err(|_| wrong())?, value);
+        let to = JsonReceiver::new(url.expose(), headers, ca)?;
+        if !to.is_private() {
+            return Err("`audit.push.url` has to begin with https:// for another machine".to_owned());
         }
-        Ok(Self { fetcher, url, headers: sent, secret })
+        Ok(Self { to, secret })
     }
 
     pub(super) async fn take(&self, batch: &[LogEntry]) -> Result<(), String> {
-        let mut headers = self.headers.clone();
-        let body = match &self.secret {
-            None => logs(batch),
-            Some(secret) => {
-                let body = message(batch);
-                let ends = (batch.first().map_or(0, |first| first.seq), batch.last().map_or(0, |last| last.seq));
-                let id = format!("mgp_audit_{}_{}", ends.0, ends.1);
-                let signed = webhook::signed(secret.expose(), &id, &body);
-                headers.extend(signed.ok_or("`audit.push.secret` is no Base64 behind `whsec_`")?);
-                body
-            }
-        };
-        let answer = self.fetcher.post_json(self.url.expose(), &headers, body).await;
-        match answer.map_err(|error| with_causes(&error.to_string(), &error))?.status {
-            status if status.is_success() => Ok(()),
-            status => Err(format!("the receiver answered {status}")),
-        }
+        let Some(secret) = &self.secret else { return self.to.post(logs(batch), HeaderMap::new()).await };
+        let (first, last) = (batch.first().map_or(0, |entry| entry.seq), batch.last().map_or(0, |entry| entry.seq));
+        let body = message(batch);
+        let signed = webhook::signed(secret.expose(), &format!("mgp_audit_{first}_{last}"), &body);
+        self.to.post(body, signed.ok_or("`audit.push.secret` is no Base64 behind `whsec_`")?).await
     }
 }
 

@@ -39,7 +39,7 @@ impl PushReceiver {
         if let Some(place) = url.expose().strip_prefix("syslog+tls://") {
             return SyslogReceiver::new(place, ca.as_deref()).map(Self::Syslog);
         }
-        let receiver = HttpReceiver::new(url, &headers, secret, ca.as_deref())?;
+        let receiver = HttpReceiver::new(&url, &headers, secret, ca.as_deref())?;
         Ok(Self::Http(Box::new(receiver)))
     }
 

@@ -8,8 +8,6 @@ use mgp_discovery::config::model::{TelemetrySettings, usual};
 use mgp_types::is_hidden;
 use mgp_types::mgp::Timestamp;
 use parking_lot::Mutex;
-use serde_json::json;
-use tokio::time::{Duration, Instant};
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
@@ -43,9 +41,9 @@ where
     })?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     Ok(if std::env::var("MGP_LOG_FORMAT").is_ok_and(|format| format == "json") {
-        lines.json().map_event_format(OneLineFormat::json).with_filter(targets).boxed()
+        lines.json().map_event_format(OneLineFormat::new).with_filter(targets).boxed()
     } else {
-        lines.compact().map_event_format(OneLineFormat::text).with_filter(targets).boxed()
+        lines.compact().map_event_format(OneLineFormat::new).with_filter(targets).boxed()
     })
 }
 
@@ -53,57 +51,40 @@ where
 /// see: names and messages of peers are in it, and must neither begin a line nor change how another is shown.
 ///
 /// They are escaped in the form of JSON, which lines in JSON need. So that no peer can fill the log, [`MAX_A_MINUTE`]
-/// warnings are written of each place in the program each minute, and the number of those that were left out.
+/// warnings are written of each place in the program each minute, and the next one says how many were left out.
 struct OneLineFormat<F> {
     format: F,
-    is_json: bool,
     counted: Mutex<LineCounts>,
 }
 
-/// The number of lines of one minute, by their place in the program.
-struct LineCounts {
-    since: Instant,
-    met: HashMap<LinePlace, u64>,
-}
-
-/// A place of the program that logs: its module and the number of its line there.
-type LinePlace = (&'static str, u32);
+/// The numbers of the lines of each place of the program: its module and its line there. Each has the minute that is counted.
+type LineCounts = HashMap<(&'static str, u32), (i64, u64)>;
 
 impl<F> OneLineFormat<F> {
-    fn json(format: F) -> Self {
-        Self { format, is_json: true, counted: Mutex::new(LineCounts::new()) }
-    }
-
-    fn text(format: F) -> Self {
-        Self { format, is_json: false, counted: Mutex::new(LineCounts::new()) }
+    fn new(format: F) -> Self {
+        Self { format, counted: Mutex::default() }
     }
 }
 
-impl LineCounts {
-    fn new() -> Self {
-        Self { since: Instant::now(), met: HashMap::new() }
+/// Counts a line in this minute. Returns how many lines like it were left out before; `None` if it is left out, too.
+fn count(counts: &mut LineCounts, line: &Metadata<'static>, minute: i64) -> Option<u64> {
+    // Whoever asks for more than warnings wants all of it.
+    if *line.level() > Level::WARN {
+        return Some(0);
     }
-
-    /// Counts a line. Returns whether it is to be written, and the places of which lines were left out in the minute before,
-    /// with their numbers.
-    fn count(&mut self, line: &Metadata<'static>, now: Instant) -> (bool, Vec<(LinePlace, u64)>) {
-        // Whoever asks for more than warnings wants all of it.
-        if *line.level() > Level::WARN {
-            return (true, Vec::new());
-        }
-        let mut before = Vec::new();
-        if now.duration_since(self.since) >= MINUTE {
-            let too_many = self.met.drain().filter(|(_, number)| *number > MAX_A_MINUTE);
-            before.extend(too_many.map(|(place, number)| (place, number - MAX_A_MINUTE)));
-            self.since = now;
-        }
-        let number = self.met.entry((line.target(), line.line().unwrap_or_default())).or_default();
-        *number += 1;
-        if *number > MAX_A_MINUTE {
-            LEFT_OUT.fetch_add(1, Relaxed);
-        }
-        (*number <= MAX_A_MINUTE, before)
+    let place = (line.target(), line.line().unwrap_or_default());
+    let (counted, number) = counts.entry(place).or_insert((minute, 0));
+    let mut before = 0;
+    if *counted != minute {
+        before = number.saturating_sub(MAX_A_MINUTE);
+        (*counted, *number) = (minute, 0);
     }
+    *number += 1;
+    if *number > MAX_A_MINUTE {
+        LEFT_OUT.fetch_add(1, Relaxed);
+        return None;
+    }
+    Some(before)
 }
 
 /// Returns the number of lines of this process that were left out because there were too many of their kind.
@@ -115,7 +96,6 @@ pub(crate) fn lines_left_out() -> u64 {
 static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
 /// The largest number of lines of one kind in a minute.
 const MAX_A_MINUTE: u64 = 60;
-const MINUTE: Duration = Duration::from_mins(1);
 
 impl<S, N, F> FormatEvent<S, N> for OneLineFormat<F>
 where
@@ -129,23 +109,17 @@ where
         mut out: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let (is_written, before) = self.counted.lock().count(event.metadata(), Instant::now());
-        for ((target, line), number) in before {
-            let (now, message) = (Timestamp::now(), format!("{number} lines were left out like those of source line {line}"));
-            if self.is_json {
-                let fields = json!({"message": message, "left_out": number});
-                let left_out =
-                    json!({"timestamp": now, "level": "WARN", "target": target, "fields": fields});
-                writeln!(out, "{left_out}")?;
-            } else {
-                writeln!(out, "{now}  WARN {target}: {message}")?;
-            }
-        }
-        if !is_written {
-            return Ok(());
-        }
+        let minute = Timestamp::now().as_millis() / 60_000;
+        let Some(left_out) = count(&mut self.counted.lock(), event.metadata(), minute) else { return Ok(()) };
         let mut line = String::new();
         self.format.format_event(context, Writer::new(&mut line), event)?;
+        if left_out > 0 {
+            // A line of JSON gets one member more.
+            match line.trim_end().strip_prefix('{') {
+                Some(members) => line = format!("{{\"left_out_before\":{left_out},{members}"),
+                None => line = format!("{} left_out_before={left_out}", line.trim_end()),
+            }
+        }
         for c in line.trim_end_matches('\n').chars() {
             if is_hidden(c) {
                 for unit in c.encode_utf16(&mut [0; 2]) {
@@ -188,9 +162,9 @@ mod tests {
         let (to, format) = (lines.clone(), tracing_subscriber::fmt::layer().with_ansi(false));
         let layer = format.with_writer(move || to.clone());
         let layer: Box<dyn Layer<_> + Send + Sync> = if is_json {
-            layer.json().map_event_format(OneLineFormat::json).boxed()
+            layer.json().map_event_format(OneLineFormat::new).boxed()
         } else {
-            layer.compact().map_event_format(OneLineFormat::text).boxed()
+            layer.compact().map_event_format(OneLineFormat::new).boxed()
         };
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             let span = tracing::warn_span!("rpc", method = %"x\n\u{1b}[2J\u{202e}y");
@@ -204,13 +178,13 @@ mod tests {
     fn a_flood_of_lines_is_bounded_and_the_rest_counted() {
         let mut counts = LineCounts::new();
         tracing::subscriber::with_default(tracing_subscriber::registry(), || {
-            let (begin, span) = (counts.since, tracing::warn_span!("x"));
+            let span = tracing::warn_span!("x");
             let metadata = span.metadata().unwrap();
-            let written = (0..1_000).filter(|_| counts.count(metadata, begin).0).count();
-            assert_eq!((written as u64, counts.met.len()), (MAX_A_MINUTE, 1));
-            let (is_written, before) = counts.count(metadata, begin + MINUTE);
-            assert!(is_written && lines_left_out() >= 1_000 - MAX_A_MINUTE);
-            assert_eq!(before.iter().map(|(_, number)| *number).collect::<Vec<_>>(), [1_000 - MAX_A_MINUTE]);
+            let written = (0..1_000).filter(|_| count(&mut counts, metadata, 7).is_some()).count();
+            assert_eq!(written as u64, MAX_A_MINUTE);
+            assert_eq!(count(&mut counts, metadata, 8), Some(1_000 - MAX_A_MINUTE));
+            assert_eq!(count(&mut counts, metadata, 8), Some(0));
+            assert!(lines_left_out() >= 1_000 - MAX_A_MINUTE);
         });
     }
 

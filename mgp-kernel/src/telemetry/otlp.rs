@@ -5,21 +5,17 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
-use http_body_util::Full;
+use http::HeaderMap;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::TelemetrySettings;
-use mgp_security::network::JudgedHttp;
 use serde_json::{Value, json};
-use tokio::net::lookup_host;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::StartError;
+use crate::json_receiver::JsonReceiver;
 
 /// The queue to the collector of this process, once there is one.
 static QUEUE: OnceLock<SpanQueue> = OnceLock::new();
@@ -110,6 +106,12 @@ impl FinishedSpan {
     }
 }
 
+/// Returns spans as a request of OTLP.
+fn body(spans: &[Value]) -> String {
+    let scope = json!({"scope": {"name": "mgp"}, "spans": spans});
+    json!({"resourceSpans": [{"resource": resource(), "scopeSpans": [scope]}]}).to_string()
+}
+
 /// Returns an attribute of OTLP whose value is text.
 pub(crate) fn attribute(key: &str, value: &str) -> Value {
     json!({"key": key, "value": {"stringValue": value}})
@@ -121,12 +123,8 @@ pub(crate) fn resource() -> Value {
     json!({"attributes": [attribute("service.name", "mgp"), version]})
 }
 
-/// The collector, and how to reach it.
-pub(super) struct Collector {
-    http: JudgedHttp,
-    url: Uri,
-    headers: HeaderMap,
-}
+/// The collector of spans.
+pub(super) struct Collector(JsonReceiver);
 
 impl Collector {
     /// Returns the collector that the settings name. Does not check that it can be reached.
@@ -135,15 +133,9 @@ impl Collector {
     /// Fails if the settings of the collector cannot be used.
     pub(super) fn of(settings: &TelemetrySettings) -> Result<Option<Self>, StartError> {
         let Some(url) = &settings.otlp else { return Ok(None) };
-        let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        for (name, value) in settings.expanded_otlp_headers(&ProcessEnvironment).map_err(wrong)? {
-            let name = HeaderName::try_from(name).map_err(wrong)?;
-            headers.insert(name, HeaderValue::try_from(value.expose()).map_err(wrong)?);
-        }
         Handle::try_current().map_err(|_| wrong("traces are sent by a tokio runtime only"))?;
-        let http = JudgedHttp::new().map_err(wrong)?;
-        Ok(Some(Self { http, url: endpoint(url).parse().map_err(wrong)?, headers }))
+        let headers = settings.expanded_otlp_headers(&ProcessEnvironment).map_err(wrong)?;
+        JsonReceiver::new(&endpoint(url), &headers, None).map_err(wrong).map(|to| Some(Self(to)))
     }
 
     /// Has all spans of this process sent from now on, by the task that is returned. It needs a runtime.
@@ -166,7 +158,7 @@ impl Collector {
             }
             let number = spans.len() as u64;
             if number > 0
-                && let Err(error) = self.post(spans).await
+                && let Err(error) = self.0.post(body(&spans), HeaderMap::new()).await
             {
                 queue.dropped.fetch_add(number, Relaxed);
                 tracing::warn!(error, spans = number, "traces were not sent to the collector");
@@ -178,24 +170,6 @@ impl Collector {
             // More spans come meanwhile, and go together.
             sleep(PAUSE).await;
         }
-    }
-
-    async fn post(&self, spans: Vec<Value>) -> Result<(), String> {
-        let scope = json!({"scope": {"name": "mgp"}, "spans": spans});
-        let body = json!({"resourceSpans": [{"resource": resource(), "scopeSpans": [scope]}]}).to_string();
-        let host = self.url.host().unwrap_or_default().trim_matches(['[', ']']);
-        let usual = if self.url.scheme_str() == Some("https") { 443 } else { 80 };
-        let sent = async {
-            let found = lookup_host((host, self.url.port_u16().unwrap_or(usual))).await;
-            let addresses: Vec<_> = found.map_err(|error| error.to_string())?.collect();
-            let mut request = Request::new(Full::new(Bytes::from(body)));
-            (*request.method_mut(), *request.uri_mut()) = (Method::POST, self.url.clone());
-            *request.headers_mut() = self.headers.clone();
-            let answer = self.http.send(request, &addresses).await.map_err(|error| error.to_string())?;
-            let status = answer.status();
-            if status.is_success() { Ok(()) } else { Err(format!("the collector answered {status}")) }
-        };
-        timeout(TIMEOUT, sent).await.unwrap_or_else(|_| Err("the collector did not answer in time".to_owned()))
     }
 }
 

@@ -42,12 +42,16 @@ impl RequestSpan {
     /// Begins a span, and names it to those further in; `None` if the caller does not sample the trace.
     fn begin(queue: &'static SpanQueue, request: &mut Request) -> Option<Self> {
         let carried = request.meta(TRACEPARENT).and_then(|parent| parent.to_text());
-        let parent = carried.as_deref().and_then(Parent::read);
-        if parent.as_ref().is_some_and(|parent| !parent.is_sampled) {
+        let carried = carried.as_deref().map(str::trim);
+        let trace = carried.and_then(TraceId::from_traceparent);
+        // The parts of a text that names a trace have fixed lengths.
+        let parent = trace.and(carried).map(|parent| (parent[36..52].to_owned(), &parent[53..55]));
+        let flags = parent.as_ref().map(|(_, flags)| u8::from_str_radix(flags, 16).unwrap_or_default());
+        if flags.is_some_and(|flags| flags & SAMPLED == 0) {
             return None;
         }
         let id = u64::from_be_bytes(random_bytes()).max(1);
-        let trace = parent.as_ref().map_or_else(TraceId::random, |parent| parent.trace);
+        let trace = trace.unwrap_or_else(TraceId::random);
         // The text for a trace that is not sampled differs in its last letter.
         let mut own = trace.to_traceparent(id);
         own.replace_range(own.len() - 1.., "1");
@@ -56,7 +60,7 @@ impl RequestSpan {
         let span = FinishedSpan {
             trace: own[3..35].to_owned(),
             id: String::from_utf8_lossy(&hex::<16>(&id.to_be_bytes())).into_owned(),
-            parent: parent.map(|parent| parent.span),
+            parent: parent.map(|(span, _)| span),
             method: short(request.method.as_str()),
             tool: tool.flatten().map(|name| short(&name)),
             revision: request.context.session.as_ref().map(|session| session.revision.as_str()),
@@ -77,20 +81,6 @@ impl Drop for RequestSpan {
     }
 }
 
-/// The span of the caller.
-struct Parent {
-    trace: TraceId,
-    span: String,
-    is_sampled: bool,
-}
-
-impl Parent {
-    fn read(carried: &str) -> Option<Self> {
-        let trace = TraceId::from_traceparent(carried)?;
-        let mut parts = carried.trim().split('-').skip(2);
-        let (span, flags) = (parts.next()?.to_owned(), u8::from_str_radix(parts.next()?, 16).ok()?);
-        Some(Self { trace, span, is_sampled: flags & 1 == 1 })
-    }
-}
-
 const TRACEPARENT: &str = "traceparent";
+/// The flag of a trace that is sampled.
+const SAMPLED: u8 = 1;

@@ -25,6 +25,7 @@
 //! | [`Request`], [`Response`], [`Error`] | what flows through a stack of layers |
 //! | [`RpcService`], [`BoxedService`] | what every layer, server and connection is, and one whose type is forgotten |
 //! | [`Gate`], [`Flow`], [`GateLayer`] | a decision about requests, what it comes to, and the layer that is made of it |
+//! | [`AgentGroups`] | groups of agents, and who is a member |
 //! | [`Context`], [`Session`], [`Outbox`] | what is known about a request, its peer, and the way back |
 //! | [`MethodRule`] | which gates a method passes on its way to a server |
 //! | [`RawJson`], [`Object`] | JSON as bytes: valid, shared, split no further than needed |
@@ -38,6 +39,7 @@
 //!
 //! The features `ext`, `canonical` and `secret` bring the modules of these names; without them nothing of those is compiled.
 
+mod agent_groups;
 mod authorization_demand;
 #[cfg(feature = "canonical")]
 pub mod canonical;
@@ -76,6 +78,7 @@ mod uri_template;
 mod validity;
 mod words;
 
+pub use agent_groups::{AgentGroup, AgentGroups, GroupMembership, MembershipSource, TokenStatement};
 pub use authorization_demand::AuthorizationDemand;
 pub use client_folders::{ClientFolders, RootsQuestion};
 pub use client_session::{ClientSession, ClientSessionId, LOCAL_AGENT, agent_family};

@@ -1,4 +1,4 @@
-//! The access entry: what one agent may do with one server or tool, as operators grant it and stores keep it.
+//! The access entry: what one agent or group may do with one server or tool, as operators grant it and stores keep it.
 
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessRevoke, AccessSource, AccessState, AgentId, EntryType, ServerId,
@@ -12,7 +12,7 @@ use crate::StoreError;
 use crate::refusal::refusal;
 use crate::sqlite::{Database, optional_time, text, time};
 
-/// A permission or prohibition for one agent to use a server or a tool, with the operator that granted it. A `*` in
+/// A permission or prohibition for one agent, or a group, to use a server or a tool, with the operator that granted it. A `*` in
 /// the names of the server and the tool stands for other characters; the two names are matched separately, as in a
 /// [`ToolPattern`].
 ///
@@ -21,7 +21,7 @@ use crate::sqlite::{Database, optional_time, text, time};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AccessEntry {
-    /// The agent that the entry is about; always exactly one.
+    /// The agent that the entry is about, or a group of agents as `@name`.
     pub agent_id: AgentId,
     /// The server that the entry is about, or a pattern of servers.
     pub server_id: ServerId,
@@ -76,8 +76,8 @@ impl AccessEntry {
         demand(is_name(agent), "`agent_id` has to have 1 to 512 bytes")?;
         demand(
             !agent.contains('*'),
-            "`agent_id` is one agent's, and a `*` there stands for nobody else: make an entry for each agent, or \
-             set the default policy",
+            "`agent_id` is one agent's, and a `*` there stands for nobody else: name a group as `@name`, or set the \
+             default policy",
         )?;
         demand(is_name(server), "`server_id` has to have 1 to 512 bytes")?;
         demand(
@@ -92,6 +92,17 @@ impl AccessEntry {
     /// Returns whether the entry is for a server or for tools of it.
     pub const fn entry_type(&self) -> EntryType {
         if self.tool_name.is_some() { EntryType::ToolGrant } else { EntryType::ServerGrant }
+    }
+
+    /// Returns the group that the entry is for, where it decides about `agent`; `None` if it is for the agent itself or its
+    /// family.
+    pub(super) fn group_of(&self, agent: &str) -> Option<AgentId> {
+        let is_of_group = self.is_for_group() && self.agent_id.as_str() != agent;
+        is_of_group.then(|| self.agent_id.clone())
+    }
+
+    pub(super) fn is_for_group(&self) -> bool {
+        self.agent_id.as_str().starts_with('@')
     }
 
     pub(super) fn key(&self) -> EntryKey {

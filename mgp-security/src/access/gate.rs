@@ -4,7 +4,7 @@ use std::mem;
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
 use mgp_types::{
-    AskedRule, Error, Flow, Gate, Method, MethodRule, Principal, Request, RequestConcern, Response, code,
+    AskedRule, Context, Error, Flow, Gate, Method, MethodRule, Principal, Request, RequestConcern, Response, code,
 };
 
 use super::{AccessPolicy, AccessVerdict};
@@ -85,7 +85,7 @@ impl AccessGate {
                         None => trail.note_target(server, Some(&ToolName::new(tool))),
                     }
                 }
-                decided(request, principal, self.policy.decide(agent, server.as_str(), Some(tool)))
+                decided(request, principal, &self.policy.decide(agent, server.as_str(), Some(tool)))
             }
             // An unknown request needs the most: access to the server as a whole.
             _ => {
@@ -97,7 +97,7 @@ impl AccessGate {
                 if needs_anything && self.policy.reaches(agent, server.as_str()) {
                     return Ok(None);
                 }
-                decided(request, principal, self.policy.decide(agent, server.as_str(), None))
+                decided(request, principal, &self.policy.decide(agent, server.as_str(), None))
             }
         }
     }
@@ -117,7 +117,15 @@ impl Gate for AccessGate {
     }
 
     fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
-        answers.push(AskedRule::judged("access", self.admit(request).map(|_| "")));
+        let mut asked = AskedRule::judged("access", self.admit(request).map(|_| ""));
+        let Context { principal: Some(principal), tool: Some(tool), .. } = &request.context else {
+            return answers.push(asked);
+        };
+        let (agent, tool) = (principal.access_id(), (tool.server.as_str(), tool.name.as_str()));
+        if let Some(reason) = self.policy.reason_by_group(&agent, tool) {
+            asked.reason = reason;
+        }
+        answers.push(asked);
     }
 
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
@@ -133,8 +141,11 @@ impl Gate for AccessGate {
 fn decided(
     request: &Request,
     principal: &Principal,
-    verdict: AccessVerdict,
+    verdict: &AccessVerdict,
 ) -> Result<Option<(AgentId, ServerId)>, Error> {
+    if let (Some(trail), Some(group)) = (&request.context.trail, &verdict.group) {
+        trail.note_group(group);
+    }
     if verdict.allows_to(principal) {
         return Ok(None);
     }

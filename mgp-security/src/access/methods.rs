@@ -39,7 +39,8 @@ impl AccessMethodsGate {
         Self { policy, targets: None }
     }
 
-    /// Refuses grants whose server or tool matches nothing that `targets` knows, unless they are forced.
+    /// Refuses grants whose group does not exist, or whose server or tool matches nothing that `targets` knows, unless they
+    /// are forced.
     #[must_use]
     pub fn known_targets(self, targets: Arc<dyn KnownTargets>) -> Self {
         Self { targets: Some(targets), ..self }
@@ -87,6 +88,10 @@ impl AccessMethodsGate {
 
     fn check(&self, wanted: &AccessGrant) -> Result<(), UnmatchedTarget> {
         let Some(targets) = self.targets.as_ref().filter(|_| !wanted.force) else { return Ok(()) };
+        let agent = &wanted.agent_id;
+        if agent.as_str().starts_with('@') && !self.policy.groups().ids().contains(agent) {
+            return Err(UnmatchedTarget::new(format!("no group in `[[groups]]` is called `{agent}`")));
+        }
         let tool = wanted.tool_name.as_ref().map(ToolName::as_str).filter(|tool| *tool != "*");
         targets.check(wanted.server_id.as_str(), tool)
     }

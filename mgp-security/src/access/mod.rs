@@ -1,7 +1,8 @@
 //! Access control (MGP §5): which agent may use which server and tool.
 //!
 //! An [`AccessPolicy`] decides: an entry for the tool comes before an entry for the server, which comes before the
-//! server's default. Entries may be for patterns: an exact entry comes before a pattern, a pattern with more literal
+//! server's default. Among entries of one kind, one for exactly the agent comes before those for its groups, of which one
+//! that denies decides. Entries may be for patterns: an exact entry comes before a pattern, a pattern with more literal
 //! characters comes before one with fewer, and of two equally narrow patterns the one that denies decides.
 //! [`AccessGate`] holds requests to the policy, and [`AccessMethodsGate`] lets operators change it while it runs.
 //!

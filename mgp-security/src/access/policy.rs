@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, Actor, ActorType,
-    AuditEvent, AuditPort, AuditTarget, DefaultPolicy, EventType, Outcome, Timestamp, ToolName, TraceId,
+    AgentId, AuditEvent, AuditPort, AuditTarget, DefaultPolicy, EventType, Outcome, Timestamp, ToolName,
+    TraceId,
 };
-use mgp_types::{Principal, PrincipalRole, agent_family};
+use mgp_types::{AgentGroups, Principal, PrincipalRole, agent_family};
 use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::entry::{AccessStore, EntryKey};
@@ -28,6 +29,7 @@ pub struct AccessPolicy(Arc<AccessPolicyInner>);
 
 struct AccessPolicyInner {
     table: ArcSwap<EntryTable>,
+    groups: AgentGroups,
     store: AccessStore,
     audit: Option<Arc<dyn AuditPort>>,
     clock: Clock,
@@ -43,13 +45,15 @@ struct AccessPolicyInner {
 }
 
 /// The decision about one server or tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AccessVerdict {
     /// The decision on the use: allow or deny.
     pub permission: AccessPermission,
     /// The kind of rule that decided.
     pub source: AccessSource,
+    /// The group of the agent whose entry decided, as `@name`; `None` if it was no group's.
+    pub group: Option<AgentId>,
 }
 
 /// The settings of an [`AccessPolicy`].
@@ -63,6 +67,8 @@ pub struct AccessPolicySettings {
     pub audit: Option<Arc<dyn AuditPort>>,
     /// The clock by which entries end.
     pub clock: Clock,
+    /// The groups of agents, whose entries hold for their members.
+    pub groups: AgentGroups,
 }
 
 impl AccessPolicy {
@@ -71,13 +77,14 @@ impl AccessPolicy {
     /// # Errors
     /// Fails if the store cannot be read.
     pub fn open(settings: AccessPolicySettings) -> Result<Self, StoreError> {
-        let AccessPolicySettings { default_policy, database, audit, clock } = settings;
+        let AccessPolicySettings { default_policy, database, audit, clock, groups } = settings;
         let store = AccessStore::new(database.map_or_else(Database::in_memory, Ok)?)?;
         let entries = store.load()?;
         let has_ends = entries.iter().any(|stored| stored.entry.expires_at.is_some());
         let table = ArcSwap::from_pointee(EntryTable::new(entries, default_policy));
         Ok(Self(Arc::new(AccessPolicyInner {
             table,
+            groups,
             store,
             audit,
             clock,
@@ -94,20 +101,43 @@ impl AccessPolicy {
     //# tool_grant, then server_grant, then default_policy
     pub fn decide(&self, agent: &str, server: &str, tool: Option<&str>) -> AccessVerdict {
         let table = self.0.table.load();
-        match table.deciding(agent, server, tool, self.0.moment()) {
-            Some((permission, source, _)) => AccessVerdict { permission, source },
-            None => {
-                AccessVerdict { permission: table.default.permission(), source: AccessSource::DefaultPolicy }
-            }
+        match table.deciding(agent, &self.0.groups, server, tool, self.0.moment()) {
+            Some((source, stored)) => AccessVerdict {
+                permission: stored.entry.permission,
+                source,
+                group: stored.entry.group_of(agent),
+            },
+            None => AccessVerdict {
+                permission: table.default.permission(),
+                source: AccessSource::DefaultPolicy,
+                group: None,
+            },
         }
+    }
+
+    /// Returns the groups of agents, whose entries hold for their members.
+    pub fn groups(&self) -> &AgentGroups {
+        &self.0.groups
+    }
+
+    /// Returns in words which group's entry decides about a tool for `agent`, and why the agent is a member; `None` if no
+    /// group's entry does.
+    pub(super) fn reason_by_group(&self, agent: &str, (server, tool): (&str, &str)) -> Option<String> {
+        let verdict = self.decide(agent, server, Some(tool));
+        let group = verdict.group.as_ref()?;
+        let memberships = self.0.groups.of(agent)?;
+        let source = &memberships.iter().find(|member| member.group == *group)?.source;
+        let word = if verdict.allows() { "allowed" } else { "denied" };
+        Some(format!("{word} by the entry for {group}, of which {agent} is a member through {source}"))
     }
 
     /// Returns whether `agent` may use anything on `server`: the server as a whole, or one of its tools.
     pub fn reaches(&self, agent: &str, server: &str) -> bool {
         let (table, moment) = (self.0.table.load(), self.0.moment());
-        let whole = table.deciding(agent, server, None, moment);
-        let whole = whole.map_or_else(|| table.default.permission(), |(permission, ..)| permission);
-        whole == AccessPermission::Allow || table.allows_some(agent, server, moment)
+        let groups = &self.0.groups;
+        let whole = table.deciding(agent, groups, server, None, moment);
+        let whole = whole.map_or_else(|| table.default.permission(), |(_, stored)| stored.entry.permission);
+        whole == AccessPermission::Allow || table.allows_some(agent, groups, server, moment)
     }
 
     /// Returns the default policy, which holds where no entry decides.
@@ -122,10 +152,11 @@ impl AccessPolicy {
         entries
     }
 
-    /// Returns a number that changes whenever decisions may: after each change of the policy, and every second once
-    /// there has been an entry that expires.
+    /// Returns a number that changes whenever decisions may: after each change of the policy and of memberships in groups,
+    /// and every second once there has been an entry that expires.
     pub fn revision(&self) -> u64 {
-        let changes = self.0.changes.load(Ordering::Acquire) << 40;
+        // Both only ever grow, so no sum comes twice.
+        let changes = (self.0.changes.load(Ordering::Acquire) + self.0.groups.revision()) << 40;
         if !self.0.has_ends.load(Ordering::Relaxed) {
             return changes;
         }
@@ -166,8 +197,10 @@ impl AccessPolicy {
             return Err(AccessError::Malformed("a query is about one server or tool, and a `*` is none"));
         }
         let table = self.0.table.load();
-        Ok(match table.deciding(agent, server, tool, self.0.moment()) {
-            Some((_, source, stored)) => stored.entry.state(source),
+        Ok(match table.deciding(agent, &self.0.groups, server, tool, self.0.moment()) {
+            Some((source, stored)) => {
+                stored.entry.state(source).with_group(stored.entry.group_of(agent))
+            }
             None => AccessState::by_default(table.default),
         })
     }
@@ -329,13 +362,13 @@ impl AccessPolicyInner {
 
 impl AccessVerdict {
     /// Returns whether the agent is allowed the use.
-    pub fn allows(self) -> bool {
+    pub fn allows(&self) -> bool {
         self.permission == AccessPermission::Allow
     }
 
     /// Returns whether the verdict allows the use to `principal`. The default holds for agents: operators, who give access,
     /// need not give it to themselves.
-    pub fn allows_to(self, principal: &Principal) -> bool {
+    pub fn allows_to(&self, principal: &Principal) -> bool {
         let is_default = self.source == AccessSource::DefaultPolicy;
         self.allows() || is_default && principal.role() == PrincipalRole::Operator
     }

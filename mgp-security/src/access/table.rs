@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use mgp_types::agent_family;
 use mgp_types::mgp::{AccessPermission, AccessSource, DefaultPolicy, Timestamp, ToolName};
+use mgp_types::{AgentGroups, GroupMembership, agent_family};
 
 use super::StoredEntry;
 use super::entry::EntryKey;
@@ -22,6 +22,8 @@ pub(super) struct EntryTable {
     /// names. The entries found are then compared by name.
     pairs: HashMap<u64, Arc<[EntryRow]>, foldhash::fast::RandomState>,
     patterns: WildcardEntries,
+    /// True if there is, or was, an entry for a group.
+    names_groups: bool,
     hasher: foldhash::quality::RandomState,
     pub(super) default: DefaultPolicy,
 }
@@ -45,8 +47,10 @@ pub(super) struct DecisionTime {
 
 impl EntryTable {
     pub(super) fn new(entries: impl IntoIterator<Item = StoredEntry>, default: DefaultPolicy) -> Self {
+        let mut names_groups = false;
+        let entries = entries.into_iter().inspect(|stored| names_groups |= stored.entry.is_for_group());
         let (patterns, exact): (Vec<_>, Vec<_>) =
-            entries.into_iter().map(Arc::new).partition(|stored| is_pattern(&stored.entry.key()));
+            entries.map(Arc::new).partition(|stored| is_pattern(&stored.entry.key()));
         let hasher = foldhash::quality::RandomState::default();
         let mut pairs: HashMap<u64, Vec<EntryRow>> = HashMap::new();
         for stored in exact {
@@ -54,7 +58,7 @@ impl EntryTable {
             pairs.entry(pair).or_default().push(EntryRow::new(stored, &hasher));
         }
         let pairs = pairs.into_iter().map(|(pair, rows)| (pair, rows.into())).collect();
-        Self { pairs, patterns: WildcardEntries::new(patterns), hasher, default }
+        Self { pairs, patterns: WildcardEntries::new(patterns), names_groups, hasher, default }
     }
 
     /// Returns the table with another default policy.
@@ -68,31 +72,40 @@ impl EntryTable {
         exact.chain(self.patterns.entries())
     }
 
-    /// Returns the entry that decides about a tool or, without a tool, about the server, with its permission and
-    /// kind. An entry for tools comes before one for servers, one for the agent before one for its
-    /// [family](agent_family), and an exact entry before a [pattern](Patterns::deciding).
+    /// Returns the entry that decides about a tool or, without a tool, about the server, with its kind. An entry for
+    /// tools comes before one for servers, one for the agent before one for a group of it, that before one for its
+    /// [family](agent_family), and an exact entry before a [pattern](Patterns::deciding). Of the entries for several
+    /// groups, one that denies decides.
     pub(super) fn deciding(
         &self,
         agent: &str,
+        groups: &AgentGroups,
         server: &str,
         tool: Option<&str>,
         moment: DecisionTime,
-    ) -> Option<(AccessPermission, AccessSource, &StoredEntry)> {
+    ) -> Option<(AccessSource, &StoredEntry)> {
         if self.pairs.is_empty() && self.patterns.entries().next().is_none() {
             return None;
         }
+        let groups = self.groups_of(agent, groups);
+        let groups = groups.as_deref().unwrap_or_default();
         if tool.is_some()
-            && let Some(stored) = self.narrowest(agent, server, tool, moment)
+            && let Some(stored) = self.narrowest(agent, groups, server, tool, moment)
         {
-            return Some((stored.entry.permission, AccessSource::ToolGrant, stored));
+            return Some((AccessSource::ToolGrant, stored));
         }
-        let stored = self.narrowest(agent, server, None, moment)?;
-        Some((stored.entry.permission, AccessSource::ServerGrant, stored))
+        Some((AccessSource::ServerGrant, self.narrowest(agent, groups, server, None, moment)?))
+    }
+
+    /// Returns the groups of an agent, which matter only where there are entries for groups.
+    fn groups_of(&self, agent: &str, groups: &AgentGroups) -> Option<Arc<[GroupMembership]>> {
+        self.names_groups.then(|| groups.of(agent)).flatten()
     }
 
     fn narrowest(
         &self,
         agent: &str,
+        groups: &[GroupMembership],
         server: &str,
         tool: Option<&str>,
         moment: DecisionTime,
@@ -110,19 +123,34 @@ impl EntryTable {
             let exact = live.max_by_key(|row| row.stored.entry.permission == AccessPermission::Deny);
             exact.map(|row| &*row.stored).or_else(|| self.patterns.deciding(agent, server, tool, moment))
         };
-        of(agent).or_else(|| of(agent_family(agent)?))
+        let of_groups = || {
+            let found = groups.iter().filter_map(|member| of(member.group.as_str()));
+            found.min_by_key(|stored| stored.entry.permission == AccessPermission::Allow)
+        };
+        of(agent).or_else(of_groups).or_else(|| of(agent_family(agent)?))
     }
 
-    /// Returns whether an entry allows `agent` the server, or any tool of it.
-    pub(super) fn allows_some(&self, agent: &str, server: &str, moment: DecisionTime) -> bool {
-        let allows = |row: &EntryRow| {
-            row.stored.entry.permission == AccessPermission::Allow
-                && row.is_of_pair(agent, server)
-                && moment.is_live(&row.stored)
+    /// Returns whether an entry allows `agent`, a group of it or its family the server, or any tool of it.
+    pub(super) fn allows_some(
+        &self,
+        agent: &str,
+        groups: &AgentGroups,
+        server: &str,
+        moment: DecisionTime,
+    ) -> bool {
+        let has_allowed = |agent: &str| {
+            let allows = |row: &EntryRow| {
+                row.stored.entry.permission == AccessPermission::Allow
+                    && row.is_of_pair(agent, server)
+                    && moment.is_live(&row.stored)
+            };
+            self.rows(agent, server).iter().any(allows) || self.patterns.allow_some(agent, server, moment)
         };
-        self.rows(agent, server).iter().any(allows)
-            || self.patterns.allow_some(agent, server, moment)
-            || agent_family(agent).is_some_and(|family| self.allows_some(family, server, moment))
+        has_allowed(agent)
+            || agent_family(agent).is_some_and(has_allowed)
+            || self
+                .groups_of(agent, groups)
+                .is_some_and(|groups| groups.iter().any(|member| has_allowed(member.group.as_str())))
     }
 
     fn rows(&self, agent: &str, server: &str) -> &[EntryRow] {
@@ -132,6 +160,7 @@ impl EntryTable {
     /// Returns the table with `new`, or nothing, in place of the entry that has this key.
     pub(super) fn replaced(&self, key: &EntryKey, new: Option<&Arc<StoredEntry>>) -> Self {
         let mut table = self.clone();
+        table.names_groups |= new.is_some_and(|new| new.entry.is_for_group());
         if is_pattern(key) {
             let others = self.patterns.entries().filter(|other| other.entry.key() != *key);
             table.patterns = WildcardEntries::new(others.chain(new).map(Arc::clone));

@@ -260,6 +260,9 @@ impl RecordedCall {
         if let Some(error) = error {
             details.value("code", &error.code());
         }
+        if let Some(group) = self.trail.group() {
+            details.text("access_group", &clip(group.as_str(), MAX_NAME_BYTES));
+        }
         if let Some(approver) = self.trail.approved_by() {
             details.text("approved_by", &clip(approver, MAX_NAME_BYTES));
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{AskRule, Asking, CallEffect, EventType, Refusal, code};
-use mgp_types::{AskedRule, Error, Flow, Gate, GateKind, Request};
+use mgp_types::{AgentGroups, AskedRule, Error, Flow, Gate, GateKind, Request};
 
 use crate::refusal::advice;
 
@@ -15,16 +15,24 @@ use crate::refusal::advice;
 /// of permission and confirmation, which read `context.asking`. Clones share their rules. Without rules a call costs one
 /// load.
 #[derive(Debug, Clone, Default)]
-pub struct AskGate(Arc<ArcSwap<Vec<AskRule>>>);
+pub struct AskGate {
+    rules: Arc<ArcSwap<Vec<AskRule>>>,
+    groups: AgentGroups,
+}
 
 impl AskGate {
+    /// Returns a gate without rules, which finds the groups of agents in `groups`.
+    pub fn new(groups: AgentGroups) -> Self {
+        Self { rules: Arc::default(), groups }
+    }
+
     /// Sets other rules from now on, also for clones that were made before.
     pub fn set(&self, rules: Vec<AskRule>) {
-        self.0.store(Arc::new(rules));
+        self.rules.store(Arc::new(rules));
     }
 
     fn judge(&self, request: &mut Request) -> Result<(), Error> {
-        let rules = self.0.load();
+        let rules = self.rules.load();
         request.context.asking = None;
         if rules.is_empty() {
             return Ok(());
@@ -33,7 +41,9 @@ impl AskGate {
         let tool = (judged.tool.server.as_str(), judged.tool.name.as_str());
         let caller = request.context.principal.as_ref();
         let agent = caller.ok_or_else(|| Error::invalid_request("nobody says who calls"))?.access_id();
-        let asking = AskRule::deciding(&rules, &agent, tool, request.context.effect);
+        let groups = self.groups.of(&agent);
+        let groups = groups.iter().flat_map(|groups| groups.iter().map(|member| member.group.as_str()));
+        let asking = AskRule::deciding(&rules, &agent, groups, tool, request.context.effect);
         if asking == Some(Asking::Refuse) {
             return Err(refused(tool, request));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foldhash::quality::RandomState;
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Principal, RunningCalls, Validity};
+use mgp_types::{AgentGroups, Principal, RunningCalls, Validity};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OnceCell, Semaphore};
@@ -124,14 +124,20 @@ pub(super) struct TokenHolder {
 impl TokenHolders {
     /// Returns the validity of a principal that comes with a token. Keeps its `text` if that is given, and the text of a
     /// token that only its issuer can tell about.
+    ///
+    /// # Errors
+    /// Fails for one more principal than there may be at once.
     pub(super) fn let_in(
         &self,
         principal: &Principal,
         token: &KnownToken,
         text: Option<&str>,
         opaque: Option<&str>,
-    ) -> Validity {
+    ) -> Result<Validity, TokenError> {
         let mut holders = self.0.lock();
+        if holders.len() >= MAX_HOLDERS && !holders.contains_key(principal) {
+            return Err(TokenError::TooMany);
+        }
         let holder = holders.entry(principal.clone()).or_insert_with(|| TokenHolder {
             validity: Validity::new(),
             ends_at: token.ends_at,
@@ -152,7 +158,7 @@ impl TokenHolders {
         if text != holder.token.as_deref() {
             holder.token = text.map(Into::into);
         }
-        holder.validity.clone()
+        Ok(holder.validity.clone())
     }
 
     /// Returns the kept token with which a principal came last.
@@ -177,20 +183,28 @@ impl TokenHolders {
         }
     }
 
-    /// Ends what was opened by principals that `is_over` says of.
-    pub(super) fn end(&self, calls: RunningCalls, is_over: impl Fn(&Principal, &TokenHolder) -> bool) {
-        let over: Vec<Validity> = {
+    /// Ends what was opened by principals that `is_over` says of, and their memberships in `groups` by token.
+    pub(super) fn end(
+        &self,
+        calls: RunningCalls,
+        groups: &AgentGroups,
+        is_over: impl Fn(&Principal, &TokenHolder) -> bool,
+    ) {
+        let over: Vec<_> = {
             let mut holders = self.0.lock();
-            let over = holders.extract_if(|principal, holder| is_over(principal, holder));
-            over.map(|(_, holder)| holder.validity).collect()
+            holders.extract_if(|principal, holder| is_over(principal, holder)).collect()
         };
-        for validity in over {
-            validity.end(calls);
+        for (principal, holder) in over {
+            groups.forget_token(principal.as_str());
+            holder.validity.end(calls);
         }
     }
 }
 
 const MAX_TOKENS: usize = 10_000;
+
+/// The number of principals with tokens that hold at once.
+const MAX_HOLDERS: usize = 65_536;
 
 /// The time for which no issuer is asked again about a token that is refused.
 const REFUSED_FOR: Duration = Duration::from_secs(10);

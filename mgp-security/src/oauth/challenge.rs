@@ -44,6 +44,9 @@ pub enum TokenError {
     /// The proof of possession lacks the nonce that this server gave.
     #[error("the DPoP proof needs the nonce of the header DPoP-Nonce")]
     Nonce,
+    /// As many principals have tokens that hold as there may be.
+    #[error("too many callers with tokens are known here now")]
+    TooMany,
     /// The issuer cannot be asked now.
     #[error("the issuer of the token cannot be reached now")]
     Unreachable,
@@ -63,6 +66,7 @@ impl TokenError {
             Self::Certificate => (StatusCode::UNAUTHORIZED, "certificate", Some("invalid_token")),
             Self::Replayed => (StatusCode::UNAUTHORIZED, "replayed-proof", Some("invalid_dpop_proof")),
             Self::Nonce => (StatusCode::UNAUTHORIZED, "proof-nonce", Some("use_dpop_nonce")),
+            Self::TooMany => (StatusCode::SERVICE_UNAVAILABLE, "too-many-callers", None),
             Self::Unreachable => (StatusCode::SERVICE_UNAVAILABLE, "issuer-unreachable", None),
         }
     }

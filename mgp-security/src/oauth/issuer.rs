@@ -175,11 +175,11 @@ impl IssuerKeys {
         Err(why)
     }
 
-    /// Asks the issuer about a token.
+    /// Asks the issuer about a token, and returns the claims that are known here, and all of them.
     ///
     /// # Errors
     /// The issuer is not asked about tokens, or does not tell, or the token does not hold.
-    pub(super) async fn introspect(&self, token: &str) -> Result<TokenClaims, TokenError> {
+    pub(super) async fn introspect(&self, token: &str) -> Result<(TokenClaims, Object), TokenError> {
         let way = self.of.introspection.as_ref().ok_or(TokenError::Invalid)?;
         let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
         let pair = STANDARD.encode(format!("{}:{}", encoded(&way.client_id), encoded(&way.client_secret)));
@@ -203,7 +203,7 @@ impl IssuerKeys {
             Ok(answer) => {
                 let told = Object::parse(answer.body).ok();
                 let told = told.filter(|told| told.bytes("active") == Some(b"true"));
-                told.and_then(|told| told.to().ok()).ok_or(TokenError::Invalid)
+                told.and_then(|told| Some((told.to().ok()?, told))).ok_or(TokenError::Invalid)
             }
         }
     }
@@ -300,6 +300,11 @@ impl TokenClaims {
             (None, None) => return Err(TokenError::Invalid),
         };
         if name.is_empty() { Err(TokenError::Invalid) } else { Ok(format!("{kind}{name}").into()) }
+    }
+
+    /// Returns when the token was issued, in milliseconds; 0 for a token that does not say so.
+    pub(super) fn issued_at(&self) -> i64 {
+        self.iat.and_then(|time| millis(time).ok()).unwrap_or_default()
     }
 
     /// Returns when the token ends, once it is known to hold at `now`.

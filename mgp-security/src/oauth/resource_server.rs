@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Error, Object, Principal, RunningCalls, Validity};
+use mgp_types::{AgentGroups, Error, Object, Principal, RunningCalls, TokenStatement, Validity};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::TokenError;
@@ -72,6 +72,8 @@ pub struct ResourceServerSettings {
     pub keeps_tokens: Box<KeepTokens>,
     /// Finds who comes with a token of an issuer and a subject; nobody else comes with a token.
     pub principals: Box<FindPrincipal>,
+    /// The groups of agents, which are told of the claims of tokens.
+    pub groups: AgentGroups,
     /// The clock. Default: that of the system.
     pub clock: Clock,
 }
@@ -85,6 +87,7 @@ impl Default for ResourceServerSettings {
             demands_nonces: false,
             keeps_tokens: Box::new(|| false),
             principals: Box::new(|_, _| None),
+            groups: AgentGroups::default(),
             clock: Clock::system(),
         }
     }
@@ -98,6 +101,8 @@ pub(super) struct KnownToken {
     pub(super) subject: Box<str>,
     scopes: Arc<Scopes>,
     bound_to: Confirmation,
+    /// The claims that make the sender a member of groups.
+    statement: Arc<TokenStatement>,
     pub(super) ends_at: Timestamp,
     /// The time until which it need not be verified again.
     pub(super) fresh_until: Timestamp,
@@ -194,23 +199,28 @@ impl ResourceServer {
         let parts = &*self.0;
         for token in parts.holders.to_ask(parts.settings.clock.now()) {
             match parts.introspected(TokenCache::digest(&token), &token).await {
-                Ok(known) => parts.holders.ask_again(&token, known.fresh_until),
+                Ok(known) => {
+                    parts.holders.ask_again(&token, known.fresh_until);
+                    if let Some(principal) = parts.principal(&known) {
+                        parts.settings.groups.note_token(principal.as_str(), &known.statement);
+                    }
+                }
                 // An issuer that cannot be reached takes nothing away.
                 Err(TokenError::Unreachable) => {
                     parts
                         .holders
                         .ask_again(&token, parts.settings.clock.now().saturating_add(INTROSPECTED_FOR));
                 }
-                Err(_) => parts
-                    .holders
-                    .end(calls, |_, holder| holder.asked.as_ref().is_some_and(|(asked, _)| *asked == token)),
+                Err(_) => parts.holders.end(calls, &parts.settings.groups, |_, holder| {
+                    holder.asked.as_ref().is_some_and(|(asked, _)| *asked == token)
+                }),
             }
         }
     }
 
     /// Ends what principals opened whose tokens are over, or who are not known by their subject any more.
     pub(super) fn end_expired_at(&self, now: Timestamp, calls: RunningCalls) {
-        self.0.holders.end(calls, |principal, holder| {
+        self.0.holders.end(calls, &self.0.settings.groups, |principal, holder| {
             let known = (self.0.settings.principals)(&holder.issuer, &holder.subject);
             now >= holder.ends_at || known.as_ref() != Some(principal)
         });
@@ -247,7 +257,11 @@ impl ResourceServer {
         let parts = &*self.0;
         let now = parts.settings.clock.now();
         let digest = TokenCache::digest(&shown.token);
-        let known = match parts.cache.find(&digest, now) {
+        // Claims that other groups name by now are read again, where nobody has to be asked.
+        let is_read = |known: &Arc<KnownToken>| {
+            !is_signed(&shown.token) || parts.settings.groups.is_current(&known.statement)
+        };
+        let known = match parts.cache.find(&digest, now).filter(is_read) {
             Some(known) => Ok(known),
             None => match parts.read(shown) {
                 Err(error) => Err(error),
@@ -286,9 +300,9 @@ impl ResourceServerParts {
     /// Returns the issuer and the header of a signed token; `None` for a token that only an issuer can tell about.
     fn read(&self, shown: &PresentedToken) -> Result<Option<(&Arc<IssuerKeys>, jose::Header)>, TokenError> {
         let asks = self.issuers.iter().any(|issuer| issuer.of.introspection.is_some());
-        let Some(payload) = shown.token.split('.').nth(1).filter(|_| is_signed(&shown.token)) else {
+        if !is_signed(&shown.token) {
             return if asks { Ok(None) } else { Err(TokenError::Invalid) };
-        };
+        }
         let header = jose::header(&shown.token).map_err(|_| TokenError::Invalid)?;
         let is_access_token = header.typ.as_deref().is_none_or(|kind| {
             let kind = kind.strip_prefix("application/").unwrap_or(kind);
@@ -298,7 +312,7 @@ impl ResourceServerParts {
             return Err(TokenError::Invalid);
         }
         // Nothing proves the issuer yet: it only says whose key has to have signed.
-        let claims = URL_SAFE_NO_PAD.decode(payload).ok().and_then(|json| Object::parse(json).ok());
+        let claims = payload(&shown.token);
         let named = claims.as_ref().and_then(|claims| claims.text("iss"));
         let issuer = self.issuers.iter().find(|issuer| named.as_deref() == Some(&*issuer.of.name));
         let issuer = issuer.filter(|issuer| issuer.of.algorithms.contains(&header.alg));
@@ -318,7 +332,8 @@ impl ResourceServerParts {
         for key in keys.set.find(header.kid.as_deref(), header.alg).take(MAX_KEYS_TRIED) {
             match jose::verify::<TokenClaims>(&shown.token, key, header.alg) {
                 Ok(claims) => {
-                    return Some(self.judged(issuer, Some(keys.generation), &claims, now));
+                    let all = payload(&shown.token).unwrap_or_default();
+                    return Some(self.judged(issuer, Some(keys.generation), (&claims, &all), now));
                 }
                 Err(jose::JoseError::Signature) => outcome = Some(Err(TokenError::Invalid)),
                 Err(_) => return Some(Err(TokenError::Invalid)),
@@ -328,13 +343,13 @@ impl ResourceServerParts {
         if header.kid.is_none() { None } else { outcome }
     }
 
-    /// Returns the token that `claims` tell of, if it is for this server and holds at `now`. A key of the generation `signed`
-    /// has signed the claims, or the issuer was asked for them, and need not name itself.
+    /// Returns the token that `claims` tell of, read and as they came, if it is for this server and holds at `now`. A key of
+    /// the generation `signed` has signed the claims, or the issuer was asked for them, and need not name itself.
     fn judged(
         &self,
         issuer: &Arc<IssuerKeys>,
         signed: Option<u64>,
-        claims: &TokenClaims,
+        (claims, all): (&TokenClaims, &Object),
         now: Timestamp,
     ) -> Result<KnownToken, TokenError> {
         let is_theirs =
@@ -351,12 +366,18 @@ impl ResourceServerParts {
         if !self.settings.required_scopes.missing_from(&scopes).is_empty() {
             return Err(TokenError::Scope);
         }
+        let (name, made_at) = (&*issuer.of.name, (claims.issued_at(), now.as_millis()));
+        let statement = self.settings.groups.read_claims(name, all, made_at);
+        for (claim, why) in statement.ignored() {
+            tracing::warn!(issuer = name, %subject, claim, why, "a claim of a token makes nobody a member of a group");
+        }
         Ok(KnownToken {
             issuer: Arc::clone(issuer),
             generation,
             subject,
             scopes: Arc::new(scopes),
             bound_to: claims.cnf.clone(),
+            statement,
             ends_at,
             fresh_until: ends_at.min(now.saturating_add(fresh_for)),
         })
@@ -369,7 +390,7 @@ impl ResourceServerParts {
         let issuer = issuers.find(|issuer| issuer.of.introspection.is_some()).ok_or(TokenError::Invalid)?;
         let claims = issuer.introspect(token).await;
         let now = self.settings.clock.now();
-        match claims.and_then(|claims| self.judged(issuer, None, &claims, now)) {
+        match claims.and_then(|(claims, all)| self.judged(issuer, None, (&claims, &all), now)) {
             Ok(known) => Ok(self.note(digest, known, now)),
             Err(error) => {
                 if error != TokenError::Unreachable {
@@ -378,6 +399,11 @@ impl ResourceServerParts {
                 Err(error)
             }
         }
+    }
+
+    /// Returns who comes with a token; that may have changed since the token was verified.
+    fn principal(&self, known: &KnownToken) -> Option<Principal> {
+        (self.settings.principals)(&known.issuer.of.name, &known.subject)
     }
 
     fn note(&self, digest: [u8; 32], known: KnownToken, now: Timestamp) -> Arc<KnownToken> {
@@ -399,9 +425,8 @@ impl ResourceServerParts {
                 return Err(TokenError::Certificate);
             }
         }
-        // Who that is may have changed since the token was verified.
-        let (issuer, subject) = (&*known.issuer.of.name, &*known.subject);
-        let principal = (self.settings.principals)(issuer, subject).ok_or_else(|| {
+        let principal = self.principal(known).ok_or_else(|| {
+            let (issuer, subject) = (&*known.issuer.of.name, &*known.subject);
             tracing::warn!(issuer, subject, "no agent of the configuration has the subject of a token");
             TokenError::UnknownSubject
         })?;
@@ -417,13 +442,20 @@ impl ResourceServerParts {
         let text = Some(&*shown.token);
         let (kept, opaque) =
             (text.filter(|_| (self.settings.keeps_tokens)()), text.filter(|text| !is_signed(text)));
+        let validity = self.holders.let_in(&principal, known, kept, opaque)?;
+        self.settings.groups.note_token(principal.as_str(), &known.statement);
         Ok(VerifiedToken {
-            validity: self.holders.let_in(&principal, known, kept, opaque),
+            validity,
             principal,
             scopes: Arc::clone(&known.scopes),
             step_up: StepUp { scheme: shown.scheme, metadata: Arc::clone(&self.metadata) },
         })
     }
+}
+
+/// Returns the claims of a signed token, which nothing proves.
+fn payload(token: &str) -> Option<Object> {
+    Object::parse(URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?).ok()
 }
 
 /// Returns whether a token has the form of one that is signed, rather than of one that only its issuer can tell about.

@@ -74,7 +74,7 @@ record! {
         required tool_name: Option<ToolName>;
     }
 
-    /// The result of `mgp/access/query`. All members are always there.
+    /// The result of `mgp/access/query`. All members but `group` are always there.
     pub struct AccessState: Eq {
         /// The permission of the agent.
         required permission: AccessPermission;
@@ -86,6 +86,8 @@ record! {
         nullable granted_at: Timestamp;
         /// The end of the grant; null for a grant without end.
         nullable expires_at: Timestamp => optional with_expires_at;
+        /// The group of the agent whose entry decided, as `@name`; left out if none did.
+        optional group: AgentId => optional with_group;
     }
 }
 

@@ -31,7 +31,7 @@ record! {
     ///     AskRule::new("db.*".parse()?, Asking::Never),
     ///     AskRule { effect: Some(CallEffect::Destroys), ..AskRule::new("db.*".parse()?, Asking::Always) },
     /// ];
-    /// let asking = |effect| AskRule::deciding(&rules, "local/editor", ("db", "query"), Some(effect));
+    /// let asking = |effect| AskRule::deciding(&rules, "local/editor", [], ("db", "query"), Some(effect));
     /// assert_eq!(asking(CallEffect::Reads), Some(Asking::Never));
     /// assert_eq!(asking(CallEffect::Destroys), Some(Asking::Always));
     /// # Ok::<(), mgp_types::mgp::ToolPatternError>(())
@@ -40,7 +40,7 @@ record! {
     pub struct AskRule as exhaustive: Eq {
         /// The tools.
         required tool: ToolPattern;
-        /// The agent; all agents if left out. A rule for `local` holds for each client without a key.
+        /// The agent, or a group as `@name`; all agents if left out. A rule for `local` holds for each client without a key.
         optional agent: Box<str>;
         /// The effect of the calls; all effects if left out.
         optional effect: CallEffect;
@@ -56,25 +56,31 @@ impl AskRule {
     }
 
     /// Returns the answer of the narrowest of `rules` for a call of the tool `(server, name)`, or `None` if none is about
-    /// it. A rule for the agent is narrower than one for all agents, then the tool counts, then the effect; of equal rules
-    /// the last one decides. A call whose effect is unknown is met by rules for all effects only.
-    pub fn deciding(
+    /// it. A rule for the agent is narrower than one for a group of it, that than one for its family, and that than one for
+    /// all agents; then the tool counts, then the effect, and of equal rules the last one decides. Of what the rules for
+    /// several `groups` say, the strictest holds. A call whose effect is unknown is met by rules for all effects only.
+    pub fn deciding<'a>(
         rules: &[Self],
         agent: &str,
+        groups: impl IntoIterator<Item = &'a str>,
         (server, name): (&str, &str),
         effect: Option<CallEffect>,
     ) -> Option<Asking> {
-        let is_about = |rule: &&Self| {
-            let agents = |of: &str| of == agent || agent_family(agent) == Some(of);
-            rule.tool.matches(server, name)
-                && rule.agent.as_deref().is_none_or(agents)
-                && (rule.effect.is_none() || rule.effect == effect)
+        let narrowest = |of: Option<&str>| {
+            let is_about = |rule: &&Self| {
+                rule.agent.as_deref() == of
+                    && rule.tool.matches(server, name)
+                    && (rule.effect.is_none() || rule.effect == effect)
+            };
+            let narrowness = |rule: &&Self| {
+                (Specificity::new(rule.tool.server(), rule.tool.tool()), rule.effect.is_some())
+            };
+            rules.iter().filter(is_about).max_by_key(narrowness).map(|rule| rule.ask)
         };
-        let narrowness = |rule: &&Self| {
-            let of_agent = rule.agent.as_deref().map(|of| of == agent);
-            (of_agent, Specificity::new(rule.tool.server(), rule.tool.tool()), rule.effect.is_some())
-        };
-        rules.iter().filter(is_about).max_by_key(narrowness).map(|rule| rule.ask)
+        narrowest(Some(agent))
+            .or_else(|| groups.into_iter().filter_map(|group| narrowest(Some(group))).max())
+            .or_else(|| narrowest(Some(agent_family(agent)?)))
+            .or_else(|| narrowest(None))
     }
 }
 
@@ -110,10 +116,28 @@ mod tests {
             ("local/editor", ("git", "push"), Some(CallEffect::Sends), Never),
             ("ada", ("mail", "send"), None, Refuse),
         ] {
-            let asking = AskRule::deciding(&rules, agent, tool, effect);
+            let asking = AskRule::deciding(&rules, agent, [], tool, effect);
             assert_eq!(asking, Some(expected), "{agent} {tool:?} {effect:?}");
         }
-        assert_eq!(AskRule::deciding(&rules[1..2], "ada", ("web", "get"), None), None);
-        assert_eq!(AskRule::deciding(&rules[4..5], "location", ("git", "x"), None), None);
+        assert_eq!(AskRule::deciding(&rules[1..2], "ada", [], ("web", "get"), None), None);
+        assert_eq!(AskRule::deciding(&rules[4..5], "location", [], ("git", "x"), None), None);
+    }
+
+    #[test]
+    fn rules_for_groups_stand_between_the_agent_and_everybody_and_the_strictest_group_decides() {
+        use Asking::{Always, Never, Once, Refuse};
+        let rules = [
+            rule("*", "", None, Once),
+            rule("git.push", "@a", None, Never),
+            rule("git.*", "@b", None, Refuse),
+            rule("git.push", "ada", None, Always),
+        ];
+        let asking = |agent: &str, groups: &[&'static str]| {
+            AskRule::deciding(&rules, agent, groups.iter().copied(), ("git", "push"), None)
+        };
+        assert_eq!(asking("ada", &["@a", "@b"]), Some(Always));
+        assert_eq!(asking("bob", &["@a"]), Some(Never));
+        assert_eq!(asking("bob", &["@a", "@b"]), Some(Refuse));
+        assert_eq!(asking("bob", &["@c"]), Some(Once));
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use super::{EventType, FlowSource, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
+use super::{AgentId, EventType, FlowSource, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
 use crate::Params;
 use crate::macros::setter;
 
@@ -17,6 +17,7 @@ pub struct CallRecord {
     risk: OnceLock<RiskLevel>,
     validated: OnceLock<Arc<ResolvedTool>>,
     refusal: OnceLock<Refusal>,
+    group: OnceLock<AgentId>,
     grant: OnceLock<Box<str>>,
     edit: OnceLock<Box<[String; 2]>>,
     flow: OnceLock<Arc<[FlowSource]>>,
@@ -81,6 +82,11 @@ impl CallRecord {
         self.refusal.get_or_init(|| refusal);
     }
 
+    /// Notes the group whose access entry decided about the request.
+    pub fn note_group(&self, group: &AgentId) {
+        self.group.get_or_init(|| group.clone());
+    }
+
     /// Notes on whose word the request was let through, where somebody was asked.
     pub fn note_approved_by(&self, approver: &str) {
         self.grant.get_or_init(|| approver.into());
@@ -130,6 +136,11 @@ impl CallRecord {
     /// Returns the reason for which the request was refused, if it was.
     pub fn refusal(&self) -> Option<&Refusal> {
         self.refusal.get()
+    }
+
+    /// Returns the group whose access entry decided about the request, if one did.
+    pub fn group(&self) -> Option<&AgentId> {
+        self.group.get()
     }
 
     /// Returns the approver on whose word the request was let through, where one was asked.

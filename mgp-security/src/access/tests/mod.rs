@@ -1,4 +1,5 @@
 mod gate;
+mod groups;
 mod methods;
 mod patterns;
 mod policy;

@@ -5,7 +5,7 @@ use mgp_types::mgp::{
     AccessPermission::{Allow, Deny},
     AccessSource, AccessState, DefaultPolicy, EventType, Outcome, Timestamp,
 };
-use mgp_types::{Error, Principal, code};
+use mgp_types::{AgentGroups, Error, Principal, code};
 
 use super::*;
 use crate::access::table::{DecisionTime, EntryTable};
@@ -312,8 +312,11 @@ fn of_two_entries_for_the_same_the_one_that_denies_decides() {
         }
         let table = EntryTable::new(entries, DefaultPolicy::OptIn);
         let now = DecisionTime { now: at(0), latest: at(0) };
-        let says =
-            |tool| table.deciding("a", "s", tool, now).map(|(permission, source, _)| (permission, source));
+        let groups = AgentGroups::default();
+        let says = |tool| {
+            let deciding = table.deciding("a", &groups, "s", tool, now);
+            deciding.map(|(source, stored)| (stored.entry.permission, source))
+        };
         assert_eq!(says(Some("t")), Some((Deny, AccessSource::ToolGrant)));
         assert_eq!(says(None), Some((Deny, AccessSource::ServerGrant)));
     }

@@ -23,6 +23,8 @@ pub struct KeyRequest {
     pub permissions: Vec<ApiPermission>,
     /// The rates at which the key may be used; `None` for no limit.
     pub rate_limit: Option<Rates>,
+    /// The names of the groups of which the owner is a member for as long as the key holds.
+    pub groups: Vec<Box<str>>,
     /// The purpose of the key.
     pub label: String,
     /// The time from which the key no longer holds; `None` if it never ends.
@@ -41,6 +43,8 @@ pub struct KeyInfo {
     pub permissions: ApiPermissions,
     /// The rates at which the key may be used; `None` for no limit.
     pub rate_limit: Option<Rates>,
+    /// The names of the groups of which the owner is a member for as long as the key holds.
+    pub groups: Vec<Box<str>>,
     /// The purpose of the key, in the words of its issuer.
     pub label: String,
     /// The time at which the key was issued.
@@ -62,7 +66,14 @@ pub(super) struct StoredKey {
 impl KeyRequest {
     /// Returns a request for a key without permissions, an end or a rate limit.
     pub fn new(owner: Principal) -> Self {
-        Self { owner, permissions: Vec::new(), rate_limit: None, label: String::new(), expires_at: None }
+        Self {
+            owner,
+            permissions: Vec::new(),
+            rate_limit: None,
+            groups: Vec::new(),
+            label: String::new(),
+            expires_at: None,
+        }
     }
 
     pub(super) fn issued(self, id: KeyId, created_at: Timestamp) -> KeyInfo {
@@ -75,6 +86,7 @@ impl KeyRequest {
             owner: Principal::of(kind, self.owner.as_str()),
             permissions: ApiPermissions::new(self.permissions),
             rate_limit: self.rate_limit,
+            groups: self.groups,
             label: self.label,
             created_at,
             last_used: None,

@@ -8,20 +8,18 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Error, Principal, PrincipalKind, PrincipalRole, RunningCalls, Validity, code};
+use mgp_types::{AgentGroups, Error, Principal, RunningCalls, Validity, code};
 use parking_lot::Mutex;
-use rusqlite::{Row, params};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{
-    ApiPermission, ApiPermissions, KeyId, KeyInfo, KeyRequest, SecretKey, StoredKey, reserved_owner,
-};
+use super::key_store::KeyStore;
+use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, SecretKey, StoredKey, reserved_owner};
 use crate::latest_time::LatestTime;
 use crate::limit::limited;
 use crate::rates::{MeterPace, RateMeter};
 use crate::refusal::refusal;
 use crate::scope::SecretDigest;
-use crate::sqlite::{Database, off_the_runtime, optional_time, text, time};
+use crate::sqlite::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
 
 /// All API keys with their owners. Clones share one ring.
@@ -36,6 +34,8 @@ struct KeyRingInner {
     clock: Clock,
     latest: LatestTime,
     started: Instant,
+    /// The groups of agents, which are told of the groups that keys are for.
+    groups: OnceLock<AgentGroups>,
     /// A lock that admits one change at a time, so that the keys in memory are those of the store.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -92,8 +92,15 @@ impl KeyRing {
             clock,
             latest: LatestTime::default(),
             started: Instant::now(),
+            groups: OnceLock::new(),
             turn: Arc::default(),
         })))
+    }
+
+    /// Tells `groups` of the groups that keys are for, now and when that changes. Only the first call counts.
+    pub fn tell_groups(&self, groups: AgentGroups) {
+        let _ = self.0.groups.set(groups);
+        self.0.tell_groups();
     }
 
     /// Issues a key. Its secret is returned only this time. Needs a tokio runtime.
@@ -114,6 +121,7 @@ impl KeyRing {
             let mut keys = Keys::clone(&inner.keys.load());
             keys.insert(id, Arc::new(RingKey::new(stored)));
             inner.keys.store(Arc::new(keys));
+            inner.tell_groups();
             Ok(())
         })
         .await?;
@@ -135,32 +143,11 @@ impl KeyRing {
             let mut keys = Keys::clone(&inner.keys.load());
             let revoked = keys.remove(&id);
             inner.keys.store(Arc::new(keys));
+            inner.tell_groups();
             if let Some(key) = &revoked {
                 key.validity.end(calls);
             }
             Ok(revoked.is_some())
-        })
-        .await
-    }
-
-    /// Has a key end at a time, unless it ends before, and returns whether there is such a key. Needs a tokio runtime.
-    ///
-    /// # Errors
-    /// Fails if the end could not be stored; the key then holds as before.
-    ///
-    /// # Cancel safety
-    /// Dropping the future either sets the end or leaves it as it was.
-    pub async fn end_at(&self, id: KeyId, end: Timestamp) -> Result<bool, StoreError> {
-        self.change(move |inner| {
-            let mut keys = Keys::clone(&inner.keys.load());
-            let Some(key) = keys.get(&id) else { return Ok(false) };
-            if key.stored.info.expires_at.is_none_or(|before| end < before) {
-                let ending = key.ending(end);
-                inner.store.end_at(id, end)?;
-                keys.insert(id, Arc::new(ending));
-                inner.keys.store(Arc::new(keys));
-            }
-            Ok(true)
         })
         .await
     }
@@ -174,11 +161,15 @@ impl KeyRing {
         let mut noted = Instant::now();
         loop {
             second.tick().await;
-            let now = self.0.latest.after(self.0.clock.now());
+            let (now, mut has_ended) = (self.0.latest.after(self.0.clock.now()), false);
             for key in self.0.keys.load().values() {
-                if key.stored.info.expires_at.is_some_and(|end| now >= end) {
+                if key.is_over(now) && key.validity.ended().is_none() {
                     key.validity.end(calls());
+                    has_ended = true;
                 }
+            }
+            if has_ended {
+                self.0.tell_groups();
             }
             if noted.elapsed() >= NOTE_EVERY {
                 noted = Instant::now();
@@ -213,7 +204,7 @@ impl KeyRing {
         }
         let info = &found.stored.info;
         let now = self.0.clock.now();
-        if info.expires_at.is_some_and(|end| self.0.latest.after(now) >= end) {
+        if found.is_over(self.0.latest.after(now)) {
             return Err(AuthError::Expired);
         }
         found.take(self.0.started)?;
@@ -266,6 +257,23 @@ impl KeyRing {
     }
 }
 
+impl KeyRingInner {
+    /// Tells the groups of agents which owners are members by their keys.
+    fn tell_groups(&self) {
+        let Some(groups) = self.groups.get() else { return };
+        let now = self.latest.after(self.clock.now());
+        let mut by_owner = HashMap::<Box<str>, Vec<Box<str>>>::new();
+        for key in self.keys.load().values().filter(|key| !key.is_over(now) && !key.is_reserved) {
+            let KeyInfo { owner, groups, .. } = &key.stored.info;
+            if let Some(name) = owner.agent_name().filter(|_| !groups.is_empty()) {
+                by_owner.entry(name.into()).or_default().extend_from_slice(groups);
+            }
+        }
+        by_owner.values_mut().for_each(|names| names.sort_unstable());
+        groups.set_keys(by_owner);
+    }
+}
+
 impl RingKey {
     fn new(stored: StoredKey) -> Self {
         let last_used = stored.info.last_used.map_or(NEVER, Timestamp::as_millis);
@@ -281,13 +289,6 @@ impl RingKey {
         }
     }
 
-    /// Returns the same key with another end. What it opened ends with it.
-    fn ending(&self, end: Timestamp) -> Self {
-        let mut stored = self.stored.clone();
-        (stored.info.expires_at, stored.info.last_used) = (Some(end), self.last_used());
-        Self { validity: self.validity.clone(), ..Self::new(stored) }
-    }
-
     /// Counts one use of the key, or refuses it; its rates are counted from `started`.
     fn take(&self, started: Instant) -> Result<(), AuthError> {
         let Some(pace) = &self.pace else { return Ok(()) };
@@ -299,6 +300,10 @@ impl RingKey {
         }
         meter.take(pace, now);
         Ok(())
+    }
+
+    fn is_over(&self, now: Timestamp) -> bool {
+        self.stored.info.expires_at.is_some_and(|end| now >= end)
     }
 
     fn info(&self) -> KeyInfo {
@@ -397,103 +402,3 @@ impl AuthError {
         }
     }
 }
-
-/// The store of API keys. It is read once and then only written, away from the threads that answer requests.
-#[derive(Debug)]
-pub(super) struct KeyStore(Database);
-
-impl KeyStore {
-    /// Returns the store in `database`, whose tables are brought up to date.
-    pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("auth", MIGRATIONS).map(|()| Self(database))
-    }
-
-    /// Returns all keys, including expired ones.
-    pub(super) fn load(&self) -> Result<Vec<StoredKey>, StoreError> {
-        self.0.read_all(
-            "SELECT id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at
-             FROM api_keys",
-            read,
-        )
-    }
-
-    /// Adds a new key; an id that is there already is an error.
-    pub(super) fn add(&self, key: &StoredKey) -> Result<(), StoreError> {
-        let info = &key.info;
-        let permissions: Vec<_> = info.permissions.iter().collect();
-        let rate_limit = info.rate_limit.as_ref().map(serde_json::to_string).transpose();
-        self.0.execute(
-            "INSERT INTO api_keys
-             (id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-            params![
-                info.id.to_string(),
-                key.digest.0,
-                info.owner.as_str(),
-                if info.owner.role() == PrincipalRole::Operator { "operator" } else { "agent" },
-                serde_json::to_string(&permissions).map_err(unavailable)?,
-                rate_limit.map_err(unavailable)?,
-                info.label,
-                info.created_at.as_millis(),
-                info.last_used.map(Timestamp::as_millis),
-                info.expires_at.map(Timestamp::as_millis),
-            ],
-        )
-    }
-
-    /// Removes a key, if there is one.
-    pub(super) fn remove(&self, id: KeyId) -> Result<(), StoreError> {
-        self.0.execute("DELETE FROM api_keys WHERE id = ?1", [id.to_string()])
-    }
-
-    /// Stores the end of a key.
-    pub(super) fn end_at(&self, id: KeyId, end: Timestamp) -> Result<(), StoreError> {
-        self.0.execute(
-            "UPDATE api_keys SET expires_at = ?2 WHERE id = ?1",
-            params![id.to_string(), end.as_millis()],
-        )
-    }
-
-    /// Stores the times at which keys were last used. Keys that no longer exist are passed over.
-    pub(super) fn note_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
-        self.0.transaction(|transaction| {
-            let mut update = transaction.prepare("UPDATE api_keys SET last_used = ?2 WHERE id = ?1")?;
-            uses.iter().try_for_each(|(id, time)| {
-                update.execute(params![id.to_string(), time.as_millis()])?;
-                Ok(())
-            })
-        })
-    }
-}
-
-fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
-    let owner = match text(row, 3)? {
-        "agent" => Principal::of(PrincipalKind::KeyHolder, text(row, 2)?),
-        "operator" => Principal::of(PrincipalKind::KeyOperator, text(row, 2)?),
-        _ => return Err(damaged("a role that is none")),
-    };
-    let permissions: Vec<ApiPermission> =
-        serde_json::from_str(text(row, 4)?).map_err(|_| damaged("permissions that are none"))?;
-    let rate_limit = row.get::<_, Option<String>>(5)?.map(|json| serde_json::from_str(&json));
-    let info = KeyInfo {
-        id: KeyId::read(text(row, 0)?).ok_or_else(|| damaged("an id that is none"))?,
-        owner,
-        permissions: ApiPermissions::new(permissions),
-        rate_limit: rate_limit.transpose().map_err(|_| damaged("a rate limit that is none"))?,
-        label: row.get(6)?,
-        created_at: time(row, 7)?,
-        last_used: optional_time(row, 8)?,
-        expires_at: optional_time(row, 9)?,
-    };
-    Ok(StoredKey { info, digest: SecretDigest(row.get(1)?) })
-}
-
-fn damaged(what: &str) -> StoreError {
-    StoreError::Damaged(format!("a key has {what}"))
-}
-
-fn unavailable(error: serde_json::Error) -> StoreError {
-    StoreError::Unavailable(Box::new(error))
-}
-
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];

@@ -29,11 +29,12 @@
 //! | [`AuthLayer`] | demands a key with each request |
 //! | [`HttpAuthLayer`] | demands a key with each HTTP request |
 //! | [`ApiPermission`] | a permission that a key gives its owner |
-//! | [`reserved_owner`] | names that no owner of a key may have |
+//! | [`reserved_owner`], [`TOKEN_AGENTS`] | names that no owner of a key may have |
 
 mod http;
 mod key;
 mod key_ring;
+mod key_store;
 mod layer;
 mod names;
 mod permission;
@@ -43,7 +44,7 @@ use self::key::StoredKey;
 pub use self::key::{KeyId, KeyInfo, KeyRequest, SecretKey};
 pub use self::key_ring::{AuthError, Authenticated, KeyRing};
 pub use self::layer::{Auth, AuthLayer, KeyScope, KeyScopeGate};
-pub use self::names::reserved_owner;
+pub use self::names::{TOKEN_AGENTS, reserved_owner};
 pub use self::permission::{ApiPermission, ApiPermissions};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::auth::AuthError;
-use crate::auth::key_ring::KeyStore;
+use crate::auth::key_store::KeyStore;
 use crate::rates::Rates;
 use crate::scope::SecretDigest;
 

@@ -19,6 +19,7 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
             ApiPermission::AdminRead,
         ],
         rate_limit: Some(Rates::new().per_minute(n(3)).per_hour(n(9))),
+        groups: vec!["payments".into()],
         label: "for the demo".to_owned(),
         expires_at: Some(at(1000)),
     };
@@ -51,6 +52,7 @@ async fn a_key_that_was_tampered_with_opens_no_ring() {
     for broken in [
         "UPDATE api_keys SET permissions = '[\"Everything\"]'",
         "UPDATE api_keys SET rate_limit = '{\"requests_per_minute\":0}'",
+        "UPDATE api_keys SET member_of = 'payments'",
         "UPDATE api_keys SET id = 'x'",
         "UPDATE api_keys SET expires_at = 9223372036854775807",
         "PRAGMA ignore_check_constraints = ON; UPDATE api_keys SET role = 'root'",

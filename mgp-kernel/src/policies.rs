@@ -19,7 +19,7 @@ use mgp_security::oauth::ResourceServer;
 use mgp_security::permission::{GrantBook, PendingApprovals};
 use mgp_security::scope::ScopeBook;
 use mgp_security::sqlite::Database;
-use mgp_types::{Error, Principal, code};
+use mgp_types::{AgentGroups, Error, Principal, code};
 
 use crate::StartError;
 use crate::call::hints::AgentBudgets;
@@ -75,11 +75,14 @@ impl Policies {
         let path = state.join("mgp.db");
         take_over(&users_state(state).join("mgp.db"), &path)?;
         let database = Database::open(&path).map_err(|error| StartError::Kept { path, error })?;
+        let groups = AgentGroups::default();
+        groups.set(settings::groups(config));
         let access = AccessPolicy::open(AccessPolicySettings {
             default_policy: config.default_policy(),
             database: Some(database.clone()),
             audit: Some(audit.port()),
             clock: clock.clone(),
+            groups: groups.clone(),
         })?;
         let grants = GrantBook::open(database.clone(), audit.port(), clock.clone()).await?;
         let pending = PendingApprovals::open(database.clone(), grants.clone(), DENIED_FOR, clock.clone())?;
@@ -88,10 +91,11 @@ impl Policies {
             pins = pins.trusting_first_lists();
         }
         let keys = KeyRing::open(database, clock.clone())?;
+        keys.tell_groups(groups.clone());
         let scopes = ScopeBook::new(clock.clone());
         settings::check_token_holders(config)?;
-        scopes.set(settings::scopes(config)?);
-        let asks = AskGate::default();
+        scopes.set(settings::scopes(config)?.with_groups(groups.clone()));
+        let asks = AskGate::new(groups.clone());
         asks.set(config.ask.clone());
         let flows = FlowGate::default();
         flows.only_record(!config.confirmation.flows);
@@ -102,7 +106,7 @@ impl Policies {
             limit: LimitGate::new(settings::agent_limits(config)),
             scopes,
             keyed_calls: keyed_calls(config, state)?,
-            budgets: Arc::default(),
+            budgets: Arc::new(AgentBudgets::new(groups)),
             session_states: Arc::default(),
             asks,
             flows,

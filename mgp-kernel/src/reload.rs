@@ -7,6 +7,7 @@ use mgp_discovery::Config;
 use mgp_discovery::config::{Changes as ConfigChanges, ConfigFile};
 use mgp_discovery::registry::Registry;
 use mgp_security::Clock;
+use mgp_types::mgp::EntryType;
 
 use crate::changes::ChangeListeners;
 use crate::policies::Policies;
@@ -119,7 +120,8 @@ impl ConfigReloader {
         let config = takeable(wanted.clone(), &old);
         let rules = AccessRules::of(&config, self.clock.now())?;
         settings::check_token_holders(&config)?;
-        let scopes = settings::scopes(&config)?;
+        let groups = self.policies.access.groups();
+        let scopes = settings::scopes(&config)?.with_groups(groups.clone());
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
@@ -131,6 +133,9 @@ impl ConfigReloader {
         let taken = async {
             let prepared = self.changes.fleet.prepare(&config.servers, all)?;
             rules.hold(&self.policies.access, &self.changes, &self.clock).await?;
+            if groups.set(settings::groups(&config)) {
+                self.changes.may_use_others(None, EntryType::ServerGrant);
+            }
             self.policies.scopes.set(scopes);
             Ok::<_, StartError>(self.changes.fleet.install(prepared))
         };
@@ -138,7 +143,7 @@ impl ConfigReloader {
         self.policies.asks.set(config.ask.clone());
         self.policies.flows.only_record(!config.confirmation.flows);
         self.policies.limit.set(settings::agent_limits(&config));
-        self.registry.set_policy(registration::policy(&config));
+        self.registry.set_policy(registration::policy(&config, self.policies.access.groups()));
         if !needs_restart.is_empty() {
             tracing::warn!(
                 sections = needs_restart.join(", "),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
-use mgp_discovery::config::model::{ArgumentTypes, ListLevel, NetworkPreset, ServerConfig, usual};
+use mgp_discovery::config::model::{ArgumentTypes, GroupSettings, ListLevel, NetworkPreset, ServerConfig, usual};
 use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_security::auth::reserved_owner;
 use mgp_security::confirmation::ConfirmationSettings;
@@ -31,7 +31,7 @@ use mgp_transport::{ConnectionLimits, MemoryBudget, SettingNames};
 use mgp_types::ext::scope::Scopes;
 use mgp_types::ext::{ExtensionId, ExtensionIds};
 use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, TrustLevel, ValidatorName};
-use mgp_types::{MethodPattern, PassedMethods, RawJson, Session};
+use mgp_types::{AgentGroup, MethodPattern, PassedMethods, RawJson, Session};
 
 use crate::StartError;
 use crate::models::ModelStore;
@@ -221,6 +221,17 @@ pub(crate) fn agent_limits(config: &Config) -> Limits {
     let agent = rate(configured.agent_calls_per_day).into_iter().fold(agent, Rates::per_day);
     let setting = "`agent_calls_per_minute` and `agent_calls_per_day` of `[limits]` in mgp.toml";
     Limits::new().per_principal(agent).set_by(setting)
+}
+
+/// Returns the groups of agents.
+pub(crate) fn groups(config: &Config) -> Vec<AgentGroup> {
+    let group = |group: &GroupSettings| {
+        let mut of = AgentGroup::new(group.name.as_str());
+        (of.agents, of.values) = (group.agents.clone(), group.values.clone());
+        (of.claim, of.issuer) = (group.claim.clone(), group.issuer.clone());
+        of
+    };
+    config.groups.iter().map(group).collect()
 }
 
 /// Returns the scopes that agents have, and those that tools require besides the ones in their definitions.

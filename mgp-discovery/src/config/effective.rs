@@ -84,6 +84,11 @@ impl Config {
         self.servers.iter().find(|server| server.id == id)
     }
 
+    /// Returns the names of the groups.
+    pub fn group_names(&self) -> impl Iterator<Item = &str> {
+        self.groups.iter().map(|group| group.name.as_str())
+    }
+
     /// Returns the settings of this agent, or else those of its family: `local` for all clients of the user.
     pub fn agent(&self, id: &str) -> Option<&AgentSettings> {
         let named = |id: &str| self.agents.iter().find(|agent| agent.id == id);

@@ -83,6 +83,9 @@ impl Config {
         });
         let folder = folder.map(|file| ReadFile::parse(&file.path, &utf8(&file.path, &file.bytes)?));
         let (own, folder) = (read_or_noted(own), read_or_noted(folder.transpose()));
+        let groups = own.iter().flat_map(|own| own.config.group_names()).collect();
+        let files = [&own, &folder].into_iter().flatten();
+        problems.extend(files.flat_map(|read| semantics::check_groups(&read.config, &read.source, &groups)));
         if !problems.is_empty() {
             return Err(ConfigError::new(problems));
         }
@@ -97,12 +100,16 @@ impl Config {
 
     /// Reads a text as the contents of `file`, and returns the configuration with its warnings.
     pub fn parse(file: &Path, text: &str) -> Result<(Self, Vec<Problem>), ConfigError> {
-        ReadFile::parse(file, text).map(|mut read| {
-            let ids: BTreeSet<&str> = read.config.servers.iter().map(|server| server.id.as_str()).collect();
-            let names = semantics::check_names(&read.config, &read.source, &ids);
-            read.warnings.extend(names);
-            (read.config, read.warnings)
-        })
+        let mut read = ReadFile::parse(file, text)?;
+        let groups = read.config.group_names().collect();
+        let unknown = semantics::check_groups(&read.config, &read.source, &groups);
+        if !unknown.is_empty() {
+            return Err(ConfigError::new(unknown));
+        }
+        let ids: BTreeSet<&str> = read.config.servers.iter().map(|server| server.id.as_str()).collect();
+        let names = semantics::check_names(&read.config, &read.source, &ids);
+        read.warnings.extend(names);
+        Ok((read.config, read.warnings))
     }
 }
 

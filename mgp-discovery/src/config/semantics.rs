@@ -1,6 +1,7 @@
 //! Checks of values against each other and against their meaning, after the [shape](super::shape_check) of the file.
 
 mod authorization;
+mod groups;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -9,6 +10,7 @@ use mgp_types::MethodPattern;
 use mgp_types::ext::scope::{MAX_SCOPES, Scopes};
 use mgp_types::mgp::{Glob, ToolPattern};
 
+pub(super) use self::groups::check_groups;
 use super::endpoint::{ServerFault, is_http_url, is_receiver};
 use super::model::{Config, ServerConfig};
 use super::problem::{Problem, Severity};
@@ -32,6 +34,7 @@ pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
         checks.server(server, &place);
     }
     checks.agents(config);
+    checks.groups(config);
     checks.folders(config);
     checks.rules(config);
     checks.settings(config);
@@ -217,7 +220,7 @@ impl FileProblems<'_> {
         for (index, rule) in config.access.rules.iter().enumerate() {
             if rule.agent.contains('*') {
                 let place = ValuePath::default().key("access").key("rules").index(index).key("agent");
-                let instead = "write a rule for each agent, or set `access.default`";
+                let instead = "write `@name` for the members of a group, or set `access.default`";
                 self.error(&place, "an access rule names a single agent: `*` is not a pattern here", instead);
             }
         }

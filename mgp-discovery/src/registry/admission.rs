@@ -1,7 +1,7 @@
 //! The policy of registrations, and the checks against it.
 
 use mgp_types::mgp::{Permission, RegisterServer, RiskLevel, ServerId, Timestamp, TrustLevel};
-use mgp_types::{Principal, PrincipalRole, agent_family};
+use mgp_types::{AgentGroups, Principal, PrincipalRole};
 
 use super::program::{CommandCode, loads_code};
 use super::registration_table::is_same;
@@ -16,6 +16,7 @@ use crate::config::model::{RegistrationSettings, TransportKind};
 pub struct RegistrationPolicy {
     settings: RegistrationSettings,
     configured: Vec<ServerId>,
+    groups: AgentGroups,
 }
 
 impl RegistrationPolicy {
@@ -24,16 +25,20 @@ impl RegistrationPolicy {
     /// An entry of `commands` that begins with `http://` or `https://` is not a program: a server may be registered at
     /// any address that begins so. No address is allowed otherwise.
     pub fn new(settings: &RegistrationSettings, configured: impl IntoIterator<Item = ServerId>) -> Self {
-        Self { settings: settings.clone(), configured: configured.into_iter().collect() }
+        let (settings, configured) = (settings.clone(), configured.into_iter().collect());
+        Self { settings, configured, groups: AgentGroups::default() }
+    }
+
+    /// Finds the groups of agents in `groups`.
+    #[must_use]
+    pub fn with_groups(self, groups: AgentGroups) -> Self {
+        Self { groups, ..self }
     }
 
     /// Returns whether `by` may register servers at all.
     pub fn admits(&self, by: &Principal) -> bool {
-        by.role() == PrincipalRole::Operator
-            || [Some(by.as_str()), agent_family(by.as_str())]
-                .into_iter()
-                .flatten()
-                .any(|agent| self.settings.agents.iter().any(|known| known == agent))
+        let is_listed = |agent: &str| self.settings.agents.iter().any(|known| known == agent).then_some(());
+        by.role() == PrincipalRole::Operator || self.groups.find(by.as_str(), is_listed).is_some()
     }
 
     fn is_configured(&self, id: &ServerId) -> bool {

@@ -20,7 +20,7 @@ use foldhash::fast::RandomState;
 use mgp_security::access::AccessPolicy;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_types::mgp::{AgentId, EntryType, ServerId};
-use mgp_types::{Context, Error, Principal, Session, agent_family, code};
+use mgp_types::{Context, Error, Principal, Session, code};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -176,15 +176,18 @@ impl ChangeListeners {
         is_asked_for && (list != ListKind::Tools || self.has_router_tools(listener))
     }
 
-    /// Notifies the clients of `agent`, or all, of a change in what they may use: of servers as a whole, or of tools.
+    /// Notifies the clients of `agent`, which may be a group, or all, of a change in what they may use: of servers as a whole, or of tools.
     pub(crate) fn may_use_others(&self, agent: Option<&AgentId>, changed: EntryType) {
         self.tell_tools();
         let lists = match changed {
             EntryType::ServerGrant => &ListKind::ALL[..],
             EntryType::ToolGrant => &[ListKind::Tools],
         };
-        let is_it =
-            |id: &str| agent.is_none_or(|agent| [Some(id), agent_family(id)].contains(&Some(agent.as_str())));
+        let groups = self.access.groups();
+        let is_it = |id: &str| {
+            let is_name = |agent: &AgentId, name: &str| (agent.as_str() == name).then_some(());
+            agent.is_none_or(|agent| groups.find(id, |name| is_name(agent, name)).is_some())
+        };
         for listener in self.listeners().into_iter().filter(|one| is_it(&one.principal.access_id())) {
             for list in lists.iter().filter(|list| self.is_wanted(&listener, **list)) {
                 self.offer(&listener, ChangeMessage::List(*list));

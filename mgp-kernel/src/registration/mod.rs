@@ -13,6 +13,7 @@ use mgp_discovery::registry::{
     CodeInspector, Inspection, LaunchMethod, ProgramScript, RegistrationPolicy, Registry, SqliteRegistryStore,
 };
 use mgp_security::validator::sandbox::{CommandPolicy, check_command};
+use mgp_types::AgentGroups;
 use mgp_types::mgp::AuditPort;
 
 pub(crate) use self::creation::{ModelToolCreator, remove_left_over};
@@ -29,15 +30,16 @@ pub(crate) fn open(
 ) -> Result<Registry, StartError> {
     let path = config.state().join("registry.db");
     let wrong = |error: &dyn std::fmt::Display| StartError::Config(format!("{}: {error}", path.display()));
+    let groups = visibility.access.groups();
     let store = SqliteRegistryStore::open(&path).map_err(|error| wrong(&error))?;
     let fleet = Arc::new(FleetServers { config: Arc::clone(config), visibility: Arc::downgrade(visibility) });
-    Registry::open(Arc::new(store), policy(&config.load()), fleet, Arc::new(StrictInspector), audit)
+    Registry::open(Arc::new(store), policy(&config.load(), groups), fleet, Arc::new(StrictInspector), audit)
         .map_err(|error| wrong(&error))
 }
 
-pub(crate) fn policy(config: &Config) -> RegistrationPolicy {
+pub(crate) fn policy(config: &Config, groups: &AgentGroups) -> RegistrationPolicy {
     let configured = config.servers.iter().map(|server| server.id.as_str().into());
-    RegistrationPolicy::new(&config.registration, configured)
+    RegistrationPolicy::new(&config.registration, configured).with_groups(groups.clone())
 }
 
 /// An inspector that checks scripts and the files that they load with the code safety framework at its strictest level

@@ -12,7 +12,7 @@ use mgp_types::ext::scope::{
     missing_scopes_details, temporary,
 };
 use mgp_types::mgp::{Recovery, ResolvedTool};
-use mgp_types::{Error, Principal, Request, agent_family, code, random_name};
+use mgp_types::{AgentGroups, Error, Principal, Request, code, random_name};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -25,10 +25,17 @@ use crate::refusal::refusal;
 pub struct ScopeRules {
     agents: HashMap<Box<str>, Arc<Scopes>, RandomState>,
     tools: HashMap<Box<str>, HashMap<Box<str>, Scopes, RandomState>, RandomState>,
+    groups: AgentGroups,
 }
 
 impl ScopeRules {
-    /// Holds the agent of this id to `scopes`.
+    /// Finds the groups of agents in `groups`.
+    #[must_use]
+    pub fn with_groups(self, groups: AgentGroups) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// Holds the agent of this id, or each member of the group `@name` that has no scopes of its own, to `scopes`.
     #[must_use]
     pub fn with_agent(mut self, agent: &str, scopes: Scopes) -> Self {
         self.agents.insert(agent.into(), Arc::new(scopes));
@@ -48,8 +55,7 @@ impl ScopeRules {
 
     /// Returns the scopes of an agent; `None` if it is held to none.
     fn of_caller(&self, caller: &Principal) -> Option<&Arc<Scopes>> {
-        let id = caller.access_id();
-        self.agents.get(&*id).or_else(|| self.agents.get(agent_family(&id)?))
+        self.groups.find(&caller.access_id(), |name| self.agents.get(name))
     }
 
     /// Returns the scopes that a call of `tool` needs and `held` does not have.

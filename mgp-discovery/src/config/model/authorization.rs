@@ -44,6 +44,23 @@ pub struct TokenIssuer {
     pub algorithms: Vec<String>,
     /// The way to ask the issuer about tokens that say nothing themselves.
     pub introspection: Option<TokenIntrospection>,
+    /// The agents that come with its tokens.
+    #[serde(default)]
+    pub agents: TokenAgents,
+}
+
+/// The agents that come with tokens of an issuer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TokenAgents {
+    /// Only agents that are listed with the subject of the token.
+    #[default]
+    Listed,
+    /// Agents that are listed and, for each other subject, an agent called `oauth/ISSUER/SUBJECT`: the issuer without
+    /// `https://`, and both with `%` and two digits for all but letters, digits, `-`, `_` and the dots of the issuer. It
+    /// has the access of everybody and of its groups.
+    Any,
 }
 
 /// The way to ask an issuer about a token (RFC 7662).

@@ -15,7 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::authorization::{
-    AgentToken, DpopUse, ListenOauth, ListenTls, ServerGrant, ServerOauth, TokenIntrospection, TokenIssuer,
+    AgentToken, DpopUse, ListenOauth, ListenTls, ServerGrant, ServerOauth, TokenAgents, TokenIntrospection,
+    TokenIssuer,
 };
 pub use self::kernel::{
     ApprovalSettings, EffectSettings, KernelSettings, ListenSettings, Notification, PageSettings,
@@ -24,7 +25,8 @@ pub use self::kernel::{
 use self::policy::AskRuleShape;
 pub use self::policy::{
     AccessRule, AccessSettings, AgentBudget, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability,
-    AuditPush, AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, FolderRule, LimitSettings,
+    AuditPush, AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, FolderRule, GroupSettings,
+    LimitSettings,
     PermissionRule, PermissionSettings, RuleSource, ValidatorSettings,
 };
 pub use self::server::{
@@ -49,6 +51,8 @@ pub struct Config {
     pub listen: ListenSettings,
     /// The agents that are known by name.
     pub agents: Vec<AgentSettings>,
+    /// The groups of agents.
+    pub groups: Vec<GroupSettings>,
     /// The rules that say which agent may use which tool (§5).
     pub access: AccessSettings,
     /// The permissions of servers, and how the kernel decides about them (§3).

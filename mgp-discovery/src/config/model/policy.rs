@@ -15,7 +15,8 @@ use super::{AgentToken, words};
 #[serde(default)]
 #[non_exhaustive]
 pub struct AgentSettings {
-    /// The id of the agent, which every agent needs.
+    /// The id of the agent, which every agent needs. With `@name`, `budget` and `scopes` are those of each member of the
+    /// group that has none of its own; of several groups, those of the first one hold.
     pub id: String,
     /// Makes the client on standard input and output this agent.
     pub stdio: bool,
@@ -37,6 +38,24 @@ pub struct AgentSettings {
     pub scopes: Option<Vec<String>>,
     /// The most that calls of the agent may cost; no limit if left out.
     pub budget: Option<AgentBudget>,
+}
+
+/// A group of agents. Where a key or a command names an agent, `@name` names all members of the group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct GroupSettings {
+    /// The name of the group, which every group needs.
+    pub name: String,
+    /// The ids of members. A `*` between two dots stands for any characters, alone for every agent.
+    pub agents: Vec<String>,
+    /// The claim of access tokens whose holders are members, such as `groups` or, within another one,
+    /// `realm_access.roles`: a text, or a list of texts. Of several tokens of an agent the newest one counts.
+    pub claim: Option<String>,
+    /// The values of which the claim has to have one; the name of the group if left out.
+    pub values: Vec<String>,
+    /// The only issuer whose tokens count; every accepted one if left out.
+    pub issuer: Option<String>,
 }
 
 /// The most that the calls of an agent may cost in a span of time.
@@ -89,7 +108,7 @@ pub struct AccessSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct AccessRule {
-    /// The id of the agent.
+    /// The id of the agent, or a group as `@name`.
     pub agent: String,
     /// The id of the server, where `*` stands for any characters.
     pub server: String,
@@ -352,7 +371,7 @@ pub struct LimitSettings {
 pub(super) struct AskRuleShape {
     /// The tools, as `server.tool`, where `*` stands for any characters.
     tool: String,
-    /// The id of the agent; all agents if left out.
+    /// The id of the agent, or a group as `@name`; all agents if left out.
     agent: Option<String>,
     /// The effect of the calls; all effects if left out.
     #[schemars(default, with = "String", extend("enum" = CallEffect::WORDS))]

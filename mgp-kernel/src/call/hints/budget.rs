@@ -7,15 +7,17 @@ use mgp_discovery::Config;
 use mgp_discovery::config::model::AgentBudget;
 use mgp_types::ext::{Quota, ToolDeclaration};
 use mgp_types::mgp::{Recovery, RetryStrategy, Timestamp};
-use mgp_types::{Error, Principal, code};
+use mgp_types::{AgentGroups, Error, Principal, code};
 use parking_lot::Mutex;
 
 /// The amounts that agents have spent of their budgets, in the present span of each. They are forgotten when the kernel
 /// ends.
 ///
-/// Only agents of the configuration that have a budget are counted, so their number is bounded.
+/// Only agents that have a budget of their own, or of a group, are counted. Members of a group beyond [`MAX_SPENDERS`] spend
+/// one budget together, so the number of those that are counted is bounded.
 #[derive(Debug, Default)]
 pub(crate) struct AgentBudgets {
+    groups: AgentGroups,
     spent: Mutex<HashMap<Box<str>, Spent>>,
 }
 
@@ -37,6 +39,11 @@ pub(super) struct ReservedUnits {
 }
 
 impl AgentBudgets {
+    /// Creates budgets of which nothing is spent, for agents in these groups.
+    pub(crate) fn new(groups: AgentGroups) -> Self {
+        Self { groups, ..Self::default() }
+    }
+
     /// Takes the estimate of a call from the budget of its caller; `None` if the caller has no budget.
     ///
     /// # Errors
@@ -49,18 +56,23 @@ impl AgentBudgets {
         now: Timestamp,
     ) -> Result<Option<ReservedUnits>, Error> {
         let has_budget = || config.agents.iter().any(|agent| agent.budget.is_some());
-        let Some(agent) = caller.and_then(Principal::agent_name).filter(|_| has_budget()) else {
+        let Some(caller) = caller.and_then(Principal::agent_name).filter(|_| has_budget()) else {
             return Ok(None);
         };
-        let Some(settings) = config.agent(agent) else { return Ok(None) };
-        // The clients of one family spend its budget together.
-        let (agent, Some(budget)) = (settings.id.as_str(), settings.budget) else { return Ok(None) };
+        let of = |id: &str| {
+            let settings = config.agents.iter().find(|agent| agent.id == id)?;
+            Some((settings.id.as_str(), settings.budget?))
+        };
+        let Some((id, budget)) = self.groups.find(caller, of) else { return Ok(None) };
         let (span, ends_in) = span_at(budget, now);
         let cost = tool.and_then(|tool| tool.cost.as_ref());
         let estimate = cost.and_then(|cost| cost.estimated_units).filter(|units| *units >= 0.0);
         let units = estimate.unwrap_or(0.0);
         let most = as_units(budget.units);
         let mut spent = self.spent.lock();
+        // The clients of one family spend its budget together, and members of a group each for itself.
+        let is_counted = || spent.len() < MAX_SPENDERS || spent.contains_key(caller);
+        let agent = if id.starts_with('@') && is_counted() { caller } else { id };
         let before = spent.get(agent).filter(|spent| spent.span == span).map_or(0.0, |spent| spent.units);
         let is_free = cost.is_none_or(|cost| cost.category == Some(mgp_types::ext::CostCategory::Free));
         if !is_free && (before + units > most || before >= most) {
@@ -87,6 +99,9 @@ impl AgentBudgets {
         Quota::new(left, end_of(reserved.budget, reserved.span))
     }
 }
+
+/// The number of agents whose spending is counted apart.
+const MAX_SPENDERS: usize = 65_536;
 
 /// Returns the number of the span that `now` lies in, and the time until its end.
 fn span_at(budget: AgentBudget, now: Timestamp) -> (i64, Duration) {

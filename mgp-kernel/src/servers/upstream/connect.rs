@@ -120,8 +120,9 @@ fn endpoint(shared: &ConnectionShared) -> Result<Endpoint, Error> {
         Error::invalid_params(format!("the server `{}` cannot be reached: {fault}", shared.server))
     })?;
     let mut agents = expanded.agents;
-    let own =
-        shared.line.agent.as_ref().and_then(Principal::agent_name).and_then(|agent| agents.remove(agent));
+    let agent = shared.line.agent.as_ref().and_then(Principal::agent_name);
+    let groups = shared.support.policies.access.groups();
+    let own = agent.and_then(|agent| groups.find(agent, |name| agents.remove(name)));
     Ok(own.unwrap_or(expanded.endpoint))
 }
 

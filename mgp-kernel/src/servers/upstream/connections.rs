@@ -74,10 +74,10 @@ impl Upstream {
             || agent.agent_name().is_some_and(|name| self.configured(name).is_some())
     }
 
-    /// Returns the name under which the server has credentials for this agent: its own, or that of its family.
-    fn configured<'a>(&self, agent: &'a str) -> Option<&'a str> {
-        let names = [Some(agent), agent_family(agent)];
-        names.into_iter().flatten().find(|name| self.config.agents.contains_key(*name))
+    /// Returns the name under which the server has credentials for this agent: its own, or that of a group or its family.
+    fn configured(&self, agent: &str) -> Option<&str> {
+        let of = |name: &str| self.config.agents.get_key_value(name).map(|(name, _)| name.as_str());
+        self.support.policies.access.groups().find(agent, of)
     }
 
     /// Returns whether this agent may have a connection, and may use anything on it.
@@ -161,7 +161,7 @@ impl Upstream {
     /// credentials for one of them.
     fn owner(&self, agent: &Principal) -> Principal {
         match agent_family(agent.as_str()) {
-            Some(family) if self.configured(agent.as_str()) != Some(agent.as_str()) => {
+            Some(family) if self.configured(agent.as_str()).is_none_or(|name| name == family) => {
                 Principal::of(agent.kind(), family)
             }
             _ => agent.clone(),

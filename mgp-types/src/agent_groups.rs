@@ -174,8 +174,8 @@ impl AgentGroups {
     /// Returns the memberships of an agent, in the order of the groups; `None` if it is in no group.
     pub fn of(&self, agent: &str) -> Option<Arc<[GroupMembership]>> {
         let rules = self.0.rules.load();
-        // Operators are no agents.
-        if rules.groups.is_empty() || agent.starts_with("operator:") {
+        // Operators and groups are no agents.
+        if rules.groups.is_empty() || agent.starts_with("operator:") || agent.starts_with('@') {
             return None;
         }
         {

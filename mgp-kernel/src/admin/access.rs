@@ -1,4 +1,4 @@
-//! The whole list of access entries, and the server or tool that a command line names, in one word or in two. Single
+//! The whole list of access entries, the groups of agents, and the server or tool that a command line names, in one word or in two. Single
 //! entries are read and changed by the methods of §5.4.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use mgp_security::access::{AccessEntry, StoredEntry};
 use mgp_types::mgp::{AccessSource, AgentId, Glob, ServerId, ToolName, ToolPattern};
-use mgp_types::{Error, Principal, agent_family};
+use mgp_types::{Error, Principal};
 use serde::{Deserialize, Serialize};
 
 use super::audit::callers;
@@ -18,12 +18,12 @@ use super::permissions::known_agents;
 use crate::sections::Sections;
 use crate::terminal::{Failure, TextForm, TextWriter, or_dash, word_of};
 
-/// Lists entries in the order in which they were made: all, or those of an agent, about a server or both. Entries whose
-/// servers are a pattern are about each server that it stands for.
+/// Lists entries in the order in which they were made: all, or those of an agent and its groups, about a server or both.
+/// Entries whose servers are a pattern are about each server that it stands for.
 #[derive(Debug, Default, Args, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListAccess {
-    /// List the entries of this agent only
+    /// List the entries of this agent and its groups only
     #[arg(long = "agent", value_name = "AGENT")]
     pub(crate) agent_id: Option<AgentId>,
     /// List the entries for this server only, patterns that match it included
@@ -52,8 +52,11 @@ impl Operation for ListAccess {
         let is_about = |entry: &AccessEntry, server: &ServerId| {
             *server == entry.server_id || Glob::new(entry.server_id.as_str()).matches(server.as_str())
         };
+        let groups = self.agent_id.as_ref().and_then(|agent| access.groups().of(agent.as_str()));
+        let of_group = |id: &AgentId| groups.iter().flat_map(|of| of.iter()).any(|member| member.group == *id);
         let is_wanted = |StoredEntry { entry, .. }: &StoredEntry| {
-            self.agent_id.as_ref().is_none_or(|agent| *agent == entry.agent_id)
+            let is_of = |agent: &AgentId| *agent == entry.agent_id || of_group(&entry.agent_id);
+            self.agent_id.as_ref().is_none_or(is_of)
                 && self.server_id.as_ref().is_none_or(|server| is_about(entry, server))
         };
         let entries = access.entries().into_iter().map(Arc::unwrap_or_clone);
@@ -87,6 +90,77 @@ impl TextForm for StoredEntry {
         let AccessEntry { agent_id, server_id, tool_name, permission, .. } = &self.entry;
         let tool = tool_name.as_ref().map_or("all tools", ToolName::as_str);
         writeln!(out, "{}: {tool} of {server_id} for {agent_id}", word_of(permission))
+    }
+}
+
+/// Lists the groups of agents with the members that are known, and the source of each membership: the entry of the group, a
+/// claim of the newest token, or a key. Agents that have not come with a token yet are not known by their claims.
+#[derive(Debug, Default, Args, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListGroups {
+    /// List this group only
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    page: PageRequest,
+}
+
+/// A page of the members of groups.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct GroupMembers {
+    members: Vec<GroupMember>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u64>,
+}
+
+/// A member of a group; or a group of which no member is known.
+#[derive(Debug, Serialize, Deserialize)]
+struct GroupMember {
+    /// The group, as `@name`.
+    group: AgentId,
+    agent_id: Option<String>,
+    /// The source of the membership, in words.
+    through: Option<String>,
+}
+
+impl Operation for ListGroups {
+    type Reply = GroupMembers;
+
+    async fn run(self, call: &OperatorCall) -> Result<GroupMembers, Error> {
+        let groups = call.kernel.policies.access.groups();
+        let mut members: BTreeMap<AgentId, Vec<_>> =
+            groups.ids().into_iter().map(|group| (group, Vec::new())).collect();
+        let mut agents = known_agents(&call.kernel);
+        agents.extend(groups.known());
+        for agent in agents {
+            for found in groups.of(&agent).iter().flat_map(|found| found.iter()) {
+                let of = members.entry(found.group.clone()).or_default();
+                of.push((agent.clone(), found.source.to_string()));
+            }
+        }
+        let name = self.group.as_deref().map(|name| name.trim_start_matches('@'));
+        let is_wanted = |group: &AgentId| name.is_none_or(|name| group.as_str().strip_prefix('@') == Some(name));
+        let rows = members.into_iter().filter(|(group, _)| is_wanted(group)).flat_map(|(group, of)| {
+            let none = of.is_empty().then_some((None, None));
+            let of = of.into_iter().map(|(agent, through)| (Some(agent), Some(through)));
+            of.chain(none).map(move |(agent_id, through)| GroupMember {
+                group: group.clone(),
+                agent_id,
+                through,
+            })
+        });
+        let (members, next_offset) = self.page.of(rows);
+        Ok(GroupMembers { members, next_offset })
+    }
+}
+
+impl TextForm for GroupMembers {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        let rows = self.members.iter().map(|row| {
+            [row.group.to_string(), or_dash(row.agent_id.as_deref()), or_dash(row.through.as_deref())]
+        });
+        out.table(&["GROUP", "MEMBER", "THROUGH"], rows, "no groups: `[[groups]]` in mgp.toml describes them")
     }
 }
 
@@ -125,6 +199,9 @@ pub(crate) struct AccessRow {
 pub(crate) struct AccessCell {
     pub(crate) allows: bool,
     pub(crate) source: AccessSource,
+    /// The group of the agent whose rule decides, as `@name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) group: Option<AgentId>,
     /// The number of the agent's rules about tools of the server.
     pub(crate) tool_rules: usize,
 }
@@ -158,12 +235,17 @@ impl Operation for ReadAccessMatrix {
             // Rules name an operator so; the default policy does not hold for operators.
             let operator = agent.strip_prefix("operator:").map(Principal::operator);
             let verdict = policies.access.decide(agent, server, tool);
-            let names = [Some(agent), agent_family(agent)].into_iter().flatten();
-            let rules = names.filter_map(|name| tool_rules.get(name)).flatten();
+            let mut count = 0;
+            policies.access.groups().find::<()>(agent, |name| {
+                let rules = tool_rules.get(name).into_iter().flatten();
+                count += rules.filter(|rule| rule.matches(server)).count();
+                None
+            });
             AccessCell {
                 allows: verdict.allows_to(&operator.unwrap_or_else(|| Principal::new(agent))),
                 source: verdict.source,
-                tool_rules: rules.filter(|rule| rule.matches(server)).count(),
+                group: verdict.group,
+                tool_rules: count,
             }
         };
         let rows = targets.into_iter().map(|(server_id, tool)| {

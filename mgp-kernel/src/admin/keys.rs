@@ -28,6 +28,10 @@ pub(crate) struct IssueKey {
     #[arg(long)]
     #[serde(default)]
     pub(crate) operator: bool,
+    /// Make the agent a member of this group for as long as the key holds; repeat for more
+    #[arg(long = "group", value_name = "NAME", conflicts_with = "operator")]
+    #[serde(default)]
+    pub(crate) groups: Vec<String>,
     /// A note on the purpose of the key
     #[arg(long, value_name = "TEXT", default_value = "")]
     #[serde(default)]
@@ -62,6 +66,9 @@ pub(crate) struct KeyRow {
     pub(crate) owner: String,
     pub(crate) operator: bool,
     pub(crate) permissions: Vec<ApiPermission>,
+    /// The groups of which the owner is a member because of the key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) groups: Vec<Box<str>>,
     pub(crate) label: String,
     created_at: Timestamp,
     last_used: Option<Timestamp>,
@@ -147,16 +154,21 @@ impl Operation for IssueKey {
                 }
             }
         }
+        let groups = known_groups(call, &self.groups)?;
         let owner = &*self.owner;
         let principal = if self.operator { Principal::operator(owner) } else { Principal::new(owner) };
         let rates = self.per_minute.into_iter().fold(Rates::new(), Rates::per_minute);
         let rates = self.per_hour.into_iter().fold(rates, Rates::per_hour);
         // No key may work of which nothing is recorded, so the record comes first.
-        call.record_act("dev.cloto.mgp.key_issued", &[("owner", owner)]).await?;
+        let names = groups.join(",");
+        let details = [("owner", owner), ("groups", &*names)];
+        let told = if names.is_empty() { &details[..1] } else { &details };
+        call.record_act("dev.cloto.mgp.key_issued", told).await?;
         let request = KeyRequest {
             owner: principal,
             permissions: self.permissions,
             rate_limit: (rates != Rates::new()).then_some(rates),
+            groups,
             label: self.label,
             expires_at: self.expires_at,
         };
@@ -260,6 +272,7 @@ impl KeyRow {
             reserved: reserved_owner(info.owner.as_str()).is_some(),
             operator: info.owner.role() == PrincipalRole::Operator,
             permissions: info.permissions.iter().cloned().collect(),
+            groups: info.groups,
             label: info.label,
             created_at: info.created_at,
             last_used: info.last_used,
@@ -271,7 +284,8 @@ impl KeyRow {
 
     /// Returns the cells of the key in a table: id, owner, permissions, label, last use and end.
     pub(crate) fn cells(&self) -> [String; 6] {
-        let allows: Vec<_> = self.permissions.iter().map(permission_word).collect();
+        let groups = self.groups.iter().map(|group| format!("@{group}"));
+        let allows: Vec<_> = self.permissions.iter().map(permission_word).chain(groups).collect();
         let owner = if self.operator { format!("{} (operator)", self.owner) } else { self.owner.clone() };
         let end = match self {
             Self { reserved: true, .. } => "refused: the owner's name is reserved".to_owned(),
@@ -280,6 +294,25 @@ impl KeyRow {
         };
         [self.id.clone(), owner, allows.join(","), self.label.clone(), or_dash(self.last_used), end]
     }
+}
+
+/// Returns the names of groups, each without the `@` with which it may be written.
+///
+/// # Errors
+/// Fails for a name that no group has: the key would say less than its issuer thinks.
+fn known_groups(call: &OperatorCall, written: &[String]) -> Result<Vec<Box<str>>, Error> {
+    let ids = call.kernel.policies.access.groups().ids();
+    let known: Vec<_> = ids.iter().filter_map(|id| id.as_str().strip_prefix('@')).collect();
+    let name = |written: &String| {
+        let name = written.strip_prefix('@').unwrap_or(written);
+        let unknown = || {
+            let meant = nearest(name, known.iter().copied());
+            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            Error::invalid_params(format!("no group in `[[groups]]` is called `{}`{meant}", name.escape_debug()))
+        };
+        if known.contains(&name) { Ok(name.into()) } else { Err(unknown()) }
+    };
+    written.iter().map(name).collect()
 }
 
 /// Returns the name of a permission in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`, `read`,

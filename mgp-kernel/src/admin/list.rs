@@ -14,6 +14,7 @@ use super::{
 /// cannot do.
 static OPERATIONS: [OperationEntry; 51] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
+    OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
     OperationEntry::of::<audit::CountEvents>("kernel/audit/counts", ProofNeed::None),
     OperationEntry::of::<audit::ExportEvents>("kernel/audit/export", ProofNeed::None),
@@ -136,7 +137,7 @@ mod tests {
             ["stop", "permissions/revoke", "permissions/deny", "server/reconnect", "server/stop"];
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
-            "access/list", "access/matrix", "audit/counts", "audit/export", "audit/query", "audit/head",
+            "access/list", "access/groups", "access/matrix", "audit/counts", "audit/export", "audit/query", "audit/head",
             "audit/verify", "config/unmatched", "config/show", "explain", "status", "yield", "keys/list",
             "operators/token", "operators/prove", "operators/standing", "operators/passphrase", "page/open",
             "permissions/list", "permissions/pending", "permissions/show", "permissions/watch", "pins/list",

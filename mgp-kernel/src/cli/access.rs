@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::context::CommandContext;
 use super::link::KernelLink;
-use crate::admin::access::{ListAccess, NamedTarget, advised};
+use crate::admin::access::{ListAccess, ListGroups, NamedTarget, advised};
 use crate::admin::operation::KernelNeed;
 use crate::admin::servers::ListServers;
 use crate::admin::tools::ListTools;
@@ -35,12 +35,14 @@ pub(super) enum AccessCommand {
     Revoke(AccessTargetArgs),
     /// List the entries
     List(ListAccess),
+    /// List the groups of agents, with their known members
+    Groups(ListGroups),
 }
 
 /// The agent, server and tool of an entry.
 #[derive(Debug, Args)]
 pub(super) struct AccessTargetArgs {
-    /// The id of the agent
+    /// The id of the agent, or a group as `@name`
     agent: AgentId,
     /// The server, or the server and tool in one word: `server.tool`, `server.*`, `*.tool`, `*`
     server: String,
@@ -73,6 +75,7 @@ pub(super) async fn run(cx: &CommandContext, access: AccessCommand) -> Result {
         }
         AccessCommand::Revoke(target) => revoke(link, target).await,
         AccessCommand::List(list) => cx.output.result(&link.ask(&list).await?),
+        AccessCommand::Groups(list) => cx.output.result(&link.ask(&list).await?),
     };
     KernelLink::with(cx, KernelNeed::State, work).await
 }
@@ -88,6 +91,7 @@ async fn query(link: &KernelLink, target: AccessTargetArgs) -> Result {
     link.output.show(&state, |state, out| {
         use std::io::Write as _;
         write!(out, "{} ({}", word_of(state.permission), word_of(state.source))?;
+        state.group.iter().try_for_each(|group| write!(out, " for {group}"))?;
         state.granted_by.iter().try_for_each(|by| write!(out, " by {by}"))?;
         state.expires_at.iter().try_for_each(|end| write!(out, ", until {end}"))?;
         writeln!(out, ")")

@@ -25,6 +25,7 @@ tests![
     a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_demanded,
     a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it_and_tells_others_which,
     a_token_passes_the_doors_and_changes_nothing,
+    a_claim_of_groups_gives_who_is_not_listed_what_the_group_has_and_nothing_else,
     tokens_are_in_no_record_and_no_log,
 ];
 
@@ -420,4 +421,41 @@ async fn tokens_are_in_no_record_and_no_log() {
     );
     let signature = token.rsplit('.').next().unwrap();
     assert!(!seen.contains(signature) && !seen.contains("Bearer"), "{seen}");
+}
+
+async fn a_claim_of_groups_gives_who_is_not_listed_what_the_group_has_and_nothing_else() {
+    let provider = IdentityProvider::start().await;
+    let issuers = format!("issuers = [{{ issuer = {:?}, agents = \"any\" }}]", provider.issuer());
+    // A rule for the tool comes before the one for the server, by which nobody may use it.
+    let rules = "[[access.rules]]\nagent = \"@everybody\"\nserver = \"work\"\npermission = \"deny\"\n\
+        [[access.rules]]\nagent = \"@payments\"\nserver = \"work\"\ntool = \"echo\"\npermission = \"allow\"\n\
+        [[groups]]\nname = \"everybody\"\nagents = [\"*\"]\n\
+        [[groups]]\nname = \"payments\"\nagents = [\"*-admin\"]\nclaim = \"realm_access.roles\"\nvalues = [\"pay\"]\n";
+    let kernel = Protected::of(provider, &issuers, rules);
+    let called = |subject: &str, roles: Value| {
+        let mut claims = kernel.claims(subject);
+        claims["realm_access"] = json!({ "roles": roles });
+        let answer = kernel.echo(&kernel.provider.issue(&claims));
+        assert!(answer.status < 500, "{} {}", answer.head, answer.body);
+        !answer.body.contains("no access to this tool")
+    };
+    assert!(called("7", json!(["x", "pay"])));
+    for roles in [
+        json!([]),
+        json!("payments"),
+        json!({ "pay": true }),
+        json!(7),
+        json!(["Pay", "pay\u{0}", "p\u{430}y", "@payments", ["pay"], null]),
+        json!(vec!["others"; 300]),
+    ] {
+        assert!(!called("7", roles.clone()), "{roles}");
+        assert!(called("7", json!("pay")), "a newer token says so again");
+    }
+    for subject in ["@payments", "operator:root", "agent.ada", "local", "7-admin", "../7"] {
+        assert!(!called(subject, json!([])), "{subject}");
+    }
+    let record = kernel.home.json(["audit", "tail"]).to_string();
+    assert!(record.contains(r#""access_group":"@payments""#), "{record}");
+    let members = kernel.home.json(["access", "groups", "--group", "payments"]).to_string();
+    assert!(members.contains("/7\"") && members.contains("the claim `realm_access.roles`"), "{members}");
 }

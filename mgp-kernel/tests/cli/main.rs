@@ -21,6 +21,7 @@ mod extensions;
 mod files;
 mod first_list;
 mod following;
+mod groups;
 mod help;
 mod hints;
 #[path = "../support/home.rs"]

@@ -135,7 +135,7 @@ impl Kernel {
         data.serve_at(socket.local_addr()?).map_err(io::Error::other)?;
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
         let ring = policies.keys.clone();
-        let tokens = tokens::accepted(running)?;
+        let tokens = tokens::accepted(running, policies.access.groups())?;
         let guard = HttpAuthLayer::new(ring.clone());
         let guard = match &tokens {
             Some(tokens) => {

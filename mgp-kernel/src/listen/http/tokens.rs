@@ -9,12 +9,16 @@ use arc_swap::{ArcSwap, Guard};
 use foldhash::quality::RandomState;
 use mgp_discovery::Config;
 use mgp_discovery::config::ProcessEnvironment;
-use mgp_discovery::config::model::{DpopUse, ListenOauth, ServerGrant, ServerOauth, TokenIssuer};
+use mgp_discovery::config::model::{
+    DpopUse, ListenOauth, ServerGrant, ServerOauth, TokenAgents, TokenIssuer,
+};
+use mgp_security::auth::TOKEN_AGENTS;
 use mgp_security::jose::Algorithm;
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use mgp_security::oauth::{DpopPolicy, Introspection, Issuer, ResourceServer, ResourceServerSettings};
 use mgp_types::ext::scope::Scopes;
-use mgp_types::{Principal, PrincipalKind};
+use mgp_types::{AgentGroups, Principal, PrincipalKind};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::running::RunningConfig;
 
@@ -23,7 +27,10 @@ use crate::running::RunningConfig;
 ///
 /// # Errors
 /// The configuration leads nowhere.
-pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<ResourceServer>> {
+pub(super) fn accepted(
+    running: &Arc<RunningConfig>,
+    groups: &AgentGroups,
+) -> io::Result<Option<ResourceServer>> {
     let config = running.load_full();
     let Some(oauth) = &config.listen.oauth else { return Ok(None) };
     let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidInput, format!("`listen.oauth`: {why}"));
@@ -35,7 +42,7 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
     };
     let required_scopes = Scopes::read(&oauth.scopes).map_err(|error| wrong(error.to_string()))?;
     let found = ArcSwap::from_pointee(FoundAgents::of(Arc::clone(&config)));
-    let agents = Arc::new(TokenAgents { found, running: Arc::clone(running) });
+    let agents = Arc::new(AgentLookup { found, running: Arc::clone(running) });
     let servers = Arc::clone(&agents);
     let settings = ResourceServerSettings {
         issuers: oauth.issuers.iter().map(issuer).collect::<Result<_, _>>().map_err(wrong)?,
@@ -43,9 +50,8 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
         dpop,
         demands_nonces: oauth.dpop == DpopUse::Required,
         keeps_tokens: Box::new(move || servers.now().exchanges),
-        principals: Box::new(move |issuer, subject| {
-            agents.now().of_issuers.get(issuer)?.get(subject).cloned()
-        }),
+        principals: Box::new(move |issuer, subject| agents.now().principal(issuer, subject)),
+        groups: groups.clone(),
         ..ResourceServerSettings::default()
     };
     let server = ResourceServer::new(resource, settings, &fetcher(oauth).map_err(wrong)?);
@@ -53,7 +59,7 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
 }
 
 /// The agents that come with tokens, as the configuration has them that is in effect.
-struct TokenAgents {
+struct AgentLookup {
     running: Arc<RunningConfig>,
     found: ArcSwap<FoundAgents>,
 }
@@ -66,7 +72,7 @@ struct FoundAgents {
     exchanges: bool,
 }
 
-impl TokenAgents {
+impl AgentLookup {
     /// Returns what the configuration says now.
     fn now(&self) -> Guard<Arc<FoundAgents>> {
         let (found, running) = (self.found.load(), self.running.load());
@@ -94,7 +100,34 @@ impl FoundAgents {
         let exchanges = config.servers.iter().any(|server| server.oauth.as_ref().is_some_and(is_exchanging));
         Self { config, of_issuers, exchanges }
     }
+
+    /// Returns who comes with a token of this issuer and subject: the agent that is listed with it or, where the issuer's
+    /// agents need not be, one that is named after both.
+    fn principal(&self, issuer: &str, subject: &str) -> Option<Principal> {
+        let listed = self.of_issuers.get(issuer).and_then(|subjects| subjects.get(subject));
+        listed.cloned().or_else(|| {
+            let mut issuers = self.config.listen.oauth.as_ref()?.issuers.iter();
+            issuers.find(|known| known.issuer == issuer && known.agents == TokenAgents::Any)?;
+            Some(Principal::of(PrincipalKind::KeyHolder, unlisted_agent(issuer, subject)?))
+        })
+    }
 }
+
+/// Returns the name of the agent of a subject that is not listed: nobody else has it, as it begins with a
+/// [reserved](mgp_security::auth::reserved_owner) part and encodes all that could end another part. Returns `None` for a
+/// name that is too long to be an agent's.
+fn unlisted_agent(issuer: &str, subject: &str) -> Option<String> {
+    let issuer = issuer.strip_prefix("https://").unwrap_or(issuer);
+    let issuer = utf8_percent_encode(issuer, OF_ISSUER);
+    let name = format!("{TOKEN_AGENTS}/{issuer}/{}", utf8_percent_encode(subject, OF_SUBJECT));
+    (name.len() <= LONGEST_NAME).then_some(name)
+}
+
+/// The characters that are encoded in the name of an issuer, and those in a subject, whose dots would divide the name.
+const OF_ISSUER: &AsciiSet = &OF_SUBJECT.remove(b'.');
+const OF_SUBJECT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
+/// The largest length of the name of an agent that access entries can be about, in bytes.
+const LONGEST_NAME: usize = 512;
 
 fn issuer(configured: &TokenIssuer) -> Result<Issuer, String> {
     let mut issuer = Issuer::new(configured.issuer.as_str());
@@ -128,5 +161,55 @@ fn fetcher(oauth: &ListenOauth) -> Result<Fetcher, String> {
             let pem = fs::read(path).map_err(|error| format!("`ca`, {path}: {error}"))?;
             fetcher.trust_pem(&pem).map_err(|error| format!("`ca`, {path}: {error}"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_security::auth::reserved_owner;
+
+    use super::*;
+
+    fn agents(of_first: &str) -> FoundAgents {
+        let issuers = format!(
+            r#"[{{"issuer":"https://id.example","agents":{of_first:?}}},{{"issuer":"https://other.example"}}]"#
+        );
+        let ada = r#"{"id":"ada","tokens":[{"issuer":"https://id.example","subject":"1"}]}"#;
+        let config = format!(r#"{{"listen":{{"oauth":{{"issuers":{issuers}}}}},"agents":[{ada}]}}"#);
+        FoundAgents::of(Arc::new(serde_json::from_str(&config).unwrap()))
+    }
+
+    fn name(of: &FoundAgents, issuer: &str, subject: &str) -> Option<String> {
+        of.principal(issuer, subject).map(|found| found.as_str().to_owned())
+    }
+
+    #[test]
+    fn only_an_issuer_that_says_so_has_agents_that_are_not_listed() {
+        let (any, listed) = (agents("any"), agents("listed"));
+        assert_eq!(name(&any, "https://id.example", "1").as_deref(), Some("ada"));
+        assert_eq!(name(&any, "https://id.example", "2").as_deref(), Some("oauth/id.example/2"));
+        assert_eq!(name(&listed, "https://id.example", "2"), None);
+        assert_eq!(name(&any, "https://other.example", "2"), None);
+        assert_eq!(name(&any, "https://unknown.example", "2"), None);
+    }
+
+    #[test]
+    fn no_subject_makes_the_name_of_somebody_else() {
+        let any = agents("any");
+        let subjects = [
+            "ada", "Ada", "\u{430}da", "@payments", "operator:root", "local/ada", "../ada", "a.b", "a/b", "a%2Fb",
+            "ada\n", "ada\u{200b}", "*", "oauth/id.example/ada", " ",
+        ];
+        let names: Vec<_> =
+            subjects.iter().map(|subject| name(&any, "https://id.example", subject).unwrap()).collect();
+        let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(distinct.len(), subjects.len(), "{names:?}");
+        for name in &names {
+            let subject = name.strip_prefix("oauth/id.example/").unwrap();
+            let is_safe = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '%');
+            assert!(subject.chars().all(is_safe), "{name}");
+            assert!(reserved_owner(name).is_some(), "nobody else is called {name}");
+        }
+        assert_eq!(name(&any, "https://id.example", &"x".repeat(600)), None);
     }
 }

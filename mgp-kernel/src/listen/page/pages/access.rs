@@ -74,6 +74,7 @@ fn cells(row: &AccessRow, agents: &[String]) -> Markup {
             td {
                 a href={ "/access?agent_id=" (segment(agent)) "&server_id=" (server) } { span class={ "badge " (class) } { (word) } }
                 span.faint { " by " (word_of(cell.source).replace('_', " ")) }
+                @if let Some(group) = &cell.group { span.faint { " for " (visible(group.as_str())) } }
                 @if row.tool.is_none() && cell.tool_rules > 0 { span.faint { ", rules for tools: " (cell.tool_rules) } }
             }
         }

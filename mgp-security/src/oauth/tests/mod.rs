@@ -1,3 +1,4 @@
+mod groups;
 mod introspection;
 mod keys;
 

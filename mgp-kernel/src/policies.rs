@@ -85,6 +85,7 @@ impl Policies {
             groups: groups.clone(),
         })?;
         let grants = GrantBook::open(database.clone(), audit.port(), clock.clone()).await?;
+        grants.find_groups_in(groups.clone());
         let pending = PendingApprovals::open(database.clone(), grants.clone(), DENIED_FOR, clock.clone())?;
         let mut pins = PinnedDefinitions::load(database.clone())?;
         if config.validators.first_use == FirstUse::Trust {

@@ -353,7 +353,8 @@ fn known_permissions(kernel: &Sections) -> BTreeSet<String> {
     known
 }
 
-/// Returns the agents that are configured or connected, have keys or rules, or about whose calls something was decided.
+/// Returns the agents that are configured or connected, have keys or rules, or about whose calls something was decided, and
+/// the groups of agents.
 pub(super) fn known_agents(kernel: &Sections) -> BTreeSet<String> {
     let mut known = BTreeSet::from([LOCAL_AGENT.to_owned(), KEYLESS_AGENT.to_owned()]);
     known.extend(kernel.targets.config.load().agents.iter().map(|agent| agent.id.clone()));
@@ -364,6 +365,7 @@ pub(super) fn known_agents(kernel: &Sections) -> BTreeSet<String> {
     known.extend(rules.iter().map(|rule| rule.entry.agent_id.as_str().to_owned()));
     let decided = kernel.policies.grants.all_records().into_iter().filter_map(|record| record.agent);
     known.extend(decided.map(|agent| agent.as_str().to_owned()));
+    known.extend(kernel.policies.access.groups().ids().iter().map(ToString::to_string));
     known
 }
 

@@ -109,6 +109,11 @@ impl FoundServer {
                 Err(Failure::usage(message)
                     .hint("leave `--agent` out, or write `sharing = \"agent\"` in the server's entry"))
             }
+            (Some(agent), true) if agent.starts_with('@') => {
+                let message = "a login is one agent's, and not a group's";
+                let hint = format!("credentials of a group stand under `[servers.agents.\"{agent}\"]`");
+                Err(Failure::usage(message).hint(hint))
+            }
             (agent, _) => Ok(Self { agent: agent.clone(), configured, server }),
         }
     }

@@ -4,12 +4,12 @@ mod current_grants;
 mod ruling;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{AgentId, AuditEvent, AuditPort, Outcome, Permission, ServerId, Timestamp, code};
-use mgp_types::{Context, Error, Principal, PrincipalRole};
+use mgp_types::{AgentGroups, Context, Error, Principal, PrincipalRole};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -42,6 +42,8 @@ struct GrantBookInner {
     audit: Arc<dyn AuditPort>,
     clock: Clock,
     latest: LatestTime,
+    /// The groups of agents, whose decisions hold for their members.
+    groups: OnceLock<AgentGroups>,
     /// A lock that is held while a decision is made, so that decisions are stored in the order in which they take
     /// effect.
     deciding: tokio::sync::Mutex<()>,
@@ -82,10 +84,16 @@ impl GrantBook {
             audit,
             clock,
             latest: LatestTime::default(),
+            groups: OnceLock::new(),
             deciding: tokio::sync::Mutex::default(),
             changes: watch::Sender::new(0),
             waiting: Mutex::default(),
         })))
+    }
+
+    /// Finds the groups of agents in `groups` from now on. Only the first call counts.
+    pub fn find_groups_in(&self, groups: AgentGroups) {
+        let _ = self.0.groups.set(groups);
     }
 
     /// Lets `operator` grant `permission` to `server` for the calls of `agent`, or of all agents if it is `None`.
@@ -220,7 +228,7 @@ impl GrantBook {
     }
 
     pub(super) fn standing(&self) -> CurrentGrants {
-        CurrentGrants(self.0.pages.load())
+        CurrentGrants { pages: self.0.pages.load(), groups: self.0.groups.get().cloned() }
     }
 
     /// Returns the current state of the decisions, to see later whether it is still the same.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Weak};
 use foldhash::fast::RandomState;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{ServerConfig, Sharing};
-use mgp_types::mgp::ServerState;
+use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{
     Error, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session, agent_family, code,
 };
@@ -55,6 +55,8 @@ pub(super) struct OwnConnection {
     instance: Arc<ServerConnection>,
     /// The client that uses it, where clients have their own.
     client: Option<ClientKey>,
+    /// The name under which the server has the credentials of its agent, where agents have credentials of their own.
+    credentials: Option<Box<str>>,
     /// True if the session of its client is over.
     is_left: bool,
     /// True if it stands in the place of the first connection, whose client has left.
@@ -76,6 +78,9 @@ impl Upstream {
 
     /// Returns the name under which the server has credentials for this agent: its own, or that of a group or its family.
     fn configured(&self, agent: &str) -> Option<&str> {
+        if !self.config.only_for_its_agents() {
+            return None;
+        }
         let of = |name: &str| self.config.agents.get_key_value(name).map(|(name, _)| name.as_str());
         self.support.policies.access.groups().find(agent, of)
     }
@@ -197,8 +202,15 @@ impl Upstream {
             }
             return Ok(first.used());
         }
+        let credentials = self.configured(agent.as_str());
         if let Some(connection) = by_key.get_mut(&line) {
-            return Ok(connection.used());
+            if connection.credentials.as_deref() == credentials {
+                return Ok(connection.used());
+            }
+            // The agent is in other groups by now, and comes with their credentials no longer.
+            if let Some(former) = by_key.remove(&line) {
+                self.end_later(former.instance, ShutdownReason::ConfigurationChange);
+            }
         }
         match begin {
             ConnectPolicy::Yes | ConnectPolicy::WhenNeeded => {}
@@ -223,6 +235,7 @@ impl Upstream {
             tracing::error!(server = self.config.id, %error, "a connection cannot begin");
             Error::internal("the server is configured in a way that leads nowhere")
         })?;
+        connection.credentials = credentials.map(Into::into);
         connection.instance.supervised.start();
         let instance = connection.used();
         by_key.insert(line, connection);
@@ -367,6 +380,7 @@ impl OwnConnection {
     pub(super) fn new(instance: ServerConnection) -> Self {
         Self {
             client: instance.shared.line.client.clone(),
+            credentials: None,
             instance: Arc::new(instance),
             is_left: false,
             is_renewed: false,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use arc_swap::Guard;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{AgentId, ApprovalPolicy, Permission, ServerId, Timestamp};
-use mgp_types::{Context, Principal, Session, agent_family};
+use mgp_types::{AgentGroups, Context, Principal, Session, agent_family};
 
 use crate::permission::settings::PermissionJudgement;
 use crate::permission::store::covers;
@@ -39,7 +39,10 @@ pub(in crate::permission) struct GrantEntry {
 }
 
 /// The decisions at one moment.
-pub(in crate::permission) struct CurrentGrants(pub(super) Guard<Arc<GrantsByServer>>);
+pub(in crate::permission) struct CurrentGrants {
+    pub(super) pages: Guard<Arc<GrantsByServer>>,
+    pub(super) groups: Option<AgentGroups>,
+}
 
 impl PermissionDecisions {
     pub(super) fn put(&mut self, entry: Arc<GrantEntry>) {
@@ -69,8 +72,8 @@ impl PermissionDecisions {
 }
 
 impl CurrentGrants {
-    /// Returns the decision for a use of a permission: that for the agent and its session, or else that for its family
-    /// (`local` for all clients of the user), or else that for all agents. Without a `call`, the server itself uses the
+    /// Returns the decision for a use of a permission: that for the agent and its session, or else that for a group of it,
+    /// of several a denial, or else that for its family (`local` for all clients of the user), or else that for all agents. Without a `call`, the server itself uses the
     /// permission, and has every one granted for any agent: the gate holds single calls to their own grants.
     pub(in crate::permission) fn entry(
         &self,
@@ -92,10 +95,17 @@ impl CurrentGrants {
             entry.is_for(context.session.as_ref()).then_some(&**entry)
         };
         let own = agent.as_deref().and_then(of);
+        let asked = self.groups.as_ref().filter(|_| !decisions.by_agent.is_empty());
+        let groups = agent.as_deref().and_then(|agent| asked?.of(agent));
         let of_family = agent.as_deref().and_then(agent_family).and_then(of);
         // A decision that has ended gives way to one for more agents.
         let decides = |entry: &&GrantEntry| entry.denies_at(now) || entry.grants_at(now);
-        let deciding = own.filter(decides).or_else(|| of_family.filter(decides));
+        let of_groups = || {
+            let groups = groups.iter().flat_map(|groups| groups.iter());
+            let found = groups.filter_map(|member| of(member.group.as_str())).filter(decides);
+            found.max_by_key(|entry| entry.denies_at(now))
+        };
+        let deciding = own.filter(decides).or_else(of_groups).or_else(|| of_family.filter(decides));
         deciding.or(for_all).or(own).or(of_family)
     }
 
@@ -109,11 +119,11 @@ impl CurrentGrants {
         server: &ServerId,
         permission: &Permission,
     ) -> Option<&PermissionDecisions> {
-        self.0.get(server)?.get(permission)
+        self.pages.get(server)?.get(permission)
     }
 
     pub(in crate::permission) fn permissions(&self, server: &ServerId) -> impl Iterator<Item = &Permission> {
-        self.0.get(server).into_iter().flat_map(|page| page.keys())
+        self.pages.get(server).into_iter().flat_map(|page| page.keys())
     }
 }
 

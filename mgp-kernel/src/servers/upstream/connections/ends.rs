@@ -123,7 +123,7 @@ impl Upstream {
         });
     }
 
-    fn end_later(&self, instance: Arc<ServerConnection>, reason: ShutdownReason) {
+    pub(super) fn end_later(&self, instance: Arc<ServerConnection>, reason: ShutdownReason) {
         self.run(async move { instance.end(reason, STOP_TIMEOUT).await });
     }
 

@@ -8,7 +8,6 @@ use mgp_discovery::Config;
 use mgp_discovery::registry::Registry;
 use mgp_security::sqlite::check_own;
 use mgp_stream::event::Publisher;
-use mgp_types::mgp::EntryType;
 
 use crate::catalog::ToolCatalog;
 use crate::changes::ChangeListeners;
@@ -82,12 +81,6 @@ impl Sections {
                 registry: Arc::clone(&registered),
             };
             ChangeListeners::new(access.clone(), Arc::new(Fleet::new(Arc::new(support))))
-        });
-        let concerned = Arc::downgrade(&changes);
-        access.groups().on_change(move |agent| {
-            if let Some(changes) = concerned.upgrade() {
-                changes.may_use_others(Some(agent), EntryType::ServerGrant);
-            }
         });
         let fleet = Arc::clone(&changes.fleet);
         let visibility = Arc::new(Visibility {

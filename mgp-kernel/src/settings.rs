@@ -225,11 +225,12 @@ pub(crate) fn agent_limits(config: &Config) -> Limits {
 
 /// Returns the groups of agents.
 pub(crate) fn groups(config: &Config) -> Vec<AgentGroup> {
-    let group = |group: &GroupSettings| {
-        let mut of = AgentGroup::new(group.name.as_str());
-        (of.agents, of.values) = (group.agents.clone(), group.values.clone());
-        (of.claim, of.issuer) = (group.claim.clone(), group.issuer.clone());
-        of
+    let group = |group: &GroupSettings| AgentGroup {
+        name: group.name.clone(),
+        agents: group.agents.clone(),
+        claim: group.claim.clone(),
+        values: group.values.clone(),
+        issuer: group.issuer.clone(),
     };
     config.groups.iter().map(group).collect()
 }

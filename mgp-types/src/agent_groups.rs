@@ -3,14 +3,11 @@
 //! Membership is found when an agent is authenticated, or when somebody first asks about it, and is looked up from then on.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use parking_lot::RwLock;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::client_session::agent_family;
 use crate::json::{Object, RawJson};
@@ -18,7 +15,7 @@ use crate::mgp::{AgentId, AgentPattern};
 
 /// A group of agents, as the configuration describes it. Rules name it by its name behind an `@`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "a group is what its configuration says")]
 pub struct AgentGroup {
     /// The name, without the `@`.
     pub name: String,
@@ -32,43 +29,14 @@ pub struct AgentGroup {
     pub issuer: Option<String>,
 }
 
-impl AgentGroup {
-    /// Creates the group of this name, which has no members.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), ..Self::default() }
-    }
-}
-
 /// The membership of an agent in a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GroupMembership {
     /// The id by which rules name the group: its name behind an `@`.
     pub group: AgentId,
-    /// The source of the membership.
-    pub source: MembershipSource,
-}
-
-/// The source of a membership. It is displayed as what an agent is a member through.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MembershipSource {
-    /// The group lists the agent by this id or pattern.
-    Listed(Box<str>),
-    /// The newest token of the agent has this claim.
-    Claim(Box<str>),
-    /// A key of the agent is for the group.
-    Key,
-}
-
-impl fmt::Display for MembershipSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Listed(entry) => write!(f, "the entry `{entry}` of its agents"),
-            Self::Claim(claim) => write!(f, "the claim `{claim}`"),
-            Self::Key => f.write_str("a key"),
-        }
-    }
+    /// The ground of the membership, in words: what the agent is a member through.
+    pub through: Box<str>,
 }
 
 /// The part of a verified token that concerns groups.
@@ -103,10 +71,7 @@ struct AgentGroupsInner {
     known: RwLock<HashMap<Box<str>, KnownAgent>>,
     /// The number of times that the groups changed, or the memberships of an agent did.
     changes: AtomicU64,
-    listener: OnceLock<Box<MembershipListener>>,
 }
-
-type MembershipListener = dyn Fn(&AgentId) + Send + Sync;
 
 /// The groups in the order of the configuration, and tables that lead from an agent to them.
 #[derive(Default)]
@@ -117,13 +82,8 @@ struct GroupRules {
     by_name: HashMap<Box<str>, usize>,
     listed: HashMap<Box<str>, Vec<usize>>,
     patterns: Vec<(AgentPattern, Box<str>, usize)>,
-    by_claim: HashMap<Box<str>, Vec<ClaimRules>>,
-}
-
-/// The groups that are named by the values of a claim, in tokens of one issuer or of any.
-struct ClaimRules {
-    issuer: Option<Box<str>>,
-    by_value: HashMap<Box<str>, Vec<usize>>,
+    /// The groups that the values of each claim name.
+    by_claim: HashMap<Box<str>, HashMap<Box<str>, Vec<usize>>>,
 }
 
 /// What is known of an agent, and the memberships that follow from it.
@@ -147,12 +107,6 @@ impl AgentGroups {
         self.0.rules.store(Arc::new(GroupRules::new(groups, before.revision + 1)));
         self.0.changes.fetch_add(1, Ordering::Release);
         true
-    }
-
-    /// Has `listener` called with each agent whose memberships change because of a token or a key. Only the first call
-    /// counts.
-    pub fn on_change(&self, listener: impl Fn(&AgentId) + Send + Sync + 'static) {
-        let _ = self.0.listener.set(Box::new(listener));
     }
 
     /// Returns a number that grows with each change of the groups, or of the memberships of a known agent.
@@ -209,11 +163,11 @@ impl AgentGroups {
             claims: Vec::new(),
             ignored: Vec::new(),
         };
-        for (claim, of) in &rules.by_claim {
+        for (claim, by_value) in &rules.by_claim {
             match values(claims, claim) {
                 Ok(values) => {
-                    let matters = |value: &String| of.iter().any(|rules| rules.by_value.contains_key(&**value));
-                    let values: BTreeSet<_> = values.into_iter().filter(matters).collect();
+                    let values: BTreeSet<_> =
+                        values.into_iter().filter(|value| by_value.contains_key(&**value)).collect();
                     let values = values.into_iter().map(|value| (claim.clone(), value.into()));
                     statement.claims.extend(values);
                 }
@@ -270,7 +224,7 @@ impl AgentGroups {
         }
     }
 
-    /// Changes what is known of an agent, and says so if its memberships are others then.
+    /// Changes what is known of an agent, and counts that as a change if its memberships are others then.
     fn change(&self, agent: &str, rules: &GroupRules, edit: impl FnOnce(&mut KnownAgent)) {
         let mut all = self.0.known.write();
         make_room(&mut all);
@@ -279,13 +233,8 @@ impl AgentGroups {
         let was_known = known.rules == rules.revision;
         edit(known);
         known.find(agent, rules);
-        let differs = was_known && before != known.memberships;
-        drop(all);
-        if differs {
+        if was_known && before != known.memberships {
             self.0.changes.fetch_add(1, Ordering::Release);
-            if let Some(listener) = self.0.listener.get() {
-                listener(&agent.into());
-            }
         }
     }
 }
@@ -306,16 +255,10 @@ impl GroupRules {
                 }
             }
             let Some(claim) = &group.claim else { continue };
-            let issuer = group.issuer.as_deref();
-            let of_claim = rules.by_claim.entry(claim.as_str().into()).or_default();
-            let place = of_claim.iter().position(|rules| rules.issuer.as_deref() == issuer);
-            let place = place.unwrap_or_else(|| {
-                of_claim.push(ClaimRules { issuer: issuer.map(Into::into), by_value: HashMap::new() });
-                of_claim.len() - 1
-            });
+            let by_value = rules.by_claim.entry(claim.as_str().into()).or_default();
             let own = std::slice::from_ref(&group.name);
             for value in if group.values.is_empty() { own } else { &group.values[..] } {
-                of_claim[place].by_value.entry(value.as_str().into()).or_default().push(at);
+                by_value.entry(value.as_str().into()).or_default().push(at);
             }
         }
         Self { groups, ..rules }
@@ -326,29 +269,36 @@ impl KnownAgent {
     /// Finds the memberships by these groups.
     fn find(&mut self, agent: &str, rules: &GroupRules) {
         let mut found = BTreeMap::new();
+        let of_agents = |entry: &str| format!("the entry `{entry}` of its agents");
         for name in [Some(agent), agent_family(agent)].into_iter().flatten() {
             for group in rules.listed.get(name).into_iter().flatten() {
-                found.entry(*group).or_insert_with(|| MembershipSource::Listed(name.into()));
+                found.entry(*group).or_insert_with(|| of_agents(name));
             }
         }
         for (pattern, text, group) in &rules.patterns {
             if may_stand_for(text, agent) && pattern.matches(agent) {
-                found.entry(*group).or_insert_with(|| MembershipSource::Listed(text.clone()));
+                found.entry(*group).or_insert_with(|| of_agents(text));
             }
         }
         if let Some(token) = &self.token {
             for (claim, value) in &token.claims {
-                let counts = |of: &&ClaimRules| of.issuer.as_ref().is_none_or(|own| *own == token.issuer);
-                let of_claim = rules.by_claim.get(claim).into_iter().flatten().filter(counts);
-                for group in of_claim.filter_map(|of| of.by_value.get(value)).flatten() {
-                    found.entry(*group).or_insert_with(|| MembershipSource::Claim(claim.clone()));
+                let counts = |group: &&usize| {
+                    let issuer = rules.groups[**group].issuer.as_deref();
+                    issuer.is_none_or(|issuer| issuer == &*token.issuer)
+                };
+                let named = rules.by_claim.get(claim).and_then(|by_value| by_value.get(value));
+                for group in named.into_iter().flatten().filter(counts) {
+                    found.entry(*group).or_insert_with(|| format!("the claim `{claim}`"));
                 }
             }
         }
         for group in self.keys.iter().filter_map(|name| rules.by_name.get(name)) {
-            found.entry(*group).or_insert(MembershipSource::Key);
+            found.entry(*group).or_insert_with(|| "a key".to_owned());
         }
-        let membership = |(at, source): (usize, _)| GroupMembership { group: rules.ids[at].clone(), source };
+        let membership = |(at, through): (usize, String)| {
+            let (group, through) = (rules.ids[at].clone(), through.into());
+            GroupMembership { group, through }
+        };
         self.memberships = (!found.is_empty()).then(|| found.into_iter().map(membership).collect());
         self.rules = rules.revision;
     }
@@ -378,11 +328,12 @@ fn values(claims: &Object, claim: &str) -> Result<Vec<String>, &'static str> {
     if let Some(text) = value.to_text() {
         return Ok(vec![text]);
     }
-    let items: Vec<ClaimItem> = value.to().map_err(|_| "it is neither a text nor a list")?;
+    let items: Vec<RawJson> = value.to().map_err(|_| "it is neither a text nor a list")?;
     if items.len() > MAX_VALUES {
         return Err("it has too many values");
     }
-    Ok(items.into_iter().filter_map(ClaimItem::text).collect())
+    // What is no text names no group.
+    Ok(items.iter().filter_map(RawJson::to_text).collect())
 }
 
 /// Returns the claim of this name or, where there is none, the one to which the parts between dots lead.
@@ -390,23 +341,6 @@ fn claim_at(claims: &Object, path: &str) -> Option<RawJson> {
     claims.get(path).or_else(|| {
         path.match_indices('.').find_map(|(dot, _)| claim_at(&claims.object(&path[..dot])?, &path[dot + 1..]))
     })
-}
-
-/// An item in a list of values. What is no text names no group.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum ClaimItem {
-    Text(String),
-    Other(IgnoredAny),
-}
-
-impl ClaimItem {
-    fn text(self) -> Option<String> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Other(_) => None,
-        }
-    }
 }
 
 /// The number of agents of which something is known; those with tokens that hold are fewer.

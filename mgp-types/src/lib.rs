@@ -78,7 +78,7 @@ mod uri_template;
 mod validity;
 mod words;
 
-pub use agent_groups::{AgentGroup, AgentGroups, GroupMembership, MembershipSource, TokenStatement};
+pub use agent_groups::{AgentGroup, AgentGroups, GroupMembership, TokenStatement};
 pub use authorization_demand::AuthorizationDemand;
 pub use client_folders::{ClientFolders, RootsQuestion};
 pub use client_session::{ClientSession, ClientSessionId, LOCAL_AGENT, agent_family};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use mgp_security::access::{AccessEntry, StoredEntry};
 use mgp_types::mgp::{AccessSource, AgentId, Glob, ServerId, ToolName, ToolPattern};
-use mgp_types::{Error, Principal};
+use mgp_types::{Error, GroupMembership, Principal};
 use serde::{Deserialize, Serialize};
 
 use super::audit::callers;
@@ -98,9 +98,6 @@ impl TextForm for StoredEntry {
 #[derive(Debug, Default, Args, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListGroups {
-    /// List this group only
-    #[arg(long, value_name = "NAME")]
-    group: Option<String>,
     #[command(flatten)]
     #[serde(flatten)]
     page: PageRequest,
@@ -115,7 +112,7 @@ pub(crate) struct GroupMembers {
 }
 
 /// A member of a group; or a group of which no member is known.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct GroupMember {
     /// The group, as `@name`.
     group: AgentId,
@@ -129,27 +126,18 @@ impl Operation for ListGroups {
 
     async fn run(self, call: &OperatorCall) -> Result<GroupMembers, Error> {
         let groups = call.kernel.policies.access.groups();
-        let mut members: BTreeMap<AgentId, Vec<_>> =
-            groups.ids().into_iter().map(|group| (group, Vec::new())).collect();
         let mut agents = known_agents(&call.kernel);
         agents.extend(groups.known());
+        let mut empty: BTreeSet<_> = groups.ids().into_iter().collect();
+        let mut rows = BTreeSet::new();
         for agent in agents {
-            for found in groups.of(&agent).iter().flat_map(|found| found.iter()) {
-                let of = members.entry(found.group.clone()).or_default();
-                of.push((agent.clone(), found.source.to_string()));
+            for GroupMembership { group, through, .. } in groups.of(&agent).iter().flat_map(|of| of.iter()) {
+                empty.remove(group);
+                let (agent_id, through) = (Some(agent.clone()), Some(through.to_string()));
+                rows.insert(GroupMember { group: group.clone(), agent_id, through });
             }
         }
-        let name = self.group.as_deref().map(|name| name.trim_start_matches('@'));
-        let is_wanted = |group: &AgentId| name.is_none_or(|name| group.as_str().strip_prefix('@') == Some(name));
-        let rows = members.into_iter().filter(|(group, _)| is_wanted(group)).flat_map(|(group, of)| {
-            let none = of.is_empty().then_some((None, None));
-            let of = of.into_iter().map(|(agent, through)| (Some(agent), Some(through)));
-            of.chain(none).map(move |(agent_id, through)| GroupMember {
-                group: group.clone(),
-                agent_id,
-                through,
-            })
-        });
+        rows.extend(empty.into_iter().map(|group| GroupMember { group, agent_id: None, through: None }));
         let (members, next_offset) = self.page.of(rows);
         Ok(GroupMembers { members, next_offset })
     }

@@ -154,21 +154,27 @@ impl Operation for IssueKey {
                 }
             }
         }
-        let groups = known_groups(call, &self.groups)?;
+        let known = call.kernel.policies.access.groups().ids();
+        let known: Vec<_> = known.iter().filter_map(|id| id.as_str().strip_prefix('@')).collect();
+        if let Some(unknown) = self.groups.iter().find(|name| !known.contains(&name.as_str())) {
+            let meant = nearest(unknown, known).map(|meant| format!("; did you mean `{meant}`?"));
+            let (name, meant) = (unknown.escape_debug(), meant.unwrap_or_default());
+            return Err(Error::invalid_params(format!("no group in `[[groups]]` is called `{name}`{meant}")));
+        }
         let owner = &*self.owner;
         let principal = if self.operator { Principal::operator(owner) } else { Principal::new(owner) };
         let rates = self.per_minute.into_iter().fold(Rates::new(), Rates::per_minute);
         let rates = self.per_hour.into_iter().fold(rates, Rates::per_hour);
         // No key may work of which nothing is recorded, so the record comes first.
-        let names = groups.join(",");
+        let names = self.groups.join(",");
         let details = [("owner", owner), ("groups", &*names)];
-        let told = if names.is_empty() { &details[..1] } else { &details };
+        let told = if names.is_empty() { &details[..1] } else { &details[..] };
         call.record_act("dev.cloto.mgp.key_issued", told).await?;
         let request = KeyRequest {
             owner: principal,
             permissions: self.permissions,
             rate_limit: (rates != Rates::new()).then_some(rates),
-            groups,
+            groups: self.groups.into_iter().map(Into::into).collect(),
             label: self.label,
             expires_at: self.expires_at,
         };
@@ -294,25 +300,6 @@ impl KeyRow {
         };
         [self.id.clone(), owner, allows.join(","), self.label.clone(), or_dash(self.last_used), end]
     }
-}
-
-/// Returns the names of groups, each without the `@` with which it may be written.
-///
-/// # Errors
-/// Fails for a name that no group has: the key would say less than its issuer thinks.
-fn known_groups(call: &OperatorCall, written: &[String]) -> Result<Vec<Box<str>>, Error> {
-    let ids = call.kernel.policies.access.groups().ids();
-    let known: Vec<_> = ids.iter().filter_map(|id| id.as_str().strip_prefix('@')).collect();
-    let name = |written: &String| {
-        let name = written.strip_prefix('@').unwrap_or(written);
-        let unknown = || {
-            let meant = nearest(name, known.iter().copied());
-            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-            Error::invalid_params(format!("no group in `[[groups]]` is called `{}`{meant}", name.escape_debug()))
-        };
-        if known.contains(&name) { Ok(name.into()) } else { Err(unknown()) }
-    };
-    written.iter().map(name).collect()
 }
 
 /// Returns the name of a permission in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`, `read`,

@@ -66,8 +66,8 @@ fn groups_are_listed_with_their_members_and_the_reasons() {
             member("@payments", "ci.build", "ci.*"),
         ])
     );
-    let only = home.done(["access", "groups", "--group", "empty"]).out;
-    assert!(only.contains("@empty") && !only.contains("@payments"), "{only}");
+    let table = home.done(["access", "groups"]).out;
+    assert!(table.contains("@empty") && table.contains("ci.build"), "{table}");
 }
 
 #[test]

@@ -126,9 +126,9 @@ impl AccessPolicy {
         let verdict = self.decide(agent, server, Some(tool));
         let group = verdict.group.as_ref()?;
         let memberships = self.0.groups.of(agent)?;
-        let source = &memberships.iter().find(|member| member.group == *group)?.source;
+        let through = &memberships.iter().find(|member| member.group == *group)?.through;
         let word = if verdict.allows() { "allowed" } else { "denied" };
-        Some(format!("{word} by the entry for {group}, of which {agent} is a member through {source}"))
+        Some(format!("{word} by the entry for {group}, of which {agent} is a member through {through}"))
     }
 
     /// Returns whether `agent` may use anything on `server`: the server as a whole, or one of its tools.

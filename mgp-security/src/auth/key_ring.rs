@@ -12,8 +12,7 @@ use mgp_types::{AgentGroups, Error, Principal, RunningCalls, Validity, code};
 use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::key_store::KeyStore;
-use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, SecretKey, StoredKey, reserved_owner};
+use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, StoredKey, reserved_owner};
 use crate::latest_time::LatestTime;
 use crate::limit::limited;
 use crate::rates::{MeterPace, RateMeter};

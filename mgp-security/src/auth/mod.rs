@@ -34,13 +34,12 @@
 mod http;
 mod key;
 mod key_ring;
-mod key_store;
 mod layer;
 mod names;
 mod permission;
 
 pub use self::http::{HttpAuth, HttpAuthLayer, RefusedBy};
-use self::key::StoredKey;
+use self::key::{KeyStore, StoredKey};
 pub use self::key::{KeyId, KeyInfo, KeyRequest, SecretKey};
 pub use self::key_ring::{AuthError, Authenticated, KeyRing};
 pub use self::layer::{Auth, AuthLayer, KeyScope, KeyScopeGate};

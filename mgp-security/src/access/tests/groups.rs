@@ -6,9 +6,8 @@ use super::*;
 use crate::access::AccessGate;
 
 fn group(name: &str, agents: &[&str]) -> AgentGroup {
-    let mut group = AgentGroup::new(name);
-    group.agents = agents.iter().map(ToString::to_string).collect();
-    group
+    let agents = agents.iter().map(ToString::to_string).collect();
+    AgentGroup { name: name.into(), agents, ..AgentGroup::default() }
 }
 
 /// A policy with two groups: `ada` is in both, `bob` in the first one, and a client of the user in the second one.

@@ -4,8 +4,7 @@ use mgp_types::{Error, RunningCalls, code};
 use proptest::prelude::*;
 
 use super::*;
-use crate::auth::AuthError;
-use crate::auth::key_store::KeyStore;
+use crate::auth::{AuthError, KeyStore};
 use crate::rates::Rates;
 use crate::scope::SecretDigest;
 

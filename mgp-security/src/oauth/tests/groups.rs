@@ -5,9 +5,8 @@ use mgp_types::{AgentGroup, AgentGroups};
 use super::*;
 
 fn payments(value: &str) -> AgentGroup {
-    let mut group = AgentGroup::new("payments");
-    (group.claim, group.values) = (Some("groups".into()), vec![value.into()]);
-    group
+    let (claim, values) = (Some("groups".into()), vec![value.into()]);
+    AgentGroup { name: "payments".into(), claim, values, ..AgentGroup::default() }
 }
 
 fn is_member(groups: &AgentGroups) -> bool {

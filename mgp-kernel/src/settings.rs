@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
-use mgp_discovery::config::model::{ArgumentTypes, GroupSettings, ListLevel, NetworkPreset, ServerConfig, usual};
+use mgp_discovery::config::model::{
+    ArgumentTypes, GroupSettings, ListLevel, NetworkPreset, ServerConfig, usual,
+};
 use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_security::auth::reserved_owner;
 use mgp_security::confirmation::ConfirmationSettings;

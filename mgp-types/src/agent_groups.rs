@@ -41,6 +41,7 @@ pub struct GroupMembership {
 
 /// The part of a verified token that concerns groups.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct TokenStatement {
     issuer: Box<str>,
     /// The times at which the token was issued and verified. Of two statements about an agent, the later one counts.
@@ -49,14 +50,8 @@ pub struct TokenStatement {
     rules: u64,
     /// The claims that matter, each with a value that some group names.
     claims: Vec<(Box<str>, Box<str>)>,
-    ignored: Vec<(Box<str>, &'static str)>,
-}
-
-impl TokenStatement {
-    /// Returns the claims that were not read, each with the reason.
-    pub fn ignored(&self) -> impl Iterator<Item = (&str, &'static str)> {
-        self.ignored.iter().map(|(claim, reason)| (&**claim, *reason))
-    }
+    /// The claims that were not read, each with the reason.
+    pub ignored: Vec<(Box<str>, &'static str)>,
 }
 
 /// The groups of agents, and their known members. Clones share them.

@@ -1,5 +1,5 @@
-//! The whole list of access entries, the groups of agents, and the server or tool that a command line names, in one word or in two. Single
-//! entries are read and changed by the methods of §5.4.
+//! The whole list of access entries, the groups of agents, and the server or tool that a command line names, in one word
+//! or in two. Single entries are read and changed by the methods of §5.4.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
@@ -53,9 +53,10 @@ impl Operation for ListAccess {
             *server == entry.server_id || Glob::new(entry.server_id.as_str()).matches(server.as_str())
         };
         let groups = self.agent_id.as_ref().and_then(|agent| access.groups().of(agent.as_str()));
-        let of_group = |id: &AgentId| groups.iter().flat_map(|of| of.iter()).any(|member| member.group == *id);
+        let groups = groups.iter().flat_map(|groups| groups.iter());
+        let groups: BTreeSet<_> = groups.map(|member| &member.group).collect();
         let is_wanted = |StoredEntry { entry, .. }: &StoredEntry| {
-            let is_of = |agent: &AgentId| *agent == entry.agent_id || of_group(&entry.agent_id);
+            let is_of = |agent: &AgentId| *agent == entry.agent_id || groups.contains(&entry.agent_id);
             self.agent_id.as_ref().is_none_or(is_of)
                 && self.server_id.as_ref().is_none_or(|server| is_about(entry, server))
         };

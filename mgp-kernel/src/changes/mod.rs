@@ -176,7 +176,8 @@ impl ChangeListeners {
         is_asked_for && (list != ListKind::Tools || self.has_router_tools(listener))
     }
 
-    /// Notifies the clients of `agent`, which may be a group, or all, of a change in what they may use: of servers as a whole, or of tools.
+    /// Notifies the clients of `agent`, which may be a group, or all, of a change in what they may use: of servers as a
+    /// whole, or of tools.
     pub(crate) fn may_use_others(&self, agent: Option<&AgentId>, changed: EntryType) {
         self.tell_tools();
         let lists = match changed {

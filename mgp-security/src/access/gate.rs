@@ -4,7 +4,8 @@ use std::mem;
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
 use mgp_types::{
-    AskedRule, Context, Error, Flow, Gate, Method, MethodRule, Principal, Request, RequestConcern, Response, code,
+    AskedRule, Context, Error, Flow, Gate, Method, MethodRule, Principal, Request, RequestConcern, Response,
+    code,
 };
 
 use super::{AccessPolicy, AccessVerdict};

@@ -101,17 +101,12 @@ impl AccessPolicy {
     //# tool_grant, then server_grant, then default_policy
     pub fn decide(&self, agent: &str, server: &str, tool: Option<&str>) -> AccessVerdict {
         let table = self.0.table.load();
-        match table.deciding(agent, &self.0.groups, server, tool, self.0.moment()) {
-            Some((source, stored)) => AccessVerdict {
-                permission: stored.entry.permission,
-                source,
-                group: stored.entry.group_of(agent),
-            },
-            None => AccessVerdict {
-                permission: table.default.permission(),
-                source: AccessSource::DefaultPolicy,
-                group: None,
-            },
+        let deciding = table.deciding(agent, &self.0.groups, server, tool, self.0.moment());
+        let by_default = || table.default.permission();
+        AccessVerdict {
+            permission: deciding.map_or_else(by_default, |(_, stored)| stored.entry.permission),
+            source: deciding.map_or(AccessSource::DefaultPolicy, |(source, _)| source),
+            group: deciding.and_then(|(_, stored)| stored.entry.group_of(agent)),
         }
     }
 

@@ -368,8 +368,8 @@ impl ResourceServerParts {
         }
         let (name, made_at) = (&*issuer.of.name, (claims.issued_at(), now.as_millis()));
         let statement = self.settings.groups.read_claims(name, all, made_at);
-        for (claim, why) in statement.ignored() {
-            tracing::warn!(issuer = name, %subject, claim, why, "a claim of a token makes nobody a member of a group");
+        for (claim, why) in &statement.ignored {
+            tracing::warn!(issuer = name, %subject, %claim, why, "a claim of a token makes nobody a member of a group");
         }
         Ok(KnownToken {
             issuer: Arc::clone(issuer),

@@ -89,7 +89,7 @@ fn a_claim_of_another_type_or_of_too_many_values_is_ignored_with_a_reason() {
     let groups = groups([by_claim("payments", "groups", &[])]);
     let ignored = |claims: &str| {
         let statement = note(&groups, "ada", claims, 0);
-        statement.ignored().map(|(claim, reason)| format!("{claim}: {reason}")).collect::<Vec<_>>()
+        statement.ignored.iter().map(|(claim, reason)| format!("{claim}: {reason}")).collect::<Vec<_>>()
     };
     assert_eq!(ignored(r#"{"groups":7}"#), ["groups: it is neither a text nor a list"]);
     let many = format!(r#"{{"groups":["payments"{}]}}"#, r#","x""#.repeat(MAX_VALUES));

@@ -16,28 +16,29 @@ pub(in crate::config) fn check_groups(
     known: &BTreeSet<&str>,
 ) -> Vec<Problem> {
     let (mut checks, root) = (FileProblems::of(source), ValuePath::default());
-    let list = |name: &str| root.key(name);
-    let agents = config.agents.iter().enumerate();
-    let agents = agents.map(|(at, agent)| (agent.id.as_str(), list("agents").index(at).key("id")));
-    let rules = config.access.rules.iter().enumerate();
-    let rules =
-        rules.map(|(at, rule)| (rule.agent.as_str(), list("access").key("rules").index(at).key("agent")));
-    let asks = config.ask.iter().enumerate();
-    let asks = asks.filter_map(|(at, rule)| Some((rule.agent.as_deref()?, list("ask").index(at).key("agent"))));
-    let registrants = config.registration.agents.iter().enumerate();
-    let registrants =
-        registrants.map(|(at, agent)| (agent.as_str(), list("registration").key("agents").index(at)));
-    let servers = config.servers.iter().enumerate().flat_map(|(at, server)| {
-        let place = list("servers").index(at).key("agents");
-        server.agents.keys().map(move |agent| (agent.as_str(), place.key(agent)))
-    });
-    for (agent, place) in agents.chain(rules).chain(asks).chain(registrants).chain(servers) {
-        let Some(name) = agent.strip_prefix('@').filter(|name| !known.contains(name)) else { continue };
+    let mut check = |agent: &str, place: ValuePath| {
+        let Some(name) = agent.strip_prefix('@').filter(|name| !known.contains(name)) else { return };
         let instead = match nearest(name, known.iter().copied()) {
             Some(meant) => format!("did you mean `@{meant}`?"),
             None => "describe the group under `[[groups]]`".to_owned(),
         };
         checks.error(&place, format!("there is no group `{name}`"), instead);
+    };
+    for (at, agent) in config.agents.iter().enumerate() {
+        check(&agent.id, root.key("agents").index(at).key("id"));
+    }
+    for (at, rule) in config.access.rules.iter().enumerate() {
+        check(&rule.agent, root.key("access").key("rules").index(at).key("agent"));
+    }
+    for (at, rule) in config.ask.iter().enumerate() {
+        check(rule.agent.as_deref().unwrap_or_default(), root.key("ask").index(at).key("agent"));
+    }
+    for (at, agent) in config.registration.agents.iter().enumerate() {
+        check(agent, root.key("registration").key("agents").index(at));
+    }
+    for (at, server) in config.servers.iter().enumerate() {
+        let place = root.key("servers").index(at).key("agents");
+        server.agents.keys().for_each(|agent| check(agent, place.key(agent)));
     }
     checks.found
 }
@@ -61,7 +62,8 @@ impl FileProblems<'_> {
             }
             self.group(group, &issuers, &place);
         }
-        for (index, agent) in config.agents.iter().enumerate().filter(|(_, agent)| agent.id.starts_with('@')) {
+        let named = config.agents.iter().enumerate().filter(|(_, agent)| agent.id.starts_with('@'));
+        for (index, agent) in named {
             let (id, budget, scopes) = (agent.id.clone(), agent.budget, agent.scopes.clone());
             if *agent != (AgentSettings { id, budget, scopes, ..AgentSettings::default() }) {
                 let place = ValuePath::default().key("agents").index(index);

@@ -138,6 +138,7 @@ fn exhausted(agent: &str, budget: AgentBudget, left: f64, estimate: f64, ends_in
 
 #[cfg(test)]
 mod tests {
+    use mgp_types::AgentGroup;
     use mgp_types::ext::{Cost, CostCategory};
 
     use super::*;
@@ -192,5 +193,22 @@ mod tests {
         assert!(reserve(&budgets, "ada", Cost::new(CostCategory::Metered), 0).is_err(), "nothing is left");
         assert!(reserve(&budgets, "ada", Cost::new(CostCategory::Free), 0).is_ok());
         assert_eq!(budgets.spent.lock().len(), 1);
+    }
+
+    #[test]
+    fn each_member_of_a_group_has_its_budget_for_itself() {
+        let groups = AgentGroups::default();
+        let (name, agents) = ("team".to_owned(), vec!["bob".to_owned(), "eve".to_owned()]);
+        groups.set(vec![AgentGroup { name, agents, ..AgentGroup::default() }]);
+        let budgets = AgentBudgets::new(groups);
+        let config = r#"{"agents":[{"id":"bob"},{"id":"@team","budget":{"units":5}}]}"#;
+        let config: Config = serde_json::from_str(config).unwrap();
+        let reserve = |agent: &str| {
+            let tool = tool(Cost::metered(4.0, "credits"));
+            budgets.reserve(&config, Some(&Principal::new(agent)), Some(&tool), at(5))
+        };
+        assert!(reserve("bob").unwrap().is_some() && reserve("eve").unwrap().is_some());
+        assert!(reserve("bob").is_err());
+        assert!(reserve("ada").unwrap().is_none());
     }
 }

@@ -117,8 +117,7 @@ impl FoundAgents {
 /// [reserved](mgp_security::auth::reserved_owner) part and encodes all that could end another part. Returns `None` for a
 /// name that is too long to be an agent's.
 fn unlisted_agent(issuer: &str, subject: &str) -> Option<String> {
-    let issuer = issuer.strip_prefix("https://").unwrap_or(issuer);
-    let issuer = utf8_percent_encode(issuer, OF_ISSUER);
+    let issuer = utf8_percent_encode(issuer.strip_prefix("https://").unwrap_or(issuer), OF_ISSUER);
     let name = format!("{TOKEN_AGENTS}/{issuer}/{}", utf8_percent_encode(subject, OF_SUBJECT));
     (name.len() <= LONGEST_NAME).then_some(name)
 }

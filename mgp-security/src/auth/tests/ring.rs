@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use mgp_types::{Error, RunningCalls, code};
+use mgp_types::{AgentGroup, AgentGroups, Error, RunningCalls, code};
 use proptest::prelude::*;
 
 use super::*;
@@ -109,6 +109,29 @@ async fn a_revoked_key_is_worthless_at_once() {
     assert!(!ring.revoke(info.id, RunningCalls::Cancel).await.unwrap());
     assert_eq!(ring.verify(key.expose()).unwrap_err(), AuthError::Unknown);
     assert!(ring.verify(other.expose()).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_for_a_group_counts_until_it_is_revoked_or_expires() {
+    let (hands, groups) = (ManualClock::default(), AgentGroups::default());
+    groups.set(vec![AgentGroup { name: "payments".into(), ..AgentGroup::default() }]);
+    let ring = KeyRing::open(database(), hands.clock()).unwrap();
+    ring.tell_groups(groups.clone());
+    let wanted = |expires_at| {
+        let groups = vec!["payments".into()];
+        KeyRequest { groups, expires_at, ..KeyRequest::new(Principal::new("a")) }
+    };
+    let (info, _) = ring.issue(wanted(None)).await.unwrap();
+    assert!(groups.of("a").is_some());
+    ring.revoke(info.id, RunningCalls::Cancel).await.unwrap();
+    assert!(groups.of("a").is_none());
+    ring.issue(wanted(Some(at(100)))).await.unwrap();
+    assert!(groups.of("a").is_some());
+    hands.set(100);
+    // The ring looks each second.
+    let watch = ring.watch(|| RunningCalls::Cancel);
+    assert!(tokio::time::timeout(Duration::from_secs(2), watch).await.is_err());
+    assert!(groups.of("a").is_none());
 }
 
 // covers: GGEN-7-04, GGEN-7-05

@@ -102,8 +102,9 @@ impl AccessPolicy {
     pub fn decide(&self, agent: &str, server: &str, tool: Option<&str>) -> AccessVerdict {
         let table = self.0.table.load();
         let deciding = table.deciding(agent, &self.0.groups, server, tool, self.0.moment());
+        let by_default = || table.default.permission();
         AccessVerdict {
-            permission: deciding.map_or_else(|| table.default.permission(), |(_, stored)| stored.entry.permission),
+            permission: deciding.map_or_else(by_default, |(_, stored)| stored.entry.permission),
             source: deciding.map_or(AccessSource::DefaultPolicy, |(source, _)| source),
             group: deciding.and_then(|(_, stored)| stored.entry.group_of(agent)),
         }

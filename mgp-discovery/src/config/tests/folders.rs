@@ -339,3 +339,12 @@ proptest! {
         prop_assert!(denials(&before).iter().all(|rule| after.contains(rule)));
     }
 }
+
+#[test]
+fn a_folder_names_the_groups_of_its_user_and_makes_none() {
+    let group = "[[groups]]\nname = 'payments'\n";
+    let denial = "[[access.rules]]\nagent = '@payments'\nserver = 'x'\npermission = 'deny'\n";
+    assert_eq!(config(group, denial).access.rules[0].agent, "@payments");
+    assert_eq!(config("", group).groups, []);
+    assert_eq!(ignored("", group), ["groups"]);
+}

@@ -254,6 +254,7 @@ impl Operation for RotateKey {
             owner: former.owner,
             permissions: former.permissions.iter().cloned().collect(),
             rate_limit: former.rate_limit,
+            groups: former.groups,
             label: former.label,
             expires_at: self.expires_at,
         };

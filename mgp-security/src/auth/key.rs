@@ -211,6 +211,12 @@ impl KeyStore {
         self.0.execute("DELETE FROM api_keys WHERE id = ?1", [id.to_string()])
     }
 
+    /// Stores the end of a key.
+    pub(super) fn end_at(&self, id: KeyId, end: Timestamp) -> Result<(), StoreError> {
+        let params = params![id.to_string(), end.as_millis()];
+        self.0.execute("UPDATE api_keys SET expires_at = ?2 WHERE id = ?1", params)
+    }
+
     /// Stores the times at which keys were last used. Keys that no longer exist are passed over.
     pub(super) fn note_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
         self.0.transaction(|transaction| {

@@ -151,6 +151,29 @@ impl KeyRing {
         .await
     }
 
+    /// Has a key end at a time, unless it ends before, and returns whether there is such a key. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// Fails if the end could not be stored; the key then holds as before.
+    ///
+    /// # Cancel safety
+    /// Dropping the future either sets the end or leaves it as it was.
+    pub async fn end_at(&self, id: KeyId, end: Timestamp) -> Result<bool, StoreError> {
+        self.change(move |inner| {
+            let mut keys = Keys::clone(&inner.keys.load());
+            let Some(key) = keys.get(&id) else { return Ok(false) };
+            if key.stored.info.expires_at.is_none_or(|before| end < before) {
+                let ending = key.ending(end);
+                inner.store.end_at(id, end)?;
+                keys.insert(id, Arc::new(ending));
+                inner.keys.store(Arc::new(keys));
+                inner.tell_groups();
+            }
+            Ok(true)
+        })
+        .await
+    }
+
     /// Ends sessions and streams of keys within a second after the keys expire, and stores the last uses of keys every
     /// minute; running calls are treated as `calls` then says. It never returns: run it beside the server that lets
     /// callers in by the ring, and drop it at the end.
@@ -286,6 +309,13 @@ impl RingKey {
             noted: AtomicI64::new(last_used),
             validity: Validity::new(),
         }
+    }
+
+    /// Returns the same key with another end. What it opened ends with it.
+    fn ending(&self, end: Timestamp) -> Self {
+        let mut stored = self.stored.clone();
+        (stored.info.expires_at, stored.info.last_used) = (Some(end), self.last_used());
+        Self { validity: self.validity.clone(), ..Self::new(stored) }
     }
 
     /// Counts one use of the key, or refuses it; its rates are counted from `started`.

@@ -97,7 +97,10 @@ impl AuditTrail {
         let (Some(progress), Some(lag)) = (&self.push, self.push_lag()) else { return u64::MAX };
         let is_failing = progress.is_failing.load(Relaxed);
         if is_failing && Duration::from_secs(lag.seconds) > KEPT_FOR_PUSH {
-            tracing::error!(events = lag.events, "events are removed, though they were not pushed for so long");
+            tracing::error!(
+                events = lag.events,
+                "events are removed, though they were not pushed for so long"
+            );
             return u64::MAX;
         }
         if is_failing {

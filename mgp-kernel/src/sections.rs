@@ -9,6 +9,7 @@ use mgp_discovery::registry::Registry;
 use mgp_security::sqlite::check_own;
 use mgp_stream::event::Publisher;
 
+use crate::StartError;
 use crate::catalog::ToolCatalog;
 use crate::changes::ChangeListeners;
 use crate::counts::KernelCounts;
@@ -24,7 +25,6 @@ use crate::servers::events::{self, ServerEvents};
 use crate::servers::fleet::{Fleet, FleetTables};
 use crate::servers::upstream::ServerSupport;
 use crate::visibility::Visibility;
-use crate::StartError;
 
 /// The sections of one kernel. Only the kernel holds all of them; each layer, method and server gets those that it
 /// uses.

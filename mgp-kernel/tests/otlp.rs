@@ -57,7 +57,10 @@ async fn a_request_is_traced_from_its_caller_to_the_server() {
         assert!(head.to_ascii_lowercase().contains("x-token: t-1"), "{head}");
         let body = String::from_utf8(body).unwrap();
         let spans: serde_json::Value = serde_json::from_str(&body).unwrap();
-        assert!(spans["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["startTimeUnixNano"].is_string(), "{body}");
+        assert!(
+            spans["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["startTimeUnixNano"].is_string(),
+            "{body}"
+        );
         sent += &body;
     }
     for part in [TRACE, CALLER, &ours, "tools/call s.parent", "gen_ai.tool.name"] {

@@ -3,8 +3,8 @@
 //! Membership is found when an agent is authenticated, or when somebody first asks about it, and is looked up from then on.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::RwLock;
@@ -302,9 +302,10 @@ impl KnownAgent {
 /// Returns whether a pattern may stand for an agent. Who chooses a part of its own name, such as a client of the user, is
 /// met by patterns that say so only: `*-admin` is nobody who calls itself that.
 fn may_stand_for(pattern: &str, agent: &str) -> bool {
-    pattern == "*" || agent.split_once('/').is_none_or(|(family, _)| {
-        pattern.strip_prefix(family).is_some_and(|rest| rest.starts_with('/'))
-    })
+    pattern == "*"
+        || agent
+            .split_once('/')
+            .is_none_or(|(family, _)| pattern.strip_prefix(family).is_some_and(|rest| rest.starts_with('/')))
 }
 
 /// Forgets who can be found again by its id where there is no room for another agent.

@@ -255,7 +255,8 @@ impl FileProblems<'_> {
             let place = root.key("audit").key("push");
             let is_literal = Template::parse(&push.url).is_ok_and(|template| template.is_literal());
             if is_literal && !is_receiver(&push.url) {
-                let instead = "write `syslog+tls://HOST:PORT`, or an address such as `https://example.com/v1/logs`";
+                let instead =
+                    "write `syslog+tls://HOST:PORT`, or an address such as `https://example.com/v1/logs`";
                 self.error(&place.key("url"), "this is no receiver of the record", instead);
             }
             for (name, text) in &push.headers {

@@ -12,7 +12,7 @@ use super::{
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 51] = [
+static OPERATIONS: [OperationEntry; 52] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
@@ -137,11 +137,12 @@ mod tests {
             ["stop", "permissions/revoke", "permissions/deny", "server/reconnect", "server/stop"];
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
-            "access/list", "access/groups", "access/matrix", "audit/counts", "audit/export", "audit/query", "audit/head",
-            "audit/verify", "config/unmatched", "config/show", "explain", "status", "yield", "keys/list",
-            "operators/token", "operators/prove", "operators/standing", "operators/passphrase", "page/open",
-            "permissions/list", "permissions/pending", "permissions/show", "permissions/watch", "pins/list",
-            "pins/diff", "registrations/list", "server/logs", "server/show", "servers", "stats", "tools",
+            "access/list", "access/groups", "access/matrix", "audit/counts", "audit/export", "audit/query",
+            "audit/head", "audit/verify", "config/unmatched", "config/show", "explain", "status", "yield",
+            "keys/list", "operators/token", "operators/prove", "operators/standing", "operators/passphrase",
+            "page/open", "permissions/list", "permissions/pending", "permissions/show", "permissions/watch",
+            "pins/list", "pins/diff", "registrations/list", "server/logs", "server/show", "servers", "stats",
+            "tools",
         ];
         assert_eq!(with(ProofNeed::None), reading);
     }

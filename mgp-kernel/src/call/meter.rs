@@ -98,8 +98,11 @@ impl Meter {
             for (counters, error_type) in counters.0.iter().zip(ERROR_TYPES) {
                 let reading = counters.read();
                 if reading.calls > 0 {
-                    let labels =
-                        [("mcp_method_name", method), ("gen_ai_tool_name", &**tool), ("error_type", error_type)];
+                    let labels = [
+                        ("mcp_method_name", method),
+                        ("gen_ai_tool_name", &**tool),
+                        ("error_type", error_type),
+                    ];
                     visit(labels, &reading);
                 }
             }

@@ -76,6 +76,8 @@ struct DeclaredKey {
     #[serde(default)]
     operator: bool,
     #[serde(default)]
+    groups: Vec<String>,
+    #[serde(default)]
     label: String,
     until: Option<Timestamp>,
     per_minute: Option<NonZeroU32>,
@@ -189,13 +191,15 @@ fn declared(args: &ApplyArgs) -> Result<Decisions<Making>> {
         };
         all.push((name, (terms, making)));
     }
-    for DeclaredKey { owner, allow, operator, label, until, per_minute, per_hour } in keys {
+    for DeclaredKey { owner, allow, operator, groups, label, until, per_minute, per_hour } in keys {
         let permissions = allow.iter().map(|word| read_permission(word)).collect::<Result<Vec<_>, _>>();
         let permissions = permissions.map_err(wrong)?;
-        let words = permissions.iter().map(permission_word).collect();
+        let members = groups.iter().map(|group| format!("@{}", group.trim_start_matches('@')));
+        let words = permissions.iter().map(permission_word).chain(members).collect();
         let name = key_name(&owner, operator, &label, words, [per_minute, per_hour]);
         let (expires_at, force) = (until, true);
-        let key = IssueKey { owner, permissions, operator, label, expires_at, per_minute, per_hour, force };
+        let key =
+            IssueKey { owner, permissions, operator, groups, label, expires_at, per_minute, per_hour, force };
         all.push((name, (String::new(), Making::Key(key))));
     }
     let mut decisions = Decisions::new();
@@ -236,7 +240,8 @@ async fn kept(link: &KernelLink) -> Result<Decisions<Removal>> {
     }
     let keys = link.all(|page| ListKeys { page, owner: None }, |list| (list.keys, list.next_offset));
     for key in keys.await?.into_iter().filter(|key| !key.expired) {
-        let words = key.permissions.iter().map(permission_word).collect();
+        let members = key.groups.iter().map(|group| format!("@{group}"));
+        let words = key.permissions.iter().map(permission_word).chain(members).collect();
         let rates = key.rate_limit.unwrap_or_default();
         let rates = [rates.requests_per_minute, rates.requests_per_hour];
         let name = key_name(&key.owner, key.operator, &key.label, words, rates);

@@ -13,8 +13,8 @@ use super::clients::ClientLocations;
 use super::context::CommandContext;
 use super::link::operate;
 use crate::admin::config::ShowConfig;
-use crate::terminal::{Exit, Failure, Result};
 use crate::settings;
+use crate::terminal::{Exit, Failure, Result};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {

@@ -209,7 +209,10 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
                 writeln!(out, "changes that wait for an operator (`mgp reload` takes them): {keys}")?;
             }
             if let Some(PushLag { events, seconds, failures }) = status.push {
-                writeln!(out, "push of the record: {events} events wait, for {seconds} s; {failures} attempts failed")?;
+                writeln!(
+                    out,
+                    "push of the record: {events} events wait, for {seconds} s; {failures} attempts failed"
+                )?;
             }
             if let Some(DiskSpace { free, total }) = status.disk {
                 writeln!(out, "disk of the state: {} of {} MiB free", free >> 20, total >> 20)?;

@@ -35,7 +35,8 @@ impl HttpReceiver {
 
     pub(super) async fn take(&self, batch: &[LogEntry]) -> Result<(), String> {
         let Some(secret) = &self.secret else { return self.to.post(logs(batch), HeaderMap::new()).await };
-        let (first, last) = (batch.first().map_or(0, |entry| entry.seq), batch.last().map_or(0, |entry| entry.seq));
+        let (first, last) =
+            (batch.first().map_or(0, |entry| entry.seq), batch.last().map_or(0, |entry| entry.seq));
         let body = message(batch);
         let signed = webhook::signed(secret.expose(), &format!("mgp_audit_{first}_{last}"), &body);
         self.to.post(body, signed.ok_or("`audit.push.secret` is no Base64 behind `whsec_`")?).await

@@ -32,9 +32,10 @@ impl PushReceiver {
     fn of(settings: &AuditPush) -> Result<Self, String> {
         let (url, headers, secret) =
             settings.expanded(&ProcessEnvironment).map_err(|fault| fault.to_string())?;
-        let ca = settings.ca.as_ref().map(|path| {
-            fs::read(path).map_err(|error| format!("`audit.push.ca`, {path}: {error}"))
-        });
+        let ca = settings
+            .ca
+            .as_ref()
+            .map(|path| fs::read(path).map_err(|error| format!("`audit.push.ca`, {path}: {error}")));
         let ca = ca.transpose()?;
         if let Some(place) = url.expose().strip_prefix("syslog+tls://") {
             return SyslogReceiver::new(place, ca.as_deref()).map(Self::Syslog);
@@ -91,7 +92,11 @@ async fn push_to(receiver: &PushReceiver, audit: &AuditTrail, progress: &PushPro
         let (Some(first), Some(last)) = (batch.first(), batch.last()) else { continue };
         if first.seq > after + 1 {
             let (missing, before) = (first.seq - after - 1, first.seq);
-            tracing::error!(missing, before, "events were removed before the receiver of the record took them");
+            tracing::error!(
+                missing,
+                before,
+                "events were removed before the receiver of the record took them"
+            );
         }
         progress.waiting_since.store(first.facets.millis, Relaxed);
         let mut pause = FIRST_PAUSE;

@@ -109,9 +109,7 @@ const MAX_MSGID: usize = 32;
 #[cfg(test)]
 mod tests {
     use mgp_security::audit::{AuditLog, Filter, LogStore, Query};
-    use mgp_types::mgp::{
-        Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, TraceId,
-    };
+    use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, TraceId};
 
     use super::*;
 

@@ -13,8 +13,8 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 pub(crate) use self::log::lines_left_out;
-pub(crate) use self::otlp::{attribute, resource};
 use self::otlp::{Collector, collector};
+pub(crate) use self::otlp::{attribute, resource};
 use self::span::SpanGate;
 use crate::StartError;
 

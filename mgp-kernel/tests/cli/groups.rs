@@ -55,9 +55,7 @@ fn a_grant_to_a_group_holds_for_its_members_and_is_named_wherever_it_decides() {
 fn groups_are_listed_with_their_members_and_the_reasons() {
     let home = home_with_notes(&format!("{GROUPS}[[groups]]\nname = \"empty\"\nclaim = \"groups\"\n"));
     home.json(["keys", "new", "ci.build"]);
-    let member = |group: &str, agent: &str, entry: &str| {
-        json!({"group": group, "agent_id": agent, "through": format!("the entry `{entry}` of its agents")})
-    };
+    let member = |group: &str, agent: &str, entry: &str| json!({"group": group, "agent_id": agent, "through": format!("the entry `{entry}` of its agents")});
     assert_eq!(
         home.json(["access", "groups"])["members"],
         json!([

@@ -25,9 +25,8 @@ fn observed() -> (Home, Kernel, u16) {
 /// Returns the metrics that an expression names.
 fn named(expression: &str) -> BTreeSet<String> {
     let words = expression.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-    let metrics = words.filter(|word| {
-        ["mgp_", "mcp_server_", "process_"].iter().any(|prefix| word.starts_with(prefix))
-    });
+    let metrics = words
+        .filter(|word| ["mgp_", "mcp_server_", "process_"].iter().any(|prefix| word.starts_with(prefix)));
     metrics.map(str::to_owned).collect()
 }
 
@@ -122,5 +121,8 @@ fn the_load_of_a_kernel_is_told_in_a_line_where_there_is_no_terminal() {
     }
     assert!(!line.contains('\u{1b}'), "{line}");
     let status = home.json(["status"]);
-    assert!(status["push"]["events"].as_u64().is_some() && status["disk"]["free"].as_u64() > Some(0), "{status}");
+    assert!(
+        status["push"]["events"].as_u64().is_some() && status["disk"]["free"].as_u64() > Some(0),
+        "{status}"
+    );
 }

@@ -147,7 +147,8 @@ fn a_webhook_gets_what_it_had_not_taken_when_the_kernel_was_killed() {
 fn logs_of_otlp_have_the_events_of_the_record() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let lines = format!("url = 'http://127.0.0.1:{port}/v1/logs'\nheaders = {{ x-token = '${{secret:siem}}' }}");
+    let lines =
+        format!("url = 'http://127.0.0.1:{port}/v1/logs'\nheaders = {{ x-token = '${{secret:siem}}' }}");
     let home = pushing(&lines);
     assert_eq!(home.run_with(["secrets", "set", "siem"], "t-1\n").code, Some(0));
     let (_kernel, _) = recorded(&home, "agent.first");

@@ -193,9 +193,7 @@ impl AccessPolicy {
         }
         let table = self.0.table.load();
         Ok(match table.deciding(agent, &self.0.groups, server, tool, self.0.moment()) {
-            Some((source, stored)) => {
-                stored.entry.state(source).with_group(stored.entry.group_of(agent))
-            }
+            Some((source, stored)) => stored.entry.state(source).with_group(stored.entry.group_of(agent)),
             None => AccessState::by_default(table.default),
         })
     }

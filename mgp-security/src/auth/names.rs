@@ -64,7 +64,8 @@ mod tests {
     fn names_as_people_give_them_are_free() {
         for name in [
             "agent.one", "agent.research", "ada", "localhost-ci", "local.laptop", "operators.ci", "humane",
-            "rooted", "oauth-proxy", "ada@example.com", "kernel-builder", "build bot", "müller", "uid", "agent.human", "ci-42",
+            "rooted", "oauth-proxy", "ada@example.com", "kernel-builder", "build bot", "müller", "uid",
+            "agent.human", "ci-42",
         ] {
             assert_eq!(reserved_owner(name), None, "{name:?}");
         }

@@ -102,7 +102,8 @@ fn a_claim_of_another_type_or_of_too_many_values_is_ignored_with_a_reason() {
 
 #[test]
 fn tokens_of_another_issuer_do_not_count_where_a_group_names_one() {
-    let other = AgentGroup { issuer: Some("https://other.example".into()), ..by_claim("theirs", "groups", &["a"]) };
+    let other =
+        AgentGroup { issuer: Some("https://other.example".into()), ..by_claim("theirs", "groups", &["a"]) };
     let groups = groups([other, by_claim("any", "groups", &["a"])]);
     note(&groups, "ada", r#"{"groups":"a"}"#, 0);
     assert_eq!(names(&groups, "ada"), ["@any"]);
@@ -130,7 +131,9 @@ fn other_groups_hold_for_tokens_that_were_noted_as_far_as_their_claims_were_read
     let statement = note(&groups, "ada", r#"{"groups":["pay","admin"]}"#, 0);
     assert!(groups.is_current(&statement));
     assert!(!groups.set(vec![by_claim("payments", "groups", &["pay", "bank"])]), "nothing changed");
-    assert!(groups.set(vec![by_claim("payments", "groups", &["bank"]), by_claim("admins", "groups", &["admin"])]));
+    assert!(
+        groups.set(vec![by_claim("payments", "groups", &["bank"]), by_claim("admins", "groups", &["admin"])])
+    );
     assert!(!groups.is_current(&statement));
     assert_eq!(names(&groups, "ada"), [""; 0], "a removal holds at once");
     assert!(groups.set(vec![by_claim("tills", "groups", &["pay"])]));

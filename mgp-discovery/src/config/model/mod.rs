@@ -26,8 +26,7 @@ use self::policy::AskRuleShape;
 pub use self::policy::{
     AccessRule, AccessSettings, AgentBudget, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability,
     AuditPush, AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, FolderRule, GroupSettings,
-    LimitSettings,
-    PermissionRule, PermissionSettings, RuleSource, ValidatorSettings,
+    LimitSettings, PermissionRule, PermissionSettings, RuleSource, ValidatorSettings,
 };
 pub use self::server::{
     AllowedRule, NetworkPreset, ServerAgent, ServerConfig, ServerConfinement, ServerDefinitions,

@@ -54,7 +54,8 @@ impl FileProblems<'_> {
             if group.name.is_empty() {
                 self.error(&place, "this group has no `name`", "write `name = \"name\"`");
             } else if !is_written_as_id(&group.name) {
-                let instead = format!("use up to {LONGEST_ID} letters, digits, `.`, `_` and `-`, without `@`");
+                let instead =
+                    format!("use up to {LONGEST_ID} letters, digits, `.`, `_` and `-`, without `@`");
                 self.error(&place.key("name"), "this is not a name of a group", instead);
             } else if !names.insert(mistakable(&group.name)) {
                 let what = "another group is called so too, or could be mistaken for it";

@@ -34,9 +34,12 @@ impl MetricsPage {
         let servers = kernel.fleet.all();
         let counts: [(&str, &str, &str, fn(&ServerShared) -> u64); 3] = [
             ("mgp_calls_in_work", "gauge", "Calls that a server works on.", |of| of.meter.read().in_work),
-            ("mgp_server_ends_total", "counter", "Times that a server ended by itself, or went away.", |of| {
-                of.ended.load(Relaxed)
-            }),
+            (
+                "mgp_server_ends_total",
+                "counter",
+                "Times that a server ended by itself, or went away.",
+                |of| of.ended.load(Relaxed),
+            ),
             ("mgp_server_given_up_total", "counter", "Times that a server was given up.", |of| {
                 of.given_up.load(Relaxed)
             }),
@@ -50,7 +53,11 @@ impl MetricsPage {
         self.family("mgp_server_state", "gauge", "1 for the state that a server is in.");
         for server in &servers {
             let state = server.state();
-            self.sample("mgp_server_state", &[("server", server.id().as_str()), ("state", state.as_str())], 1);
+            self.sample(
+                "mgp_server_state",
+                &[("server", server.id().as_str()), ("state", state.as_str())],
+                1,
+            );
         }
         let name = "mgp_server_restarts_total";
         self.family(name, "counter", "Times that a server was connected to again.");
@@ -74,7 +81,11 @@ impl MetricsPage {
         }
         let agents = kernel.counts.agent_places.usage();
         let servers = kernel.counts.server_places.usage();
-        self.family("mgp_places_in_use", "gauge", "Calls that have a place of their agent, or of the servers.");
+        self.family(
+            "mgp_places_in_use",
+            "gauge",
+            "Calls that have a place of their agent, or of the servers.",
+        );
         self.sample("mgp_places_in_use", &[("of", "agents")], agents.0);
         self.sample("mgp_places_in_use", &[("of", "servers")], servers.0);
         self.family("mgp_calls_waiting", "gauge", "Calls that wait in line for such a place.");

@@ -196,8 +196,8 @@ mod tests {
     fn no_subject_makes_the_name_of_somebody_else() {
         let any = agents("any");
         let subjects = [
-            "ada", "Ada", "\u{430}da", "@payments", "operator:root", "local/ada", "../ada", "a.b", "a/b", "a%2Fb",
-            "ada\n", "ada\u{200b}", "*", "oauth/id.example/ada", " ",
+            "ada", "Ada", "\u{430}da", "@payments", "operator:root", "local/ada", "../ada", "a.b", "a/b",
+            "a%2Fb", "ada\n", "ada\u{200b}", "*", "oauth/id.example/ada", " ",
         ];
         let names: Vec<_> =
             subjects.iter().map(|subject| name(&any, "https://id.example", subject).unwrap()).collect();

@@ -295,7 +295,8 @@ impl ConnectionShared {
             };
             let lines = self.of_server.log.last(TOLD_LINES);
             let bounded = |line: &String| line.chars().take(MAX_LINE_CHARS).collect::<String>();
-            let stderr = (!lines.is_empty()).then(|| lines.iter().map(bounded).collect::<Vec<_>>().join("\n"));
+            let stderr =
+                (!lines.is_empty()).then(|| lines.iter().map(bounded).collect::<Vec<_>>().join("\n"));
             tracing::warn!(%server, how, stderr, "a server ended by itself");
             *self.last_error.lock() = Some(self.attempt.lock().message(&how));
         }

@@ -28,8 +28,11 @@ async fn make(policy: &AccessPolicy, entries: &[(&str, Option<&str>, AccessPermi
 async fn an_entry_for_a_group_stands_between_the_agent_and_everybody() {
     let (policy, _) = grouped();
     let allows = |agent: &str, tool: &str| policy.decide(agent, "s", Some(tool)).allows();
-    make(&policy, &[("@payments", None, Allow), ("bob", Some("wipe"), Deny), ("@payments", Some("wipe"), Allow)])
-        .await;
+    make(
+        &policy,
+        &[("@payments", None, Allow), ("bob", Some("wipe"), Deny), ("@payments", Some("wipe"), Allow)],
+    )
+    .await;
     assert!(allows("ada", "read") && allows("bob", "read") && !allows("eve", "read"));
     assert!(policy.reaches("ada", "s") && !policy.reaches("eve", "s"));
     assert!(allows("ada", "wipe") && !allows("bob", "wipe"));

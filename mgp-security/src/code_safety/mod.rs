@@ -36,6 +36,12 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
+use self::finding::Findings;
 pub use self::language::Language;
+use self::meaning::{Evaluation, Meaning, Paths};
+use self::names::Lists;
+use self::pattern::{Pattern, Token, blanked, find_declared, tokens_of, tree_tokens};
 pub use self::policy::CodePolicy;
 pub use self::scan::{Import, Method, Scan, scan};
+use self::scan::{Reading, check_other};
+use self::syntax::{Grammar, Known, Node, Tree};

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use mgp_types::mgp::SafetyLevel;
 
-use super::finding::Findings;
 use super::identifier::{plain, split_tokens};
-use super::syntax::Tree;
+use super::{Findings, Tree};
 
 /// A piece of code that a declaration blocks, like `eval(` (§7.3).
 ///

@@ -4,9 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use mgp_types::mgp::{CodeHints, CodeSafety, SafetyLevel};
 
-use super::language::Language;
-use super::pattern::Pattern;
-use super::{javascript, python};
+use super::{Language, Pattern, javascript, python};
 
 /// The rules for what code may do: a declaration (§7.3), together with what is always dangerous in its language.
 ///

@@ -25,12 +25,8 @@ use std::sync::LazyLock;
 use mgp_types::mgp::SafetyLevel;
 use regex::Regex;
 
-use super::finding::Findings;
 use super::identifier::{plain, split_tokens};
-use super::meaning::Meaning;
-use super::names::Lists;
-use super::path_text;
-use super::syntax::{Node, Tree};
+use super::{Findings, Lists, Meaning, Node, Tree, path_text};
 use crate::data_file::{Section, expression, sections};
 use crate::network::is_metadata_url;
 

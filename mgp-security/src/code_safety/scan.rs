@@ -6,13 +6,10 @@ use mgp_types::mgp::SafetyLevel::{Readonly, Standard, Strict};
 use mgp_types::mgp::{CodeRejection, SafetyLevel};
 use regex::Regex;
 
-use super::finding::Findings;
-use super::language::Language;
-use super::names::Lists;
-use super::pattern::{Pattern, Token, blanked, find_declared, tokens_of, tree_tokens};
-use super::policy::CodePolicy;
-use super::syntax::{Grammar, Tree};
-use super::{bash, javascript, python};
+use super::{
+    CodePolicy, Findings, Grammar, Language, Lists, Pattern, Token, Tree, bash, blanked, find_declared,
+    javascript, python, tokens_of, tree_tokens,
+};
 use crate::data_file::expression;
 
 /// The method by which code was checked.

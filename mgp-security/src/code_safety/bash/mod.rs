@@ -7,12 +7,7 @@ use std::sync::LazyLock;
 
 use mgp_types::mgp::SafetyLevel::{Readonly, Standard, Strict};
 
-use super::finding::Findings;
-use super::names::Lists;
-use super::path_text;
-use super::pattern::{Token, blanked, find_declared, tokens_of};
-use super::policy::CodePolicy;
-use super::scan::check_other;
+use super::{CodePolicy, Findings, Lists, Token, blanked, check_other, find_declared, path_text, tokens_of};
 use crate::network::is_metadata_url;
 use crate::shell::syntax::{
     Body, Direction, Item, Part, Redirect, Script, Simple, Span, Stage, Word, text_of,

@@ -7,14 +7,10 @@ use std::sync::LazyLock;
 use mgp_types::mgp::SafetyLevel::Standard;
 
 use self::scope::JavaScriptScopes;
-use super::finding::Findings;
 use super::identifier::plain;
 use super::meaning::Meaning as _;
-use super::names::Lists;
-use super::policy::CodePolicy;
 use super::rules::{Rules, check_nodes};
-use super::scan::{Import, Reading};
-use super::syntax::{Grammar, Node, Tree};
+use super::{CodePolicy, Findings, Grammar, Import, Lists, Node, Reading, Tree};
 
 /// The readings of JavaScript: as a program, as the method of a class, and as the body of a function or a member of an
 /// object; then with types, because runtimes strip them and people call both languages JavaScript.

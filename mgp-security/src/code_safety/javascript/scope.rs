@@ -6,8 +6,7 @@ use std::rc::Rc;
 
 use super::LISTS;
 use crate::code_safety::identifier::plain;
-use crate::code_safety::meaning::{Evaluation, Meaning, Paths};
-use crate::code_safety::syntax::{Known, Node, Tree};
+use crate::code_safety::{Evaluation, Known, Meaning, Node, Paths, Tree};
 
 /// The declarations of a whole tree by scope, with the declared values.
 pub(super) struct JavaScriptScopes<'t> {

@@ -13,14 +13,10 @@ use regex::Regex;
 
 use self::resolve::Resolver;
 use self::scope::dotted;
-use super::finding::Findings;
 use super::identifier::plain;
 use super::meaning::Meaning as _;
-use super::names::Lists;
-use super::policy::CodePolicy;
 use super::rules::{Rules, check_nodes, check_text, is_naming, shown};
-use super::scan::{Import, Reading};
-use super::syntax::{Grammar, Node, Tree};
+use super::{CodePolicy, Findings, Grammar, Import, Lists, Node, Reading, Tree};
 use crate::data_file::expression;
 
 /// The readings of Python: as a program, as the indented part of one, and as the method of a class.

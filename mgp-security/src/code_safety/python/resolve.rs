@@ -7,8 +7,7 @@ use std::rc::Rc;
 use super::LISTS;
 use super::scope::{Binding, PythonScopes};
 use crate::code_safety::identifier::plain;
-use crate::code_safety::meaning::{Evaluation, Meaning, Paths};
-use crate::code_safety::syntax::{Known, Node, Tree};
+use crate::code_safety::{Evaluation, Known, Meaning, Node, Paths, Tree};
 
 /// A resolver that follows names, aliases and attributes.
 ///

@@ -2,11 +2,7 @@
 
 use crate::Finding;
 
-use super::argv::{self, Call};
-use super::finding::{Danger, refuse, refuse_if};
-use super::judge::{Judge, file_key};
-use super::place::Place;
-use super::value::{Arg, Flow, HOLE, Marks, Text};
+use super::{Arg, Call, Danger, Flow, HOLE, Judge, Marks, Place, Text, argv, file_key, refuse, refuse_if};
 
 /// Judges `call` if it is a built-in command of the shell, and returns its output; `None` if it is not.
 pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>, Finding> {

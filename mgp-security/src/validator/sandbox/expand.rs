@@ -3,11 +3,7 @@
 use crate::Finding;
 use crate::shell::syntax::{Body, Part, Script, Word};
 
-use super::finding::{Danger, refuse, refuse_if};
-use super::judge::Judge;
-use super::known::is_shell;
-use super::lists::is_listed;
-use super::value::{Arg, Flow, HOLE, Marks, Text};
+use super::{Arg, Danger, Flow, HOLE, Judge, Marks, Text, is_listed, is_shell, refuse, refuse_if};
 
 /// One character of a word, with its origin, which decides what the shell still does to it.
 #[derive(Clone, Copy)]

@@ -3,12 +3,10 @@
 use crate::shell::{decode_escapes, hides_letters};
 
 use super::argv::delete::Search;
-use super::argv::{Call, kernel};
-use super::judge::{Judge, file_key, program_name};
-use super::known::{Kind, RuleEffect, Trait, facts, matched, rules};
-use super::lists::is_listed;
-use super::place::Place;
-use super::value::{Arg, Flow, HOLE, Marks, Text};
+use super::{
+    Arg, Call, Flow, HOLE, Judge, Kind, Marks, Place, RuleEffect, Text, Trait, facts, file_key, is_listed,
+    kernel, matched, program_name, rules,
+};
 
 /// Returns the standard output of `call`.
 pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {

@@ -7,16 +7,12 @@ use regex::Regex;
 use crate::Finding;
 use crate::data_file::expression;
 
-use super::argv::{Call, address_of_metadata, is_network_device};
 use super::builtin::{feed, run_file};
-use super::finding::{Danger, refuse, refuse_if};
-use super::judge::{Judge, file_key};
-use super::known::{Kind, Reading, Trait, matched};
-use super::place::Place;
 use super::sed::{Effect, effects};
-use super::stranger::tolerate;
-use super::unwrap::is_bare_shell;
-use super::value::{Arg, Flow, HOLE, Marks, Text};
+use super::{
+    Arg, Call, Danger, Flow, HOLE, Judge, Kind, Marks, Place, Reading, Text, Trait, address_of_metadata,
+    file_key, is_bare_shell, is_network_device, matched, refuse, refuse_if, tolerate,
+};
 
 /// Judges the code that `call` runs, if its program is an interpreter or a file.
 pub(super) fn check(

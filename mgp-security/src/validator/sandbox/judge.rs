@@ -6,15 +6,10 @@ use crate::Finding;
 use crate::shell::syntax::{Assignment, Body, Direction, Part, Pipeline, Script, Simple, Stage, Word};
 use crate::shell::{Flaw, read};
 
-use super::CommandPolicy;
-use super::argv::{self, Call, Files};
-use super::finding::{Danger, refuse, refuse_if};
-use super::known::{Kind, Reading};
-use super::lists::{bare_name, listed_text};
-use super::place::Place;
-use super::unwrap::{Inner, inner_commands};
-use super::value::{Arg, Flow, HOLE, Marks, Text};
-use super::{builtin, flow, interpreter, stranger, windows};
+use super::{
+    Arg, Call, CommandPolicy, Danger, Files, Flow, HOLE, Inner, Kind, Marks, Place, Reading, Text, argv,
+    bare_name, builtin, flow, inner_commands, interpreter, listed_text, refuse, refuse_if, stranger, windows,
+};
 
 /// The state of the judgement of one command line.
 pub(super) struct Judge<'p> {

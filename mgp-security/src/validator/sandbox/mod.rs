@@ -33,16 +33,23 @@ use unicode_normalization::UnicodeNormalization;
 use crate::Finding;
 use crate::path::ProtectedPaths;
 
+use argv::{Call, Files, address_of_metadata, is_network_device, kernel};
 use finding::{Danger, refuse, refuse_if};
-use judge::Judge;
-use place::Place;
-use value::Flow;
-
+use judge::{Judge, file_key, program_name};
 #[cfg(test)]
 pub(in crate::validator) use known::check_command_reads;
 pub(in crate::validator) use known::check_line_reads;
+use known::{
+    Facts, Kind, Reading, RuleEffect, Trait, begins_command, check_value, facts, is_known_as, is_shell,
+    matched, rules,
+};
 pub(in crate::validator) use lists::{bare_name, is_listed};
+use lists::{fits, holds_listed, is_fitted, lies_in, listed_text, rows};
 pub(crate) use one_word::check_word;
+use place::Place;
+use stranger::tolerate;
+use unwrap::{Inner, command_name, inner_commands, is_bare_shell, is_for_everybody, is_plain_program};
+use value::{Arg, Flow, HOLE, Marks, Text};
 
 /// The exceptions and additional protections that apply to command lines.
 #[derive(Debug, Clone, Default)]

@@ -3,11 +3,7 @@
 
 use crate::Finding;
 
-use super::argv::Call;
-use super::finding::{Danger, refuse_if};
-use super::lists::{holds_listed, is_listed};
-use super::unwrap::is_for_everybody;
-use super::value::{Arg, HOLE, Marks};
+use super::{Arg, Call, Danger, HOLE, Marks, holds_listed, is_for_everybody, is_listed, refuse_if};
 
 /// Judges a package that a package manager is told to install.
 pub(super) fn check(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {

@@ -1,7 +1,6 @@
 //! The classification of paths: the system, a device, a secret, a file that runs at the next login.
 
-use super::lists::{is_listed, lies_in};
-use super::value::HOLE;
+use super::{HOLE, is_listed, lies_in};
 
 /// An absolute or relative path, without empty, `.` and `..` components, with `~` for the home.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,13 +3,7 @@
 use crate::Finding;
 use crate::data_file::Named as _;
 
-use super::argv::Call;
-use super::finding::{Danger, refuse_if};
-use super::interpreter;
-use super::judge::Judge;
-use super::known::{begins_command, facts};
-use super::lists::is_listed;
-use super::value::{Arg, Flow};
+use super::{Arg, Call, Danger, Flow, Judge, begins_command, facts, interpreter, is_listed, refuse_if};
 
 /// Judges the arguments of a program that the table does not know.
 pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {

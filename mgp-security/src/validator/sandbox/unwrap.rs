@@ -3,13 +3,11 @@
 
 use crate::Finding;
 
-use super::argv::Call;
 use super::argv::delete::Search;
-use super::finding::{Danger, refuse, refuse_if};
-use super::known::{Kind, Reading, Trait, check_value, facts, is_known_as, is_shell};
-use super::lists::{holds_listed, is_listed, lies_in};
-use super::package;
-use super::value::{Arg, Flow, HOLE, Marks, Text};
+use super::{
+    Arg, Call, Danger, Flow, HOLE, Kind, Marks, Reading, Text, Trait, check_value, facts, holds_listed,
+    is_known_as, is_listed, is_shell, lies_in, package, refuse, refuse_if,
+};
 
 /// A command that a program runs in turn.
 pub(super) enum Inner {

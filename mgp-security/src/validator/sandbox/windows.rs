@@ -2,10 +2,7 @@
 
 use crate::Finding;
 
-use super::finding::{Danger, refuse_if};
-use super::known::matched;
-use super::lists::{bare_name, is_listed};
-use super::place::Place;
+use super::{Danger, Place, bare_name, is_listed, matched, refuse_if};
 
 /// Judges a whole line, only for dangers that span several commands or are hidden in quotes.
 pub(super) fn check_line(line: &str) -> Result<(), Finding> {

@@ -1,7 +1,6 @@
 //! A program with its arguments, and the lookup of options in them.
 
-use super::super::place::Place;
-use super::super::value::{Arg, Flow};
+use super::super::{Arg, Flow, Place};
 use super::files::Files;
 
 /// A call of a program, before it runs.

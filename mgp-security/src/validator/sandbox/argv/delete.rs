@@ -2,11 +2,7 @@
 
 use crate::Finding;
 
-use super::super::CommandPolicy;
-use super::super::finding::{Danger, refuse_if};
-use super::super::lists::is_listed;
-use super::super::place::Place;
-use super::super::value::{Arg, HOLE, Marks};
+use super::super::{Arg, CommandPolicy, Danger, HOLE, Marks, Place, is_listed, refuse_if};
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {

@@ -2,14 +2,10 @@
 
 use crate::Finding;
 
-use super::super::finding::{Danger, refuse_if};
-use super::super::judge::Judge;
-use super::super::known::{Kind, Reading};
-use super::super::lists::{is_listed, listed_text};
-use super::super::package;
-use super::super::stranger::tolerate;
-use super::super::unwrap::{command_name, is_for_everybody, is_plain_program};
-use super::super::value::{Arg, Flow};
+use super::super::{
+    Arg, Danger, Flow, Judge, Kind, Reading, command_name, is_for_everybody, is_listed, is_plain_program,
+    listed_text, package, refuse_if, tolerate,
+};
 use super::{Call, Files};
 
 /// Judges the assignment of `value` to the variable `name`.

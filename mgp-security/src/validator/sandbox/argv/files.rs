@@ -5,11 +5,10 @@ use crate::Finding;
 use crate::path::{PathAccess, ProtectedKind, ProtectedPaths};
 use crate::shell::syntax::Body;
 
-use super::super::finding::{Danger, refuse, refuse_if};
-use super::super::known::{Facts, Kind, Reading, RuleEffect, Trait, rules};
-use super::super::lists::{holds_listed, is_fitted};
-use super::super::place::Place;
-use super::super::value::{Arg, HOLE, Marks};
+use super::super::{
+    Arg, Danger, Facts, HOLE, Kind, Marks, Place, Reading, RuleEffect, Trait, holds_listed, is_fitted, refuse,
+    refuse_if, rules,
+};
 use super::{Call, is_network_device, kernel};
 
 /// The protected files, seen from a directory.

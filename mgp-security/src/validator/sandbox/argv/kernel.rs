@@ -5,12 +5,7 @@ use regex::RegexBuilder;
 
 use crate::Finding;
 
-use super::super::finding::{Danger, refuse_if};
-use super::super::known::{Kind, Reading, Trait, facts};
-use super::super::lists::is_listed;
-use super::super::stranger;
-use super::super::unwrap::is_bare_shell;
-use super::super::value::Marks;
+use super::super::{Danger, Kind, Marks, Reading, Trait, facts, is_bare_shell, is_listed, refuse_if, stranger};
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<(), Finding> {

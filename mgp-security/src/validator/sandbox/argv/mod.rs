@@ -1,9 +1,9 @@
 //! The rules for one program with its arguments, in one file for each family of dangers.
 
-pub(super) mod call;
+mod call;
 pub(super) mod delete;
 mod environment;
-pub(super) mod files;
+mod files;
 pub(super) mod kernel;
 mod network;
 
@@ -14,10 +14,9 @@ pub(super) use network::{address_of_metadata, is_local_host, is_network_device};
 
 use crate::Finding;
 
-use super::CommandPolicy;
-use super::finding::{Danger, refuse, refuse_if};
-use super::known::{Reading, RuleEffect, Trait, is_known_as, rules};
-use super::value::{Arg, Marks};
+use super::{
+    Arg, CommandPolicy, Danger, Marks, Reading, RuleEffect, Trait, is_known_as, refuse, refuse_if, rules,
+};
 
 /// Judges `call` by the rules of every family.
 pub(super) fn check(

@@ -3,10 +3,7 @@
 use crate::Finding;
 use crate::network::{host_of, is_metadata};
 
-use super::super::finding::{Danger, refuse, refuse_if};
-use super::super::known::{Trait, is_known_as};
-use super::super::lists::{holds_listed, is_listed};
-use super::super::value::{Arg, HOLE, Marks};
+use super::super::{Arg, Danger, HOLE, Marks, Trait, holds_listed, is_known_as, is_listed, refuse, refuse_if};
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {

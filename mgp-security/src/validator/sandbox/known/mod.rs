@@ -16,9 +16,7 @@ use regex::RegexSet;
 use crate::Finding;
 use crate::data_file::{Named as _, named};
 
-use super::argv::call::Call;
-use super::finding::{Danger, refuse};
-use super::lists::{fits, rows};
+use super::{Call, Danger, fits, refuse, rows};
 use rules::{Patterns, Rule};
 
 pub(super) use reading::{Reading, begins_command};

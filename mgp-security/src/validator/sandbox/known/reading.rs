@@ -1,9 +1,6 @@
 //! The arguments of one call, sorted by the table: options with their values, operands, and the inner command.
 
-use super::super::argv::call::Call;
-use super::super::finding::Danger;
-use super::super::lists::{bare_name, is_listed};
-use super::super::value::Arg;
+use super::super::{Arg, Call, Danger, bare_name, is_listed};
 use super::{Facts, Kind, Runs, Takes, Trait, facts};
 
 /// An option with its value.

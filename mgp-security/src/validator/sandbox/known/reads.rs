@@ -6,10 +6,7 @@ use crate::shell::read;
 use crate::shell::syntax::{Body, Direction, Part, Script, Word};
 use crate::validator::readonly::writes;
 
-use super::super::argv::call::Call;
-use super::super::argv::files::Files;
-use super::super::finding::{Danger, refuse, refuse_if};
-use super::super::value::{Arg, Flow};
+use super::super::{Arg, Call, Danger, Files, Flow, refuse, refuse_if};
 use super::{Kind, Reading, TABLE, Trait, check_value};
 
 /// Checks that every command of a command line only reads.

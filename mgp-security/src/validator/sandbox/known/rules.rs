@@ -3,11 +3,8 @@
 use crate::Finding;
 use crate::data_file::{Named as _, named};
 
-use super::super::argv::call::Call;
-use super::super::finding::{Danger, refuse};
-use super::super::lists::{fits, is_listed, lies_in};
 use super::super::sed::effects;
-use super::super::value::{Arg, HOLE, Marks, Text};
+use super::super::{Arg, Call, Danger, HOLE, Marks, Text, fits, is_listed, lies_in, refuse};
 use super::{Kind, TABLE, is_shell, matched};
 
 /// A rule of `rules.txt` about one program.

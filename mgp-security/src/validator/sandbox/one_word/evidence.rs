@@ -1,7 +1,6 @@
 //! The evidence that a text is a command and not prose, and the detection of disguised commands.
 
-use super::super::known::{Trait, facts};
-use super::super::lists::is_listed;
+use super::super::{Trait, facts, is_listed};
 
 /// The amount of evidence that is needed to take a text for a command and not for prose.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -12,11 +12,7 @@ use std::sync::LazyLock;
 use evidence::{Evidence, begins_disguised, first_name, has_arguments, is_command, kind_of};
 use regex::Regex;
 
-use super::finding::{Danger, refuse_if};
-use super::known::{Trait, matched};
-use super::lists::is_listed;
-use super::place::Place;
-use super::{argv, check_readings};
+use super::{Danger, Place, Trait, argv, check_readings, is_listed, matched, refuse_if};
 use crate::Finding;
 use crate::data_file::expression;
 

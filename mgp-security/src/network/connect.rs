@@ -62,10 +62,8 @@ impl GuardedConnector {
         };
         let addresses = (self.resolve)(name.clone(), port).await.map_err(ConnectError::Unreachable)?;
         if addresses.is_empty() {
-            return Err(ConnectError::Unreachable(io::Error::new(
-                io::ErrorKind::NotFound,
-                "the host has no address",
-            )));
+            let why = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+            return Err(ConnectError::Unreachable(why));
         }
         for address in &addresses {
             self.policy.judge_resolved(&host, address.ip(), port)?;

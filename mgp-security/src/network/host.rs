@@ -27,10 +27,8 @@ pub(super) fn check(name: &str) -> Result<(), Finding> {
         return Err(inward());
     }
     if is_of("rebinding", name) {
-        return Err(Finding::new(
-            "rebinding-host",
-            "the name changes its address from one look-up to the next: name the host itself",
-        ));
+        let why = "the name changes its address from one look-up to the next: name the host itself";
+        return Err(Finding::new("rebinding-host", why));
     }
     if is_of("wildcard", name) {
         return check_wildcard(name);
@@ -109,10 +107,8 @@ fn label_address(label: &str) -> Option<Ipv4Addr> {
 }
 
 fn inward() -> Finding {
-    Finding::new(
-        "internal-host",
-        "the name is one of an internal network: name a host of the public one, in full",
-    )
+    let why = "the name is one of an internal network: name a host of the public one, in full";
+    Finding::new("internal-host", why)
 }
 
 /// The lists of `hosts.txt`, which explains each.

@@ -15,12 +15,8 @@ pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Findin
     check_spelling(written)?;
     let (scheme, rest) = split_scheme(written)?;
     if !NetworkPolicy::has_scheme(scheme) {
-        return Err(Finding::new(
-            "scheme",
-            format!(
-                "URLs of the scheme `{scheme}:` may not be used: use https, or the tool that is made for it"
-            ),
-        ));
+        let why = "may not be used: use https, or the tool that is made for it";
+        return Err(Finding::new("scheme", format!("URLs of the scheme `{scheme}:` {why}")));
     }
     let rest = rest
         .strip_prefix("//")
@@ -187,23 +183,16 @@ fn next(from: &Url, location: &str, policy: &NetworkPolicy) -> Result<Url, Findi
         location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\");
     let names_host = location.contains(':') || location.contains('\\') || location.starts_with("//");
     let to = if begins_path || !names_host {
-        let joined = from.join(location).map_err(|_| {
-            Finding::new(
-                "ambiguous-url",
-                "the server redirects to something that is no URL: use another source",
-            )
-        })?;
-        parse(joined.as_str(), policy)?
+        let why = "the server redirects to something that is no URL: use another source";
+        parse(from.join(location).map_err(|_| Finding::new("ambiguous-url", why))?.as_str(), policy)?
     } else if location.starts_with("//") {
         parse(&format!("{}:{location}", from.scheme()), policy)?
     } else {
         parse(location, policy)?
     };
     if is_encrypted(from) && !is_encrypted(&to) {
-        return Err(Finding::new(
-            "downgrade",
-            "the server redirects from an encrypted connection to one that is not: use another source",
-        ));
+        let why = "the server redirects from an encrypted connection to one that is not: use another source";
+        return Err(Finding::new("downgrade", why));
     }
     Ok(to)
 }
@@ -243,10 +232,8 @@ fn leads_to_metadata(text: &str) -> Result<bool, Finding> {
         }
         looked_at += 1;
         if looked_at > MAX_INNER {
-            return Err(Finding::new(
-                "ambiguous-url",
-                "the URL contains too many others: send the data in the body",
-            ));
+            let why = "the URL contains too many others: send the data in the body";
+            return Err(Finding::new("ambiguous-url", why));
         }
         let inner = &text[at + if is_url { 2 } else { 1 }..];
         let host = host_of(inner);

@@ -144,10 +144,8 @@ impl Roots {
         let is_unsaid = folders.client.is_none_or(ClientFolders::are_unsaid);
         if let Some(client) = folders.client {
             if client.wants_to_be_asked(folders.session, folders.is_asked) {
-                return Err(Finding::new(
-                    UNASKED,
-                    "the client's roots changed while it was asked for them: call again",
-                ));
+                let why = "the client's roots changed while it was asked for them: call again";
+                return Err(Finding::new(UNASKED, why));
             }
             if client.hold(&end) {
                 return Ok(end);

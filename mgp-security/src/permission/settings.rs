@@ -51,23 +51,16 @@ pub enum OnRefusal {
 /// The decision about a permission, of the settings or of operators.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PermissionJudgement<'a> {
-    Approved {
-        terms: &'a GrantTerms,
-        scope: Option<&'a ScopeCheck>,
-        by: &'a str,
-    },
+    /// The permission is granted on these terms, with the check of their scope.
+    Approved { terms: &'a GrantTerms, scope: Option<&'a ScopeCheck>, by: &'a str },
     /// The permission is denied, until the given time if the denial has an end.
-    Denied {
-        until: Option<Timestamp>,
-    },
+    Denied { until: Option<Timestamp> },
     /// A grant has ended, and nobody is asked for another one.
     Expired,
     /// The settings decide, but their decision is not in the audit trail yet.
     Unsettled,
     /// An operator has to be asked; `expired` tells whether an earlier grant has ended.
-    Undecided {
-        expired: bool,
-    },
+    Undecided { expired: bool },
 }
 
 impl PermissionSettings {

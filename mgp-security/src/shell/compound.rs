@@ -15,7 +15,7 @@ impl Parser<'_> {
         }
         if self.take("(") {
             let inner = self.list(&[")"]);
-            self.expect(")");
+            self.expect(")", Flaw::Grammar);
             return Some(Body::Group(vec![inner]));
         }
         let word = self.reserved();
@@ -47,15 +47,16 @@ impl Parser<'_> {
         self.one(start, body)
     }
 
-    fn expect(&mut self, closer: &str) {
+    /// Takes the text that closes what was read, and notes `flaw` if it is missing.
+    pub(super) fn expect(&mut self, closer: &str, flaw: Flaw) {
         if !self.take(closer) {
-            self.flawed(Flaw::Grammar);
+            self.flawed(flaw);
         }
     }
 
     fn group(&mut self) -> Body {
         let inner = self.list(&["}"]);
-        self.expect("}");
+        self.expect("}", Flaw::Grammar);
         Body::Group(vec![inner])
     }
 
@@ -94,15 +95,7 @@ impl Parser<'_> {
         let mut values = Vec::new();
         if self.reserved() == "in" {
             self.at += 2;
-            loop {
-                self.blanks();
-                let before = self.at;
-                let word = self.word();
-                if self.at == before {
-                    break;
-                }
-                values.push(word);
-            }
+            values = self.words(Self::blanks);
         }
         self.lines();
         self.take(";");
@@ -128,7 +121,7 @@ impl Parser<'_> {
             self.flawed(Flaw::Grammar);
         }
         let body = self.list(&["done"]);
-        self.expect("done");
+        self.expect("done", Flaw::Grammar);
         body
     }
 
@@ -163,7 +156,7 @@ impl Parser<'_> {
                     break;
                 }
             }
-            self.expect(")");
+            self.expect(")", Flaw::Grammar);
             let before = self.at;
             scripts.push(self.list(&["esac"]));
             if !(self.take(";;&") || self.take(";;") || self.take(";&"))
@@ -188,7 +181,7 @@ impl Parser<'_> {
         self.blanks();
         if self.take("(") {
             self.blanks();
-            self.expect(")");
+            self.expect(")", Flaw::Grammar);
         }
         Body::Function { name, body: self.function_body() }
     }

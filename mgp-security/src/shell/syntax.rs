@@ -32,24 +32,16 @@ pub(crate) struct Stage {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
+    /// One program with its arguments.
     Simple(Simple),
     /// `{ .. }`, `( .. )`, or the branches of `if` and `case`, all of which may run.
     Group(Vec<Script>),
     /// `for variable in values`. Without values, the loop runs over the arguments of the script.
-    For {
-        variable: String,
-        values: Vec<Word>,
-        body: Script,
-    },
+    For { variable: String, values: Vec<Word>, body: Script },
     /// A loop with `while` or `until`.
-    Loop {
-        condition: Script,
-        body: Script,
-    },
-    Function {
-        name: String,
-        body: Script,
-    },
+    Loop { condition: Script, body: Script },
+    /// The definition of a function, which runs nothing yet.
+    Function { name: String, body: Script },
 }
 
 /// A simple command: assignments and words, which become one program and its arguments.
@@ -108,16 +100,11 @@ pub(crate) enum Part {
     /// Text in single quotes.
     Single(String),
     /// The decoded text of `$'..'`, and whether it wrote plain characters as numbers to hide them.
-    Ansi {
-        text: String,
-        hidden: bool,
-    },
+    Ansi { text: String, hidden: bool },
+    /// The parts of text in double quotes.
     Double(Vec<Self>),
     /// `$name`, `${name}` or `${name<operator>}`. The operator is kept as separate parts.
-    Variable {
-        name: String,
-        operator: Option<Vec<Self>>,
-    },
+    Variable { name: String, operator: Option<Vec<Self>> },
     /// A command substitution, `$( .. )` or in backticks.
     Command(Script),
     /// A process substitution, `<( .. )` or `>( .. )`.
@@ -181,9 +168,7 @@ impl Stage {
             }
             Body::Group(scripts) => scripts.iter().for_each(|script| script.walk(see)),
             Body::For { values, body, .. } => {
-                for value in values {
-                    value.walk(see);
-                }
+                values.iter().for_each(|value| value.walk(see));
                 body.walk(see);
             }
             Body::Loop { condition, body } => {

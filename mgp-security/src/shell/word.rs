@@ -22,8 +22,7 @@ impl Parser<'_> {
                 b'<' | b'>' => {
                     if self.rest()[1..].starts_with('(') && bare.is_empty() {
                         self.at += 2;
-                        let script = self.nested();
-                        word.parts.push(Part::Process(script));
+                        word.parts.push(Part::Process(self.nested()));
                         continue;
                     }
                     break;
@@ -53,19 +52,16 @@ impl Parser<'_> {
                 b'\'' => {
                     flush(&mut bare, &mut word.parts);
                     self.at += 1;
-                    let text = self.until_quote(false);
-                    word.parts.push(Part::Single(text));
+                    word.parts.push(Part::Single(self.until_quote(false)));
                 }
                 b'"' => {
                     flush(&mut bare, &mut word.parts);
                     self.at += 1;
-                    let parts = self.quoted(Some(b'"'));
-                    word.parts.push(Part::Double(parts));
+                    word.parts.push(Part::Double(self.quoted(Some(b'"'))));
                 }
                 b'`' | b'$' => {
                     flush(&mut bare, &mut word.parts);
-                    let part = self.substitution(false);
-                    word.parts.push(part);
+                    word.parts.push(self.substitution(false));
                 }
                 _ => {
                     let rest = self.rest();
@@ -91,26 +87,29 @@ impl Parser<'_> {
     }
 
     fn array(&mut self) -> Vec<Word> {
-        let mut words = Vec::new();
         if self.depth >= MAX_DEPTH {
             self.flawed(Flaw::Open);
-            return words;
+            return Vec::new();
         }
         self.depth += 1;
+        let words = self.words(Self::lines);
+        self.depth -= 1;
+        self.expect(")", Flaw::Open);
+        words
+    }
+
+    /// Reads the words that follow here, with what `skip` skips before each.
+    pub(super) fn words(&mut self, skip: fn(&mut Self)) -> Vec<Word> {
+        let mut words = Vec::new();
         loop {
-            self.lines();
+            skip(self);
             let before = self.at;
             let word = self.word();
             if self.at == before {
-                break;
+                return words;
             }
             words.push(word);
         }
-        self.depth -= 1;
-        if !self.take(")") {
-            self.flawed(Flaw::Open);
-        }
-        words
     }
 
     /// Reads a pattern such as `@(a|b)`, of which only the sign matters here, as plain text.
@@ -253,9 +252,7 @@ impl Parser<'_> {
     /// Reads the list after `$(`, `<(` or `>(`, with its closing parenthesis.
     fn nested(&mut self) -> super::syntax::Script {
         let script = self.list(&[")"]);
-        if !self.take(")") {
-            self.flawed(Flaw::Open);
-        }
+        self.expect(")", Flaw::Open);
         script
     }
 

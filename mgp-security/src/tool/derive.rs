@@ -7,9 +7,10 @@ use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{CallEffect, EffectiveSecurity, Permission, RiskLevel, SideEffect, ValidatorName};
 use serde::Serialize;
 
-use super::lexicon::{MANNERS, PHRASES, is_listed, list};
+use super::lexicon::{PHRASES, is_listed, list};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::normalized_text::NormalizedText;
+use crate::data_file::{Named as _, named};
 use mgp_types::words;
 
 /// The security profile of a tool, guessed from its definition where its server declares no security.
@@ -190,20 +191,23 @@ const MEANINGS: &[(ArgumentNature, Permission, SideEffect, Option<ValidatorName>
     (ArgumentNature::Host, Permission::NetworkOutbound, SideEffect::Network, None),
 ];
 
-/// The manner of a tool, as its name tells, the worse one behind. The first telling word decides, with the last one where
-/// the first may be a thing, as in `comment_delete`; and of words that are joined, as in `read_then_delete`, the worst.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum NameManner {
-    #[default]
-    Unclear,
-    Reads,
-    Writes,
-    Sends,
-    Runs,
-    /// The tool ends what runs or is in force.
-    Ends,
-    Destroys,
-    Spends,
+named! {
+    /// The manner of a tool, as its name tells, the worse one behind, by the heading of the words that tell it in
+    /// `lexicon.txt`. The first telling word decides, with the last one where the first may be a thing, as in
+    /// `comment_delete`; and of words that are joined, as in `read_then_delete`, the worst.
+    #[derive(Default, PartialOrd, Ord)]
+    pub(crate) enum NameManner {
+        #[default]
+        "" => Unclear,
+        "verb that reads" => Reads,
+        "verb that writes" => Writes,
+        "verb that sends" => Sends,
+        "verb that runs" => Runs,
+        /// The tool ends what runs or is in force.
+        "verb that ends" => Ends,
+        "verb that destroys" => Destroys,
+        "verb that spends" => Spends,
+    }
 }
 
 impl NameManner {
@@ -251,7 +255,8 @@ impl NameManner {
     }
 
     fn of_word(word: &str) -> Option<Self> {
-        MANNERS.iter().find(|(_, known)| is_listed(known, word)).map(|(manner, _)| *manner)
+        // No word tells that the manner is unclear.
+        Self::NAMES[1..].iter().find(|(verbs, _)| is_listed(verbs, word)).map(|(_, manner)| *manner)
     }
 
     /// Returns the manner of a verb in any of its forms: `delete`, `deletes`, `deleting`.

@@ -44,7 +44,6 @@ use std::sync::LazyLock;
 
 use mgp_types::mgp::CallEffect;
 
-use super::derive::NameManner;
 use super::nature::ArgumentNature::{self, Code, Command, Host, HttpMethod, Path, Sql, Text, Url};
 use mgp_types::{WordLists, word_lists};
 
@@ -78,17 +77,6 @@ pub(super) const HEADS: &[(ArgumentNature, Option<&str>, &str)] = &[
 
 /// The natures that the first telling word of a description gives an argument.
 pub(super) const OPENINGS: [ArgumentNature; 6] = [Path, Url, Host, Command, Sql, Code];
-
-/// The manners of tools, by a word of the tool's name or at the start of its description.
-pub(super) const MANNERS: &[(NameManner, &str)] = &[
-    (NameManner::Reads, "verb that reads"),
-    (NameManner::Writes, "verb that writes"),
-    (NameManner::Sends, "verb that sends"),
-    (NameManner::Runs, "verb that runs"),
-    (NameManner::Ends, "verb that ends"),
-    (NameManner::Destroys, "verb that destroys"),
-    (NameManner::Spends, "verb that spends"),
-];
 
 /// The effects of calls that a phrase in the name of a tool tells, whatever its first verb is.
 pub(super) const PHRASES: &[(CallEffect, &str)] = &[

@@ -8,49 +8,35 @@ use super::derive::{NameManner, hints};
 use super::lexicon::{HEADS, OPENINGS, is_listed, list};
 use super::normalized_text::{NormalizedText, first_sentence};
 use super::schema::{SchemaArgument, arguments, is_destination};
+use crate::data_file::{Named as _, named};
 use mgp_types::words;
 
-/// The nature of an argument, as its schema, its name and its description tell; it decides what the argument is checked
-/// for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum ArgumentNature {
-    /// Text for people or models, which nothing executes.
-    Text,
-    /// An argument of which nothing is known.
-    Unknown,
-    /// A URL that the tool keeps or compares, as far as is known, and does not visit.
-    Link,
-    /// The method of an HTTP request.
-    HttpMethod,
-    /// A path in a file system of the server's machine.
-    Path,
-    /// The name or address of a host.
-    Host,
-    /// A URL that is visited.
-    Url,
-    /// A statement for a database.
-    Sql,
-    /// Code of any language, which is executed.
-    Code,
-    /// A command for a shell, or a part of one.
-    Command,
-}
-
-impl ArgumentNature {
-    /// Returns the name of the nature, as the profiles of tools write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Unknown => "unknown",
-            Self::HttpMethod => "http_method",
-            Self::Path => "path",
-            Self::Host => "host",
-            Self::Link | Self::Url => "url",
-            Self::Sql => "sql",
-            Self::Code => "code",
-            Self::Command => "command",
-        }
+named! {
+    /// The nature of an argument, as its schema, its name and its description tell, by its name in the profiles of tools; it
+    /// decides what the argument is checked for.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum ArgumentNature {
+        /// Text for people or models, which nothing executes.
+        "text" => Text,
+        /// An argument of which nothing is known.
+        "unknown" => Unknown,
+        /// A URL that the tool keeps or compares, as far as is known, and does not visit.
+        "url" => Link,
+        /// The method of an HTTP request.
+        "http_method" => HttpMethod,
+        /// A path in a file system of the server's machine.
+        "path" => Path,
+        /// The name or address of a host.
+        "host" => Host,
+        /// A URL that is visited.
+        "url" => Url,
+        /// A statement for a database.
+        "sql" => Sql,
+        /// Code of any language, which is executed.
+        "code" => Code,
+        /// A command for a shell, or a part of one.
+        "command" => Command,
     }
 }
 

@@ -167,10 +167,8 @@ fn program_beside<'a>(call: &'a ValidatedCall<'_>, vector: &[CallArgument]) -> O
 fn check_url_word(url: &str) -> Result<(), Finding> {
     let ends_word = |character: char| character.is_whitespace() || "'\"`|;<>\\(){}^".contains(character);
     if url.contains(ends_word) || url.contains("$(") || url.starts_with('-') {
-        return Err(Finding::new(
-            "separator",
-            "percent-encode the characters of the URL that a shell would read",
-        ));
+        let why = "percent-encode the characters of the URL that a shell would read";
+        return Err(Finding::new("separator", why));
     }
     Ok(())
 }

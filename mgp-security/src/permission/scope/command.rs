@@ -1,9 +1,9 @@
 //! The check of commands against a scope.
 
-use super::ScopeError;
 use super::arguments::{ArgumentFacts, CommandLine};
 use super::glob::{Glob, GlobCase, GlobKind};
 use super::words::{MAX_WORDS, ShellWords, is_listed, split};
+use super::{ScopeError, refuse_if};
 use crate::Finding;
 
 /// The bounds of a scope on commands.
@@ -38,18 +38,11 @@ impl CommandScope {
         if !bounded {
             return Ok(());
         }
-        if facts.code {
-            return Err(Finding::new(
-                "scope-opaque",
-                "only certain commands were granted, and code does not show which it runs",
-            ));
-        }
-        if facts.commands.is_empty() && (!self.allowed.is_empty() || !facts.others.is_empty()) {
-            return Err(Finding::new(
-                "scope-command",
-                "the arguments do not show which command is meant; give it as `command`",
-            ));
-        }
+        let opaque = "only certain commands were granted, and code does not show which it runs";
+        refuse_if(facts.code, ("scope-opaque", opaque))?;
+        let is_missing = facts.commands.is_empty() && (!self.allowed.is_empty() || !facts.others.is_empty());
+        let missing = "the arguments do not show which command is meant; give it as `command`";
+        refuse_if(is_missing, ("scope-command", missing))?;
         facts.commands.iter().try_for_each(|line| self.check_line(line))
     }
 
@@ -67,18 +60,12 @@ impl CommandScope {
         };
         let simple = words.filter(|words| words.words.len() <= MAX_WORDS && !words.words[0].contains(BLANKS));
         let Some(words) = simple else {
-            return Err(Finding::new(
-                "scope-command-form",
-                "give one command with its arguments, without pipes, redirections, substitutions or variables",
-            ));
+            let form =
+                "give one command with its arguments, without pipes, redirections, substitutions or variables";
+            return Err(Finding::new("scope-command-form", form));
         };
         let chosen = words.expands_command || (words.expands && !self.denied.is_empty());
-        if chosen {
-            return Err(Finding::new(
-                "scope-command-form",
-                "write out what a pattern would stand for, or quote it",
-            ));
-        }
+        refuse_if(chosen, ("scope-command-form", "write out what a pattern would stand for, or quote it"))?;
         self.check_words(&words.words)
     }
 
@@ -86,16 +73,10 @@ impl CommandScope {
         let Some((first, rest)) = words.split_first() else { return Ok(()) };
         let name = base(first);
         if is_listed(RAISING, &name) {
-            if self.sudo != Some(true) {
-                return Err(raised());
-            }
+            refuse_if(self.sudo != Some(true), SUDO)?;
             // Its options could mean anything; without options, the words that follow are the command.
-            if !rest.first().is_some_and(|word| !word.starts_with('-') && !word.contains('=')) {
-                return Err(Finding::new(
-                    "scope-command-form",
-                    "give the command right after it, without options",
-                ));
-            }
+            let is_bare = rest.first().is_some_and(|word| !word.starts_with('-') && !word.contains('='));
+            refuse_if(!is_bare, ("scope-command-form", "give the command right after it, without options"))?;
             return self.check_words(rest);
         }
         let line = words.join(" ");
@@ -105,9 +86,7 @@ impl CommandScope {
             CommandPattern::Name(glob) => glob.matches(first) || glob.matches(&name),
             CommandPattern::Line { whole, .. } => whole.matches(&line) || whole.matches(&bare_line),
         };
-        if self.denied.iter().any(is_denied) {
-            return Err(closed());
-        }
+        refuse_if(self.denied.iter().any(is_denied), CLOSED)?;
         if is_listed(RUNNING, &name) || is_interpreter(&name) {
             self.check_run_by(rest, &line)?;
         }
@@ -115,10 +94,8 @@ impl CommandScope {
             CommandPattern::Name(glob) => glob.matches(first),
             CommandPattern::Line { whole, .. } => whole.matches(&line),
         };
-        if self.allowed.is_empty() || self.allowed.iter().any(is_allowed) {
-            return Ok(());
-        }
-        Err(Finding::new("scope-command", "this command was not granted"))
+        let is_granted = self.allowed.is_empty() || self.allowed.iter().any(is_allowed);
+        refuse_if(!is_granted, ("scope-command", "this command was not granted"))
     }
 
     /// Checks the arguments of a command that runs other commands. A grant of such a command by name includes the
@@ -127,38 +104,26 @@ impl CommandScope {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '\\');
         for part in rest.iter().flat_map(|word| word.split(|c| !is_part(c))) {
             let name = base(part);
-            if self.sudo != Some(true) && is_listed(RAISING, &name) {
-                return Err(raised());
-            }
+            refuse_if(self.sudo != Some(true) && is_listed(RAISING, &name), SUDO)?;
             let is_denied = |pattern: &CommandPattern| match pattern {
                 CommandPattern::Name(glob) => glob.matches(part) || glob.matches(&name),
                 CommandPattern::Line { .. } => false,
             };
-            if self.denied.iter().any(is_denied) {
-                return Err(closed());
-            }
+            refuse_if(self.denied.iter().any(is_denied), CLOSED)?;
         }
         let within = |pattern: &CommandPattern| matches!(pattern, CommandPattern::Line { within, .. } if within.matches(line));
-        if self.denied.iter().any(within) {
-            return Err(closed());
-        }
+        refuse_if(self.denied.iter().any(within), CLOSED)?;
         // A word that contains blanks is a command line or a program of its own, which can write names in other ways.
         let is_program =
             |word: &String| word.contains(|c: char| c.is_whitespace() || matches!(c, '(' | ';' | '|'));
-        if !self.denied.is_empty() && rest.iter().any(is_program) {
-            return Err(Finding::new("scope-command", "run the command itself, not through another"));
-        }
-        Ok(())
+        let is_hidden = !self.denied.is_empty() && rest.iter().any(is_program);
+        refuse_if(is_hidden, ("scope-command", "run the command itself, not through another"))
     }
 }
 
-fn closed() -> Finding {
-    Finding::new("scope-command", "this command is closed")
-}
-
-fn raised() -> Finding {
-    Finding::new("scope-sudo", "raising privileges was not granted; run it without")
-}
+/// The findings about a command that is denied, and about one that raises privileges.
+const CLOSED: (&str, &str) = ("scope-command", "this command is closed");
+const SUDO: (&str, &str) = ("scope-sudo", "raising privileges was not granted; run it without");
 
 impl CommandPattern {
     fn new(pattern: &str, case: GlobCase) -> Result<Self, ScopeError> {

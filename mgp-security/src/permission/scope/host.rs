@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-use super::ScopeError;
 use super::arguments::ArgumentFacts;
 use super::glob::{Glob, GlobCase, GlobKind};
+use super::{ScopeError, refuse_if};
 use crate::Finding;
 
 /// The bounds of a scope on hosts and ports.
@@ -37,12 +37,9 @@ impl HostScope {
         if self.allowed.is_empty() && self.denied.is_empty() && self.ports.is_empty() {
             return Ok(());
         }
-        if facts.code || !facts.commands.is_empty() {
-            return Err(Finding::new(
-                "scope-opaque",
-                "access was granted to certain hosts, and a command or code does not show which it talks to",
-            ));
-        }
+        let opaque =
+            "access was granted to certain hosts, and a command or code does not show which it talks to";
+        refuse_if(facts.code || !facts.commands.is_empty(), ("scope-opaque", opaque))?;
         let mut seen = false;
         let unnamed = facts.others.iter().chain(&facts.paths).filter(|text| looks_like_place(text));
         for text in facts.hosts.iter().chain(unnamed) {
@@ -52,34 +49,25 @@ impl HostScope {
         // A bare name may also be that of a host.
         let is_short = |text: &&&str| text.len() <= MAX_HOST_BYTES && !text.contains(char::is_whitespace);
         let mut places = facts.others.iter().filter(is_short).filter_map(|text| HostAddress::read(text));
-        if !self.denied.is_empty() && places.any(|place| self.is_denied(&place.host)) {
-            return Err(denied());
-        }
+        refuse_if(!self.denied.is_empty() && places.any(|place| self.is_denied(&place.host)), DENIED)?;
         if !self.ports.is_empty() {
             for port in &facts.ports {
                 seen = true;
                 self.check_port(*port)?;
             }
         }
-        if !seen && (!self.allowed.is_empty() || !self.ports.is_empty()) {
-            return Err(Finding::new(
-                "scope-host",
-                "the arguments do not show which host is meant; give it as `url`",
-            ));
-        }
-        Ok(())
+        let is_missing = !seen && (!self.allowed.is_empty() || !self.ports.is_empty());
+        let missing = "the arguments do not show which host is meant; give it as `url`";
+        refuse_if(is_missing, ("scope-host", missing))
     }
 
     fn check_place(&self, text: &str, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {
         let Some(place) = HostAddress::read(text) else {
             return Err(Finding::new("scope-host-form", "give a whole address, like `https://example.com/`"));
         };
-        if self.is_denied(&place.host) {
-            return Err(denied());
-        }
-        if !self.allowed.is_empty() && !self.allowed.iter().any(|glob| glob.matches(&place.host)) {
-            return Err(Finding::new("scope-host", "this host was not granted"));
-        }
+        refuse_if(self.is_denied(&place.host), DENIED)?;
+        let is_granted = self.allowed.is_empty() || self.allowed.iter().any(|glob| glob.matches(&place.host));
+        refuse_if(!is_granted, ("scope-host", "this host was not granted"))?;
         match place.port {
             _ if self.ports.is_empty() => Ok(()),
             // The port is given beside the host, and is checked there.
@@ -89,14 +77,12 @@ impl HostScope {
     }
 
     fn check_port(&self, port: Option<u16>) -> Result<(), Finding> {
-        match port {
-            Some(port) if self.ports.contains(&port) => Ok(()),
-            Some(_) => Err(Finding::new("scope-port", "this port was not granted")),
-            None => Err(Finding::new(
-                "scope-port",
-                "the arguments do not show which port is meant; give it with the host",
-            )),
-        }
+        let why = match port {
+            Some(port) if self.ports.contains(&port) => return Ok(()),
+            Some(_) => "this port was not granted",
+            None => "the arguments do not show which port is meant; give it with the host",
+        };
+        Err(Finding::new("scope-port", why))
     }
 
     fn is_denied(&self, host: &str) -> bool {
@@ -159,9 +145,8 @@ fn looks_like_place(text: &str) -> bool {
     !file && (text.contains("://") || web || text.trim().parse::<IpAddr>().is_ok())
 }
 
-fn denied() -> Finding {
-    Finding::new("scope-host", "this host is closed")
-}
+/// The finding about what is denied.
+const DENIED: (&str, &str) = ("scope-host", "this host is closed");
 
 /// The largest length of a host's name, in bytes.
 const MAX_HOST_BYTES: usize = 255;

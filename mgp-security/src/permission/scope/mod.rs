@@ -97,16 +97,18 @@ impl ScopeCheck {
         if self.languages.is_empty() {
             return Ok(());
         }
-        if facts.languages.is_empty() {
-            return Err(Finding::new("scope-language", "say in `language` which language the code is in"));
-        }
+        let missing = "say in `language` which language the code is in";
+        refuse_if(facts.languages.is_empty(), ("scope-language", missing))?;
         let granted =
             |language: &&str| self.languages.iter().any(|known| **known == *language.to_lowercase());
-        if facts.languages.iter().all(granted) {
-            return Ok(());
-        }
-        Err(Finding::new("scope-language", "code in this language was not granted"))
+        let is_granted = facts.languages.iter().all(granted);
+        refuse_if(!is_granted, ("scope-language", "code in this language was not granted"))
     }
+}
+
+/// Refuses a call if the condition holds, with a class and a message.
+fn refuse_if(condition: bool, (rule, message): (&'static str, &'static str)) -> Result<(), Finding> {
+    if condition { Err(Finding::new(rule, message)) } else { Ok(()) }
 }
 
 #[cfg(test)]

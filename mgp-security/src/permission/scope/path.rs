@@ -1,8 +1,8 @@
 //! The check of paths against a scope.
 
-use super::ScopeError;
 use super::arguments::ArgumentFacts;
 use super::glob::{Glob, GlobCase, GlobKind};
+use super::{ScopeError, refuse_if};
 use crate::Finding;
 
 /// The bounds of a scope on paths.
@@ -30,12 +30,9 @@ impl PathScope {
         if self.allowed.is_empty() && self.denied.is_empty() {
             return Ok(());
         }
-        if facts.code || !facts.commands.is_empty() {
-            return Err(Finding::new(
-                "scope-opaque",
-                "access to files was granted for certain paths, and a command or code does not show which it touches",
-            ));
-        }
+        let opaque = "access to files was granted for certain paths, and a command or code does not show which \
+                      it touches";
+        refuse_if(facts.code || !facts.commands.is_empty(), ("scope-opaque", opaque))?;
         let mut seen = false;
         // A `file:` URL is a path in another form, and some tools take a path where they take a URL.
         let is_path = |text: &&&str| scheme_is_file(text) || (looks_like_path(text) && !text.contains("://"));
@@ -50,25 +47,17 @@ impl PathScope {
             self.check_path(text)?;
         }
         // A bare name may also be that of a file.
-        if facts.others.iter().any(|text| text.len() <= MAX_PATH_BYTES && self.is_denied(text)) {
-            return Err(denied());
-        }
-        if !seen && !self.allowed.is_empty() {
-            return Err(Finding::new(
-                "scope-path",
-                "the arguments do not show which path is meant; give it as `path`",
-            ));
-        }
-        Ok(())
+        let is_denied = |text: &&str| text.len() <= MAX_PATH_BYTES && self.is_denied(text);
+        refuse_if(facts.others.iter().any(is_denied), DENIED)?;
+        let missing = "the arguments do not show which path is meant; give it as `path`";
+        refuse_if(!seen && !self.allowed.is_empty(), ("scope-path", missing))
     }
 
     fn check_path(&self, text: &str) -> Result<(), Finding> {
         let path = plain(text).ok_or_else(|| {
             Finding::new("scope-path-form", "give an absolute path without `..`, backslashes or escapes")
         })?;
-        if self.is_denied(&path) {
-            return Err(denied());
-        }
+        refuse_if(self.is_denied(&path), DENIED)?;
         if self.allowed.is_empty() {
             // A relative path leads to an unknown place, which could be a denied one.
             return if is_absolute(&path) { Ok(()) } else { Err(relative()) };
@@ -149,9 +138,8 @@ fn scheme_is_file(text: &str) -> bool {
     text.trim_start().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }
 
-fn denied() -> Finding {
-    Finding::new("scope-path", "this path is closed")
-}
+/// The finding about what is denied.
+const DENIED: (&str, &str) = ("scope-path", "this path is closed");
 
 fn relative() -> Finding {
     Finding::new("scope-path-form", "give an absolute path: where a relative one leads cannot be seen")

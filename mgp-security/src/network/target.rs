@@ -55,10 +55,8 @@ pub(super) fn parse_host(
             let name = name.strip_suffix('.').unwrap_or(name);
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
             let is_label = |label: &str| !label.is_empty() && label.len() < 64 && label.bytes().all(plain);
-            refuse_if(
-                !name.split('.').all(is_label),
-                "a host consists of letters, digits, hyphens and dots",
-            )?;
+            let is_odd = !name.split('.').all(is_label);
+            refuse_if(is_odd, "a host consists of letters, digits, hyphens and dots")?;
             refuse_if(written.contains('%'), "write its host without percent signs")?;
             // Non-ASCII letters whose host normalizes to plain ASCII serve no other purpose than to look different.
             let is_encoded = name.split('.').any(|label| label.starts_with("xn--"));
@@ -114,10 +112,9 @@ fn split_authority(text: &str) -> Result<(&str, &str), Finding> {
         check_port(port)?;
         host
     };
-    refuse_if(
-        user.is_some_and(|user| !is_plain_user(user)),
-        "what stands before `@` could be taken for the host: send credentials in a header",
-    )?;
+    let is_unclear = user.is_some_and(|user| !is_plain_user(user));
+    let why = "what stands before `@` could be taken for the host: send credentials in a header";
+    refuse_if(is_unclear, why)?;
     Ok((host, &text[end..]))
 }
 

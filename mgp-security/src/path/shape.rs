@@ -96,10 +96,9 @@ fn check_dots(path: &str, is_plain: bool) -> Result<(), Finding> {
         let three = segment == "...";
         three_dots += usize::from(three);
         let nested = three && segments.peek().is_some_and(|next| matches!(*next, "" | "."));
-        refuse_if(
-            three_dots > 1 || nested || (!three && segment.contains(['.', '?']) && UPWARD.is_match(segment)),
-            TRAVERSAL,
-        )?;
+        let leads_up =
+            three_dots > 1 || nested || (!three && segment.contains(['.', '?']) && UPWARD.is_match(segment));
+        refuse_if(leads_up, TRAVERSAL)?;
     }
     Ok(())
 }

@@ -97,10 +97,8 @@ pub(super) fn feed(judge: &mut Judge<'_>, input: &Flow) -> Result<Flow, Finding>
 pub(super) fn run_file(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding> {
     refuse_if(file.marks.has(Marks::CRAFTED) && file.text.contains(HOLE), Danger::Undecidable)?;
     refuse_if(argv::is_network_device(&file.text), Danger::ReverseShell)?;
-    refuse_if(
-        Place::new(&file.text, &judge.directory).runs_later() && file.text.contains("hooks"),
-        Danger::Persistence,
-    )?;
+    let runs_later = Place::new(&file.text, &judge.directory).runs_later() && file.text.contains("hooks");
+    refuse_if(runs_later, Danger::Persistence)?;
     let Some(flow) = judge.files.get(&file_key(&file.text)).cloned() else { return Ok(()) };
     refuse_if(flow.marks.has(Marks::FETCHED) || flow.marks.has(Marks::CRAFTED), Danger::DownloadAndRun)?;
     match flow.text {

@@ -118,10 +118,9 @@ fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result
             continue;
         }
         found = true;
-        refuse_if(
-            script.marks.has(Marks::FETCHED) || is_remote(&script.text) && call.program != "deno",
-            Danger::DownloadAndRun,
-        )?;
+        let is_fetched =
+            script.marks.has(Marks::FETCHED) || is_remote(&script.text) && call.program != "deno";
+        refuse_if(is_fetched, Danger::DownloadAndRun)?;
         refuse_if(script.marks.has(Marks::PROCESS), Danger::Undecidable)?;
         written_code(judge, script)?;
     }

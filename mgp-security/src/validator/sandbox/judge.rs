@@ -149,10 +149,8 @@ impl<'p> Judge<'p> {
             return Ok(out);
         }
         for target in written {
-            refuse_if(
-                out.marks.has(Marks::ENDLESS) && !target.text.starts_with("/dev/"),
-                Danger::ResourceExhaustion,
-            )?;
+            let fills_disk = out.marks.has(Marks::ENDLESS) && !target.text.starts_with("/dev/");
+            refuse_if(fills_disk, Danger::ResourceExhaustion)?;
             if !target.text.starts_with("/dev/") {
                 self.files.insert(file_key(&target.text), out.clone());
             }
@@ -310,10 +308,8 @@ pub(super) fn program_name(head: &Arg) -> Result<String, Finding> {
     // This is another name for the program that a process runs, whatever that is.
     refuse_if(text.starts_with("/proc/") && text.ends_with("/exe"), Danger::Obfuscation)?;
     let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
-    refuse_if(
-        name.contains(HOLE) || (head.marks.has(Marks::CRAFTED) && head.text.contains(HOLE)),
-        Danger::Undecidable,
-    )?;
+    let is_computed = name.contains(HOLE) || (head.marks.has(Marks::CRAFTED) && head.text.contains(HOLE));
+    refuse_if(is_computed, Danger::Undecidable)?;
     refuse_if(head.marks.has(Marks::PIECES), Danger::Obfuscation)?;
     refuse_if(
         head.marks.has(Marks::PATTERN) && name.len() > 1 && head.text.contains(char::is_alphanumeric)

@@ -7,10 +7,8 @@ use super::{Arg, Call, Danger, HOLE, Marks, holds_listed, is_for_everybody, is_l
 
 /// Judges a package that a package manager is told to install.
 pub(super) fn check(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {
-    refuse_if(
-        package.marks.has(Marks::FETCHED) && package.marks.has(Marks::PROCESS),
-        Danger::DownloadAndRun,
-    )?;
+    let is_fetched = package.marks.has(Marks::FETCHED) && package.marks.has(Marks::PROCESS);
+    refuse_if(is_fetched, Danger::DownloadAndRun)?;
     refuse_if(
         is_address(call.program, &package.text)
             // A file in a place where any user may have put it.

@@ -114,10 +114,8 @@ fn of_value(
 /// Judges a program that serves a folder, and serves the working directory if no other is given.
 fn serves_here(call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
     let serves = reading.facts.every == Some(Kind::Shared);
-    refuse_if(
-        serves && reading.values(Kind::Shared).next().is_none() && call.place(".").is_vast(),
-        Danger::ServedFolder,
-    )
+    let is_vast = serves && reading.values(Kind::Shared).next().is_none() && call.place(".").is_vast();
+    refuse_if(is_vast, Danger::ServedFolder)
 }
 
 /// Returns whether a container gets a folder that holds the system, a home or keys, or the socket of a service that
@@ -255,10 +253,8 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
             arg.text = arg.text.replace("{}", "\0");
             arg.marks.add(marks);
         }
-        refuse_if(
-            everything && args.first().is_some_and(|arg| is_listed("overwriting", &arg.text)),
-            Danger::RecursiveDelete,
-        )?;
+        let overwrites = everything && args.first().is_some_and(|arg| is_listed("overwriting", &arg.text));
+        refuse_if(overwrites, Danger::RecursiveDelete)?;
         inner.push(Inner::Command(args));
         rest = command.get(end + 1..).unwrap_or(&[]);
     }

@@ -18,10 +18,9 @@ pub(super) fn check_simple(source: &str) -> Result<(), Finding> {
         return nested(source);
     }
     if matches!(name, "powershell" | "pwsh") {
-        refuse_if(
-            source.contains(['*', '?']) && source.contains('\\') && !source.contains(['-', '/']),
-            Danger::Obfuscation,
-        )?;
+        let is_disguised =
+            source.contains(['*', '?']) && source.contains('\\') && !source.contains(['-', '/']);
+        refuse_if(is_disguised, Danger::Obfuscation)?;
         matched("powershell", source)?;
         return nested(source);
     }

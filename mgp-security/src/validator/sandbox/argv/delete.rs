@@ -22,10 +22,9 @@ fn found(call: &Call<'_>, search: &Search<'_>) -> Result<(), Finding> {
         place.is_system() && place.as_str() != "/"
     };
     refuse_if(search.unfiltered, Danger::RecursiveDelete)?;
-    refuse_if(
-        search.roots.iter().any(in_system) || (search.roots.is_empty() && in_system(&Arg::new("."))),
-        Danger::SystemPath,
-    )
+    let begins_in_system =
+        search.roots.iter().any(in_system) || (search.roots.is_empty() && in_system(&Arg::new(".")));
+    refuse_if(begins_in_system, Danger::SystemPath)
 }
 
 /// The facts about the files that a `find` selects.
@@ -128,27 +127,23 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
         refuse_if(place.is_device(), Danger::Device)?;
         refuse_if(arg.is_option() && arg.text.contains(HOLE), Danger::Undecidable)?;
         refuse_if(place.is_log(), Danger::LogWiping)?;
-        refuse_if(
-            arg.marks.has(Marks::EVERYTHING) || (place.is_vast() && !arg.is_option() && !is_own(&place)),
-            Danger::RecursiveDelete,
-        )?;
+        let is_vast =
+            arg.marks.has(Marks::EVERYTHING) || (place.is_vast() && !arg.is_option() && !is_own(&place));
+        refuse_if(is_vast, Danger::RecursiveDelete)?;
         refuse_if(place.is_system(), Danger::SystemPath)?;
         // Overwritten files cannot be recovered, and there is seldom a second copy of a key.
         let outside = place.as_str().starts_with('~') || place.climbs();
-        refuse_if(
-            !arg.is_option() && outside && (is_listed("overwriting", call.program) || place.is_secret()),
-            Danger::Destruction,
-        )?;
+        let is_lost =
+            !arg.is_option() && outside && (is_listed("overwriting", call.program) || place.is_secret());
+        refuse_if(is_lost, Danger::Destruction)?;
     }
     let whole = is_listed("deleting-trees", call.program);
     let recursive = whole || call.gives("-r,-R,--recursive,--no-preserve-root");
     let own = |arg: &Arg| {
         is_rebuilt(call, arg) || (arg.is_known() && policy.is_scratch(call.place(&arg.text).as_str()))
     };
-    refuse_if(
-        recursive && !(call.operands().next().is_some() && call.operands().all(own)),
-        Danger::RecursiveDelete,
-    )
+    let is_foreign = recursive && !(call.operands().next().is_some() && call.operands().all(own));
+    refuse_if(is_foreign, Danger::RecursiveDelete)
 }
 
 /// Returns whether the argument is a tree below the working directory that a build or an installation creates again.

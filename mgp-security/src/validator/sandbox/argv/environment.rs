@@ -35,10 +35,9 @@ pub(in super::super) fn check_assignment(
 
 /// Judges the value of a variable by the lists of the table.
 fn check_variable(call: &Call<'_>, name: &str, text: &str) -> Result<(), Finding> {
-    refuse_if(
-        matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null"),
-        Danger::LogWiping,
-    )?;
+    let forgets =
+        matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null");
+    refuse_if(forgets, Danger::LogWiping)?;
     if is_listed("index-variables", name) {
         package::check_index(text)?;
     }

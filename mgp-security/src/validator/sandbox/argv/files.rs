@@ -122,10 +122,9 @@ pub(super) fn check_secrets(call: &Call<'_>, reading: Option<&Reading<'_>>) -> R
             || reading.facts.last == Some(Kind::Out)
     });
     for arg in candidates(call, reading) {
-        refuse_if(
-            arg.marks.has(Marks::CRAFTED) && (arg.text.contains(HOLE) || arg.text.starts_with('/')) && shows,
-            Danger::Undecidable,
-        )?;
+        let is_hidden =
+            arg.marks.has(Marks::CRAFTED) && (arg.text.contains(HOLE) || arg.text.starts_with('/')) && shows;
+        refuse_if(is_hidden, Danger::Undecidable)?;
         refuse_if(reads && arg.marks.has(Marks::SENSITIVE) && arg.text.contains(HOLE), Danger::Secret)?;
         if is_key_option(call, &arg.text) {
             continue;

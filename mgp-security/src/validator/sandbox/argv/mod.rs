@@ -47,10 +47,8 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
                 || (arg.marks.has(Marks::PATTERN) && hides_directory(&arg.text)),
             Danger::Obfuscation,
         )?;
-        refuse_if(
-            is_network_device(&arg.text) && !matches!(call.program, "echo" | "printf" | "grep"),
-            Danger::ReverseShell,
-        )?;
+        let connects = is_network_device(&arg.text) && !matches!(call.program, "echo" | "printf" | "grep");
+        refuse_if(connects, Danger::ReverseShell)?;
         refuse_if(
             arg.marks.has(Marks::SENSITIVE)
                 && !arg.marks.has(Marks::NAMED)
@@ -65,10 +63,8 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
                 && ["() {", "}", ";"].iter().all(|sign| value.contains(sign)),
             Danger::Environment,
         )?;
-        refuse_if(
-            address_of_metadata(&arg.text, is_known_as(call.program, Trait::Client)),
-            Danger::CloudMetadata,
-        )?;
+        let asks_cloud = address_of_metadata(&arg.text, is_known_as(call.program, Trait::Client));
+        refuse_if(asks_cloud, Danger::CloudMetadata)?;
     }
     Ok(())
 }

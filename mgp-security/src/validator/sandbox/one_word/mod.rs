@@ -58,10 +58,9 @@ fn check_option(text: &str) -> Result<(), Finding> {
     let lower = text.to_ascii_lowercase();
     refuse_if(is_listed("running-options", &lower.replacen("-o ", "-o", 1)), Danger::OptionInjection)?;
     // The value of such an option is not for callers to choose: `-rf /`, `-T /etc/passwd`.
-    refuse_if(
-        text.split_whitespace().skip(1).any(|value| value.starts_with(['/', '~']) && is_sensitive(value)),
-        Danger::OptionInjection,
-    )?;
+    let is_chosen =
+        text.split_whitespace().skip(1).any(|value| value.starts_with(['/', '~']) && is_sensitive(value));
+    refuse_if(is_chosen, Danger::OptionInjection)?;
     matched("option", text)
 }
 
@@ -162,10 +161,8 @@ fn whole_command(text: &str) -> Result<(), Finding> {
     }
     let listed =
         ["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"].iter().any(|directory| name.starts_with(directory));
-    refuse_if(
-        (listed && has_arguments(rest, Trait::Name) && !rest.trim().is_empty()) || dangerous(text),
-        Danger::Command,
-    )
+    let is_whole = (listed && has_arguments(rest, Trait::Name) && !rest.trim().is_empty()) || dangerous(text);
+    refuse_if(is_whole, Danger::Command)
 }
 
 /// Returns whether `text` is a command line that would be refused as one.
@@ -234,10 +231,8 @@ fn check_separators(text: &str) -> Result<(), Finding> {
     refuse_if(second || (leads(first) && !is_table_row(trimmed)), Danger::Separator)?;
     if text.contains('\n') || text.contains('\r') {
         for line in text.split(['\n', '\r']).skip(1) {
-            refuse_if(
-                is_command(line.trim_start(), Evidence::Strong) || leads(line.trim_start()),
-                Danger::Separator,
-            )?;
+            let begins = is_command(line.trim_start(), Evidence::Strong) || leads(line.trim_start());
+            refuse_if(begins, Danger::Separator)?;
         }
     }
     // Consecutive separators have the same text behind them.
@@ -280,10 +275,8 @@ fn check_separators(text: &str) -> Result<(), Finding> {
             } else {
                 Evidence::Some
             };
-        refuse_if(
-            commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at)),
-            Danger::Separator,
-        )?;
+        let follows = commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at));
+        refuse_if(follows, Danger::Separator)?;
     }
     let end = text.trim_end();
     let is_ended = end.strip_suffix([';', '|', '&', '`']).is_some_and(|before| {

@@ -3,11 +3,10 @@
 mod current_grants;
 mod ruling;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use foldhash::fast::RandomState;
 use mgp_types::mgp::{AgentId, AuditEvent, AuditPort, Outcome, Permission, ServerId, Timestamp, code};
 use mgp_types::{AgentGroups, Context, Error, Principal, PrincipalRole};
 use parking_lot::Mutex;
@@ -62,7 +61,7 @@ impl GrantBook {
         audit: Arc<dyn AuditPort>,
         clock: Clock,
     ) -> Result<Self, StoreError> {
-        let mut pages: HashMap<ServerId, ServerGrants, RandomState> = HashMap::default();
+        let mut pages = GrantsByServer::default();
         let (store, records) = off_the_runtime(move || {
             let store = GrantStore::new(database)?;
             let records = store.load()?;
@@ -73,11 +72,9 @@ impl GrantBook {
             let mut entry =
                 GrantEntry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
             entry.kept = true;
-            let page = pages.entry(entry.record.server.clone()).or_default();
+            let page = Arc::make_mut(pages.entry(entry.record.server.clone()).or_default());
             page.entry(entry.record.permission.clone()).or_default().put(Arc::new(entry));
         }
-        let pages: GrantsByServer =
-            pages.into_iter().map(|(server, page)| (server, Arc::new(page))).collect();
         Ok(Self(Arc::new(GrantBookInner {
             pages: ArcSwap::from_pointee(pages),
             store,
@@ -194,10 +191,8 @@ impl GrantBook {
         let entry = standing.entry(server, permission, None, now);
         let decided = entry.and_then(|entry| entry.judge(settings, now));
         let decided = decided.filter(|decided| !matches!(decided, PermissionJudgement::Expired));
-        match decided.unwrap_or_else(|| settings.judge(permission, now)) {
-            PermissionJudgement::Approved { terms, .. } => Some(terms.clone()),
-            _ => None,
-        }
+        let decided = decided.unwrap_or_else(|| settings.judge(permission, now));
+        if let PermissionJudgement::Approved { terms, .. } = decided { Some(terms.clone()) } else { None }
     }
 
     /// Returns whether a decision that holds answers a use of `permission`, by a call or by the server itself.

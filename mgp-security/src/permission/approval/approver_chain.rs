@@ -147,11 +147,7 @@ impl ApproverChain {
     /// Returns whether this is the first answer to the question of this name.
     fn take(&self, key: &QuestionKey, name: &str) -> bool {
         let mut open = self.open.lock();
-        let is_it = open.get(key).is_some_and(|named| *named.name == *name);
-        if is_it {
-            open.remove(key);
-        }
-        is_it
+        open.get(key).is_some_and(|named| *named.name == *name) && open.remove(key).is_some()
     }
 }
 

@@ -90,7 +90,6 @@ pub enum ApprovalSubject {
         /// The tool whose call needs the permission; `None` if the server needs it to operate.
         tool: Option<ToolName>,
         /// The data that the session of that call took in before, which the call may carry out or act on.
-        #[serde(default)]
         flow: Option<String>,
         /// The arguments of that call; `None` if no call needs the permission.
         arguments: Option<ShownArguments>,
@@ -103,15 +102,12 @@ pub enum ApprovalSubject {
         /// The risk of the call.
         risk: RiskLevel,
         /// The effect of the call, as far as it is known.
-        #[serde(default)]
         effect: Option<CallEffect>,
         /// The data that the session of the call took in before, which the call may carry out or act on.
-        #[serde(default)]
         flow: Option<String>,
         /// The arguments of the call, in a form for people.
         arguments: ShownArguments,
         /// The question that the server itself has for people; it is the server's word.
-        #[serde(default)]
         says: Option<String>,
         /// True if a yes holds a day for all calls of the tool with this effect.
         #[serde(default)]
@@ -146,7 +142,6 @@ pub struct ApprovalAnswer {
     /// The arguments that an approved call takes in place of its own; `None` if the operator did not edit them.
     pub arguments: Option<RawJson>,
     /// The reason for a denial, which the caller is told.
-    #[serde(default)]
     pub reason: Option<String>,
     /// The id under which the question stood in the queue, if it was answered there.
     #[serde(skip)]

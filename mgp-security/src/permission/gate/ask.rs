@@ -211,10 +211,8 @@ impl PermissionGate {
     /// to.
     pub(super) fn undecided(&self, permission: &Permission, by: Option<&Context>) -> Option<bool> {
         let standing = self.0.book.standing();
-        match self.judge(&standing, permission, by, self.0.book.now()) {
-            PermissionJudgement::Undecided { expired } => Some(expired),
-            _ => None,
-        }
+        let judged = self.judge(&standing, permission, by, self.0.book.now());
+        if let PermissionJudgement::Undecided { expired } = judged { Some(expired) } else { None }
     }
 }
 

@@ -90,10 +90,7 @@ impl PermissionGate {
         let mut negotiating = self.0.negotiating.subscribe();
         // Who has waited long enough is told how things stand.
         let _ = timeout(NEGOTIATED_WITHIN, negotiating.wait_for(|is_so| !is_so)).await;
-        match self.admit(request) {
-            Ok(RequestAdmission::Wait(undecided)) => undecided,
-            _ => Vec::new(),
-        }
+        if let Ok(RequestAdmission::Wait(undecided)) = self.admit(request) { undecided } else { Vec::new() }
     }
 
     /// Waits for an operator, and returns the guard for what was granted for the call alone.

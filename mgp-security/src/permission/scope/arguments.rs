@@ -182,11 +182,9 @@ fn classify(name: &str) -> (ArgumentKind, u64) {
         return (kind, 1);
     }
     // Seconds are assumed where the name has no unit: of the two usual ones, they make the longer duration.
-    let unit = match words.last().map(String::as_str) {
-        Some("ms" | "millis" | "milliseconds" | "msec") => 1,
-        _ => 1000,
-    };
-    (ArgumentKind::Time, unit)
+    let last = words.last().map(String::as_str);
+    let is_millis = matches!(last, Some("ms" | "millis" | "milliseconds" | "msec"));
+    (ArgumentKind::Time, if is_millis { 1 } else { 1000 })
 }
 
 /// Returns the kind of argument that a word of its name tells, if it tells one.

@@ -65,9 +65,7 @@ impl GuardedConnector {
             let why = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
             return Err(ConnectError::Unreachable(why));
         }
-        for address in &addresses {
-            self.policy.judge_resolved(&host, address.ip(), port)?;
-        }
+        addresses.iter().try_for_each(|address| self.policy.judge_resolved(&host, address.ip(), port))?;
         Ok(addresses)
     }
 }

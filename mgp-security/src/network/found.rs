@@ -56,10 +56,7 @@ pub(super) fn split_port(word: &str) -> (&str, Option<u16>) {
     let host = bare_host(word);
     let port = word.strip_prefix(host).and_then(|rest| rest.strip_prefix(':'));
     let port = port.filter(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
-    match port.and_then(|port| port.parse().ok()) {
-        Some(port) => (host, Some(port)),
-        None => (word, None),
-    }
+    port.and_then(|port| port.parse().ok()).map_or((word, None), |port| (host, Some(port)))
 }
 
 /// Returns the URLs in free text, and the words that are clearly addresses without a scheme: four numbers, an IPv6

@@ -30,10 +30,7 @@ pub(super) fn check(name: &str) -> Result<(), Finding> {
         let why = "the name changes its address from one look-up to the next: name the host itself";
         return Err(Finding::new("rebinding-host", why));
     }
-    if is_of("wildcard", name) {
-        return check_wildcard(name);
-    }
-    dotted(name).map_or(Ok(()), barred)
+    if is_of("wildcard", name) { check_wildcard(name) } else { dotted(name).map_or(Ok(()), barred) }
 }
 
 /// Returns whether clouds serve metadata of the machine under the name, which must have no trailing dot.

@@ -132,10 +132,7 @@ impl NetworkPolicy {
         if is_allowed(&|pattern| pattern.covers_address(ip)) {
             return Ok(());
         }
-        let named = match host {
-            Host::Domain(name) => is_allowed(&|pattern| pattern.covers_name(name)),
-            Host::Ipv4(_) | Host::Ipv6(_) => false,
-        };
+        let named = matches!(host, Host::Domain(name) if is_allowed(&|pattern| pattern.covers_name(name)));
         match self.barrier(ip) {
             None => Ok(()),
             Some(barrier) if named && barrier != NonPublicReason::Metadata => Ok(()),

@@ -210,10 +210,8 @@ pub(crate) fn check_nested(rest: &str) -> Result<(), Finding> {
         if leads_to_metadata(&text)? {
             return Err(NonPublicReason::Metadata.finding());
         }
-        match percent_decoded(&text) {
-            Some(decoded) => text = Cow::Owned(decoded),
-            None => break,
-        }
+        let Some(decoded) = percent_decoded(&text) else { break };
+        text = Cow::Owned(decoded);
     }
     Ok(())
 }

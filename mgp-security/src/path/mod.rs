@@ -54,10 +54,8 @@ fn check(path: &str, takes_absolute: bool) -> Result<(), Finding> {
     for layer in 0..MAX_LAYERS {
         let is_plain = layer == 0 && !path.chars().any(|sign| sign != '/' && shape::is_separator(sign));
         check_form(&form, takes_absolute, is_plain)?;
-        match shape::decode(&form)? {
-            Some(decoded) => form = Cow::Owned(decoded),
-            None => return Ok(()),
-        }
+        let Some(decoded) = shape::decode(&form)? else { return Ok(()) };
+        form = Cow::Owned(decoded);
         takes_absolute = inside;
     }
     Err(shape::refused())

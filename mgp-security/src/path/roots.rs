@@ -213,10 +213,8 @@ pub(super) fn local(path: &str) -> Cow<'_, str> {
         return super::shape::decode(plain).ok().flatten().map_or(Cow::Borrowed(plain), Cow::Owned);
     }
     let below = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    match (below, std::env::home_dir()) {
-        (Some(rest), Some(home)) => Cow::Owned(format!("{}{rest}", home.display())),
-        _ => Cow::Borrowed(path),
-    }
+    let Some((rest, home)) = below.zip(std::env::home_dir()) else { return Cow::Borrowed(path) };
+    Cow::Owned(format!("{}{rest}", home.display()))
 }
 
 pub(super) fn directory(path: &Path) -> io::Result<PathBuf> {

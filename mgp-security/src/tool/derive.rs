@@ -152,10 +152,7 @@ fn risk_of_changes(
 /// Returns the least risk of a tool that needs this permission. To permit writing files is dangerous, but that is
 /// decided once for a server; the risk of a single call depends on the tool.
 fn risk_of_permission(permission: &Permission) -> RiskLevel {
-    match permission {
-        Permission::FilesystemWrite => RiskLevel::Moderate,
-        other => other.risk(),
-    }
+    if *permission == Permission::FilesystemWrite { RiskLevel::Moderate } else { permission.risk() }
 }
 
 /// Adds the permissions, side effects and validators that follow from `files` and from arguments of the natures that

@@ -206,13 +206,8 @@ fn of_resources(request: &Request) -> Result<Draft, Finding> {
     let mut draft = Draft::new();
     // A server that serves a resource may use everything that it was granted.
     draft.security.derived = request.method != Method::LISTEN;
-    let uris: Vec<RawJson> = match request.params.get("uri") {
-        Some(uri) => vec![uri],
-        None => subscriptions(request),
-    };
-    for uri in &uris {
-        draft.add_uri(&uri.to_text().ok_or_else(no_text)?)?;
-    }
+    let uris = request.params.get("uri").map_or_else(|| subscriptions(request), |uri| vec![uri]);
+    uris.iter().try_for_each(|uri| draft.add_uri(&uri.to_text().ok_or_else(no_text)?))?;
     draft.named = RawJson::from_value(&uris).ok();
     Ok(draft)
 }

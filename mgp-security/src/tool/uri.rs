@@ -45,10 +45,8 @@ impl UriReadings {
             if lists.iter().any(|list| list.len() > MAX_READINGS) {
                 return Err(ambiguous("it names too many paths or addresses: name fewer"));
             }
-            match path::decode(&form)? {
-                Some(decoded) => form = decoded,
-                None => return Ok(readings),
-            }
+            let Some(decoded) = path::decode(&form)? else { return Ok(readings) };
+            form = decoded;
         }
         Err(ambiguous("it is encoded many times over: encode it once"))
     }
@@ -156,10 +154,7 @@ fn is_address(host: &str) -> bool {
 }
 
 fn without_port(host: &str) -> &str {
-    match host.rfind(':') {
-        Some(at) if !host[at..].contains(']') => &host[..at],
-        _ => host,
-    }
+    host.rfind(':').filter(|at| !host[*at..].contains(']')).map_or(host, |at| &host[..at])
 }
 
 /// Returns whether a text that may not be a path would be a dangerous path, or leads into one of `folders` at the root.

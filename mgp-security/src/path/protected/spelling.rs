@@ -103,10 +103,8 @@ fn forms(path: &str) -> Vec<String> {
     let mut layer = text::fold(path).into_owned();
     for _ in 0..MAX_LAYERS {
         forms.extend(expand_braces(&layer, MAX_READINGS.saturating_sub(forms.len())));
-        match shape::decode(&layer) {
-            Ok(Some(decoded)) => layer = text::fold(&decoded).into_owned(),
-            _ => break,
-        }
+        let Ok(Some(decoded)) = shape::decode(&layer) else { break };
+        layer = text::fold(&decoded).into_owned();
     }
     forms
 }
@@ -209,10 +207,7 @@ fn variable(text: &str) -> Option<String> {
 fn plain(name: &str) -> Option<String> {
     let cut = name.find(|c: char| c.is_ascii_control()).unwrap_or(name.len());
     let name = &name[..cut];
-    let name = match name.find(':') {
-        Some(at) if at > 0 => &name[..at],
-        _ => name,
-    };
+    let name = name.find(':').filter(|at| *at > 0).map_or(name, |at| &name[..at]);
     let name = name.trim_end_matches(['.', ' ']).trim_start_matches(' ');
     let is_seen = |c: &char| !matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}');
     let name: String = name.chars().filter(is_seen).flat_map(char::to_lowercase).collect();

@@ -126,10 +126,7 @@ impl<'a> ValidatedCall<'a> {
                 text::check(text).inspect_err(|_| hidden = Some(place.pointer.to_owned()))?;
             }
             if !place.is_name {
-                let folded = match text::fold(text) {
-                    Cow::Borrowed(_) => None,
-                    Cow::Owned(folded) => Some(folded),
-                };
+                let folded = if let Cow::Owned(folded) = text::fold(text) { Some(folded) } else { None };
                 read.push(CallArgument {
                     pointer: place.pointer.to_owned(),
                     name: name.into(),

@@ -128,10 +128,8 @@ impl CallEffects {
     /// Returns the effect of a call with these arguments.
     pub(super) fn of_call(&self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
         let of_value = self.of_value(&Member::default(), arguments, natures);
-        let of_tool = match self.of_tool {
-            CallEffect::Unknown => of_told_verb(arguments),
-            known => known,
-        };
+        let is_unknown = self.of_tool == CallEffect::Unknown;
+        let of_tool = if is_unknown { of_told_verb(arguments) } else { self.of_tool };
         of_value.max(of_tool).max(self.of_program_and_arguments(arguments, natures))
     }
 
@@ -143,10 +141,8 @@ impl CallEffects {
             Value::Array(values) => {
                 let invites = !self.is_reader && !values.is_empty() && is_in(MemberList::Invites);
                 let of_name = if invites { CallEffect::Sends } else { CallEffect::Reads };
-                let of_vector = match natures.nature(member.name) {
-                    ArgumentNature::Command => of_vector(&texts(values)),
-                    _ => CallEffect::Reads,
-                };
+                let is_command = natures.nature(member.name) == ArgumentNature::Command;
+                let of_vector = if is_command { of_vector(&texts(values)) } else { CallEffect::Reads };
                 worst(values.iter().map(|value| self.of_value(member, value, natures)))
                     .max(of_name)
                     .max(of_vector)

@@ -195,10 +195,7 @@ fn of_words(words: &[String], input: &StandardInput) -> CallEffect {
     }
     let of_programs = programs.iter().map(|(at, name)| of_program(name, &words[at + 1..], input));
     let runs = |heading| programs.iter().any(|(_, name)| is_listed(heading, name));
-    let read = match input {
-        StandardInput::Text(text) => Some(text),
-        _ => None,
-    };
+    let read = if let StandardInput::Text(text) = input { Some(text) } else { None };
     let of_texts = if runs("command that runs text") {
         let texts = words.iter().filter(|word| word.contains(char::is_whitespace)).chain(read);
         worst(texts.map(|text| of_command(text)))

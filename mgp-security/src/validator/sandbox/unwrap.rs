@@ -24,9 +24,7 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
     if call.program == "command" && call.gives("-v,-V") {
         return Ok(inner);
     }
-    for given in &reading.given {
-        of_value(call, reading, given.kind, &given.value, &mut inner)?;
-    }
+    reading.given.iter().try_for_each(|given| of_value(call, reading, given.kind, &given.value, &mut inner))?;
     if reading.facts.every == Some(Kind::Setting) {
         let words: Vec<&str> = reading.operands.iter().map(|arg| arg.text.as_str()).collect();
         setting(call, &words.join("="), &mut inner)?;
@@ -172,10 +170,8 @@ fn check_statement(statement: &str) -> Result<(), Finding> {
     };
     refuse_if(destroys, Danger::Destruction)?;
     let account = matches!(words.as_slice(), ["ALTER" | "CREATE", "USER" | "ROLE" | "LOGIN", ..]);
-    let grants = match words.as_slice() {
-        ["GRANT", ..] => true,
-        _ => account && ["SUPERUSER", "CREATEROLE", "PASSWORD", "IDENTIFIED"].into_iter().any(has),
-    };
+    let grants = matches!(words.as_slice(), ["GRANT", ..])
+        || (account && ["SUPERUSER", "CREATEROLE", "PASSWORD", "IDENTIFIED"].into_iter().any(has));
     refuse_if(grants, Danger::Privilege)
 }
 

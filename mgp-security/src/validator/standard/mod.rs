@@ -72,10 +72,8 @@ impl Validator for ReadonlyValidator {
 
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         let annotations = call.tool.definition.get("annotations");
-        let annotations: Option<ToolAnnotations> = match annotations.map(|raw| raw.to()).transpose() {
-            Ok(annotations) => annotations,
-            Err(_) => return Err(Finding::new("writes", "the tool's annotations cannot be read").into()),
-        };
+        let unreadable = |_| Finding::new("writes", "the tool's annotations cannot be read");
+        let annotations = annotations.map(|raw| raw.to::<ToolAnnotations>()).transpose().map_err(unreadable)?;
         let tells = |argument: &CallArgument| TELLING.contains(&argument.nature);
         if !call.arguments.iter().any(tells) {
             check_tool_name(call.tool.name.as_str(), annotations.as_ref())?;

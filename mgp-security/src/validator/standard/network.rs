@@ -59,10 +59,8 @@ impl NetworkValidator {
         {
             return checked;
         }
-        self.check_url(text).map_err(|finding| match finding.rule {
-            "scheme" => refused_scheme(scheme, call),
-            _ => finding,
-        })
+        let told = |it: Finding| if it.rule == "scheme" { refused_scheme(scheme, call) } else { it };
+        self.check_url(text).map_err(told)
     }
 
     fn check_url(&self, text: &str) -> Result<(), Finding> {

@@ -9,10 +9,8 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
     if is_listed("deleting", call.program) {
         return remove(call, policy);
     }
-    if is_listed("searching", call.program) && call.has("-delete") {
-        return found(call, &Search::of(call));
-    }
-    Ok(())
+    let deletes = is_listed("searching", call.program) && call.has("-delete");
+    if deletes { found(call, &Search::of(call)) } else { Ok(()) }
 }
 
 /// Judges `find .. -delete`.

@@ -121,10 +121,8 @@ pub(super) trait Meaning<'t> {
 
     /// Evaluates `'%s%s' % ('a', 'b')`, with plain placeholders only.
     fn fill(&self, form: &str, values: Node<'t>, depth: usize) -> Option<String> {
-        let values: Vec<_> = match values.kind() {
-            "tuple" => values.named_children().collect(),
-            _ => vec![values],
-        };
+        let is_tuple = values.kind() == "tuple";
+        let values: Vec<_> = if is_tuple { values.named_children().collect() } else { vec![values] };
         let mut pieces = form.split("%s").flat_map(|piece| piece.split("%c"));
         let mut out = pieces.next()?.to_owned();
         for value in values {

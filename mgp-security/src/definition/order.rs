@@ -83,10 +83,9 @@ fn list(text: &str) -> Option<(Vec<&str>, usize)> {
         }
         items.push(item);
         at += item.len();
-        match text[at..].strip_prefix(", ").or_else(|| text[at..].strip_prefix(',')) {
-            Some(next) => at = text.len() - next.len(),
-            None => break,
-        }
+        let next = text[at..].strip_prefix(", ").or_else(|| text[at..].strip_prefix(','));
+        let Some(next) = next else { break };
+        at = text.len() - next.len();
     }
     let behind = &text[at..];
     let ends = behind.trim_start_matches(' ').is_empty()

@@ -302,10 +302,7 @@ fn names(members: &[(String, CanonicalTree)]) -> Vec<String> {
 
 /// Returns the text that is the member `name` of `tree`.
 fn text_of<'t>(tree: &'t CanonicalTree, name: &str) -> Option<&'t str> {
-    match tree.member(name) {
-        Some(CanonicalTree::Text(text)) => Some(text),
-        _ => None,
-    }
+    if let Some(CanonicalTree::Text(text)) = tree.member(name) { Some(text) } else { None }
 }
 
 fn step<T>(pointer: &mut String, name: &str, inside: impl FnOnce(&mut String) -> T) -> T {

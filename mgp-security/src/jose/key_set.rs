@@ -150,11 +150,7 @@ impl KeySet {
 
     /// Returns the keys that a token with this header may be signed by: the one with the id that it names, or all for its
     /// algorithm if it names none.
-    pub fn find<'a>(
-        &'a self,
-        id: Option<&'a str>,
-        algorithm: Algorithm,
-    ) -> impl Iterator<Item = &'a VerifyingKey> + 'a {
+    pub fn find(&self, id: Option<&str>, algorithm: Algorithm) -> impl Iterator<Item = &VerifyingKey> {
         self.keys.iter().filter(move |key| key.serves(algorithm) && id.is_none_or(|id| key.id() == Some(id)))
     }
 
@@ -219,10 +215,8 @@ pub fn header(token: &str) -> Result<Header, JoseError> {
     if !is_asymmetric(header.alg) {
         return Err(JoseError::Algorithm);
     }
-    if header.crit.is_some() || header.enc.is_some() || header.zip.is_some() {
-        return Err(JoseError::Critical);
-    }
-    Ok(header)
+    let is_extended = header.crit.is_some() || header.enc.is_some() || header.zip.is_some();
+    if is_extended { Err(JoseError::Critical) } else { Ok(header) }
 }
 
 /// Returns the claims of a token whose signature is by `key` and `algorithm`. The claims themselves are not judged.

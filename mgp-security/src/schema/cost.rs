@@ -268,9 +268,7 @@ impl<'a> Walk<'a> {
             for referred in self.places.referred(members).ok()? {
                 self.check(referred, value, depth + 1)?;
             }
-            for (one, to) in applied(members) {
-                self.apply(one, to, value, depth + 1)?;
-            }
+            applied(members).into_iter().try_for_each(|(one, to)| self.apply(one, to, value, depth + 1))?;
         }
         Some(())
     }

@@ -188,10 +188,8 @@ impl<'t> PythonScopes<'t> {
     fn bind_imports(&mut self, node: Node<'t>, scope: Node<'t>) {
         let from = node.field("module_name").map(|module| dotted(module.text()));
         for name in node.children().filter(|child| child.field_name() == Some("name")) {
-            let (path, alias) = match (name.field("name"), name.field("alias")) {
-                (Some(path), Some(alias)) => (path, Some(alias)),
-                _ => (name, None),
-            };
+            let both = name.field("name").zip(name.field("alias"));
+            let (path, alias) = both.map_or((name, None), |(path, alias)| (path, Some(alias)));
             let imported = dotted(path.text());
             match (&from, alias) {
                 (Some(module), alias) => {

@@ -33,10 +33,7 @@ impl FoldedPattern {
     }
 
     /// Returns the ranges of `text` that match, each with the range of its first group.
-    pub(super) fn groups_iter<'a>(
-        &'a self,
-        text: &'a str,
-    ) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + 'a {
+    pub(super) fn groups_iter(&self, text: &str) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
         self.0.captures_iter(text.as_bytes()).filter_map(|groups| {
             Some((whole(text, groups.get(0)?.range()), whole(text, groups.get(1)?.range())))
         })

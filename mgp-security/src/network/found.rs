@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use crate::Finding;
 
-use super::target::is_of_scheme;
+use super::target::{bare_host, is_of_scheme};
 use super::{NetworkPolicy, check_url, is_network_scheme, target};
 use crate::percent::percent_decoded;
 
@@ -123,14 +123,6 @@ fn is_address(word: &str) -> bool {
     }
     let last = host.rsplit('.').next().unwrap_or(host);
     followed && last.eq_ignore_ascii_case("localhost")
-}
-
-/// Returns the host in a word without a scheme.
-fn bare_host(word: &str) -> &str {
-    if word.starts_with('[') {
-        return word.split_inclusive(']').next().unwrap_or(word);
-    }
-    word.split(['/', ':', '?', '#']).next().unwrap_or(word)
 }
 
 /// Returns whether a part of an address is a number: decimal, octal or hexadecimal.

@@ -245,11 +245,15 @@ pub(crate) fn host_of(text: &str) -> &str {
     let bounded = text.char_indices().nth(MAX_HOST).map_or(text, |(end, _)| &text[..end]);
     let authority = &bounded
         [..bounded.find(['/', '?', '#', '&', '\\', ' ', '"', '\'', ';', ',']).unwrap_or(bounded.len())];
-    let address = authority.rsplit_once('@').map_or(authority, |(_, address)| address);
-    if address.starts_with('[') {
-        return address.split_inclusive(']').next().unwrap_or(address);
+    bare_host(authority.rsplit_once('@').map_or(authority, |(_, address)| address))
+}
+
+/// Returns the host in a word without a scheme.
+pub(super) fn bare_host(word: &str) -> &str {
+    if word.starts_with('[') {
+        return word.split_inclusive(']').next().unwrap_or(word);
     }
-    address.split(':').next().unwrap_or(address)
+    word.split(['/', ':', '?', '#']).next().unwrap_or(word)
 }
 
 /// Returns whether the host, in any notation, is a metadata service of a cloud.

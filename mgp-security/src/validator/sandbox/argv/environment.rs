@@ -9,11 +9,7 @@ use super::super::{
 use super::{Call, Files};
 
 /// Judges the assignment of `value` to the variable `name`.
-pub(in super::super) fn check_assignment(
-    judge: &mut Judge<'_>,
-    name: &str,
-    value: &Arg,
-) -> Result<(), Finding> {
+pub(crate) fn check_assignment(judge: &mut Judge<'_>, name: &str, value: &Arg) -> Result<(), Finding> {
     let text = value.text.as_str();
     let (directory, input) = (judge.directory.clone(), Flow::default());
     let files = Files { protected: &judge.policy.protected, directory: &directory };

@@ -440,9 +440,8 @@ fn refuse(reason: &'static str, message: impl Into<Cow<'static, str>>, request: 
 
 fn note_refusal(reason: &'static str, request: &Request) {
     tracing::debug!(reason, "a call was not confirmed");
-    request
-        .context
-        .note_refusal(Refusal::new("confirmation", reason).with_event(EventType::PermissionDenied));
+    let refusal = Refusal::new("confirmation", reason).with_event(EventType::PermissionDenied);
+    request.context.note_refusal(refusal);
 }
 
 /// The time that a client has to bring the input, and for which a confirmation of several calls holds if its operator

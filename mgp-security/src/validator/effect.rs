@@ -103,16 +103,14 @@ impl CallEffects {
     pub(super) fn of(tool: &ResolvedTool, natures: &ArgumentNatures) -> Option<Self> {
         let name = words(&tool.definition.text("name").unwrap_or_default());
         let has = |heading| name.iter().any(|word| is_listed(heading, word));
+        let program = name.iter().find(|word| is_listed("program in the name of a tool", word));
         let of_tool = tool.security.effect?;
         let is_reader = NameManner::of(tool.name.as_str()) == NameManner::Reads;
         Some(Self {
             of_tool,
             is_reader,
             starts_programs: !is_reader && has("word of containers"),
-            program: name
-                .iter()
-                .find(|word| is_listed("program in the name of a tool", word))
-                .map(|word| word.as_str().into()),
+            program: program.map(|word| word.as_str().into()),
             presses: has("verb that presses"),
             replaced: if has("verb that moves files") {
                 ReplacedFiles::Destinations

@@ -223,10 +223,8 @@ fn message(
             let says = says.as_deref().map(|says| format!("\nThe server says: {}", sentence(says)));
             let says = says.unwrap_or_default();
             let flow = flow_before(flow.as_deref());
-            let effect = effect
-                .filter(|effect| *effect > CallEffect::Writes)
-                .map(|effect| format!(", {}", effect.phrase()))
-                .unwrap_or_default();
+            let effect = effect.filter(|effect| *effect > CallEffect::Writes);
+            let effect = effect.map(|effect| format!(", {}", effect.phrase())).unwrap_or_default();
             let lasts = if *is_for_a_day { " A yes holds a day for all such calls of the tool." } else { "" };
             format!(
                 "`{asker}` calls `{tool}` of `{server}` ({risk}{effect}) with these arguments. Let it?{lasts}{flow}{says}\n\
@@ -267,10 +265,8 @@ impl ApprovalAnswer {
 
     /// Returns the reason of a denial as the end of a sentence about it.
     pub(crate) fn because(&self) -> String {
-        self.reason
-            .as_deref()
-            .map(|reason| format!(", and said: \"{}\"", sentence(reason)))
-            .unwrap_or_default()
+        let reason = self.reason.as_deref();
+        reason.map(|reason| format!(", and said: \"{}\"", sentence(reason))).unwrap_or_default()
     }
 }
 

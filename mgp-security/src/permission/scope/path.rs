@@ -37,12 +37,8 @@ impl PathScope {
         // A `file:` URL is a path in another form, and some tools take a path where they take a URL.
         let is_path = |text: &&&str| scheme_is_file(text) || (looks_like_path(text) && !text.contains("://"));
         let addresses = facts.hosts.iter().filter(is_path);
-        let paths = facts
-            .paths
-            .iter()
-            .chain(addresses)
-            .chain(facts.others.iter().filter(|text| looks_like_path(text)));
-        for text in paths {
+        let others = facts.others.iter().filter(|text| looks_like_path(text));
+        for text in facts.paths.iter().chain(addresses).chain(others) {
             seen = true;
             self.check_path(text)?;
         }

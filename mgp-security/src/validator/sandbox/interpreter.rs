@@ -82,11 +82,8 @@ fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
 /// Judges the code in the arguments, the files of code, and the input if it is code.
 fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
     // The modules that `-MModule` and `-rlibrary` load are judged together with the code.
-    let loaded = call
-        .args
-        .iter()
-        .map(|arg| arg.text.as_str())
-        .filter(|text| text.starts_with("-M") || text.starts_with("-r"));
+    let texts = call.args.iter().map(|arg| arg.text.as_str());
+    let loaded = texts.filter(|text| text.starts_with("-M") || text.starts_with("-r"));
     let modules = loaded.collect::<Vec<_>>().join(" ");
     let mut found = call.args.iter().any(|arg| arg.text.starts_with("-m") || arg.text.starts_with("-S"));
     let operands = || reading.kinds().filter(|(_, kind)| *kind == Some(Kind::Code)).map(|(arg, _)| arg);

@@ -28,10 +28,7 @@ pub(super) fn is_fitted(name: &str, pattern: &str) -> bool {
 /// Returns the text that the list `name` has for `key`, in the form `key:text`.
 pub(super) fn listed_text(name: &str, key: &str) -> Option<&'static str> {
     let list = LISTS.get(name)?;
-    list.words
-        .iter()
-        .find_map(|word| word.split_once(':').filter(|(own, _)| *own == key))
-        .map(|(_, what)| what)
+    list.words.iter().find_map(|word| Some(word.split_once(':').filter(|(own, _)| *own == key)?.1))
 }
 
 /// Returns the name of a program in lower case, without its folder and, on Windows, its ending.

@@ -55,11 +55,9 @@ fn loads_code(call: &Call<'_>, program: &str, options: &str) -> bool {
     let args: Vec<Arg> = options.split_whitespace().map(Arg::new).collect();
     Reading::of(&Call { program, head: program, args: &args, ..*call }).is_some_and(|reading| {
         let file = |arg: &Arg| arg.text.contains('/');
+        let runs = |kind: Kind| matches!(kind, Kind::Code | Kind::Command | Kind::Action);
         reading.values(Kind::Library).any(file)
-            || reading
-                .given
-                .iter()
-                .any(|given| matches!(given.kind, Kind::Code | Kind::Command | Kind::Action))
+            || reading.given.iter().any(|given| runs(given.kind))
             || reading.values(Kind::Program).any(|arg| !is_plain_program(call, &arg.text))
     })
 }

@@ -155,11 +155,8 @@ fn candidates<'a>(call: &Call<'a>, reading: Option<&'a Reading<'a>>) -> Vec<&'a 
     let sent = reading.program.has(Trait::Client);
     // Data that is sent may be a file, `@file`, whatever the option is for.
     let sent = reading.given.iter().filter(move |given| sent && given.value.text.contains('@'));
-    operands
-        .chain(values)
-        .chain(reading.others.iter().copied())
-        .chain(sent.map(|given| &given.value))
-        .collect()
+    let values = values.chain(reading.others.iter().copied());
+    operands.chain(values).chain(sent.map(|given| &given.value)).collect()
 }
 
 /// Returns the parts of an argument that may be a path: the whole argument, and the parts after `=`, `:`, `@` or a

@@ -83,11 +83,8 @@ pub(super) fn has_arguments(rest: &str, kind: Trait) -> bool {
     {
         return false;
     }
-    let first = args
-        .split_whitespace()
-        .next()
-        .unwrap_or("")
-        .trim_end_matches([';', '|', '&', '#', '\'', '"', '`', ')']);
+    let first = args.split_whitespace().next().unwrap_or("");
+    let first = first.trim_end_matches([';', '|', '&', '#', '\'', '"', '`', ')']);
     let subcommand = is_listed("net-subcommands", first) && rest.len() < MAX_SUBCOMMAND;
     subcommand
         || rest.contains('>')

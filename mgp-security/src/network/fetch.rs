@@ -30,6 +30,7 @@ use crate::Finding;
 /// The policy judges each URL, and the addresses that its name resolves to; the connection goes to the judged addresses.
 /// Without TLS, only addresses of this machine are reached, where the policy allows them. No proxy is used.
 #[derive(Clone)]
+#[must_use]
 pub struct Fetcher {
     http: JudgedHttp,
     pub(crate) connector: GuardedConnector,
@@ -92,13 +93,11 @@ impl Fetcher {
     }
 
     /// Sets the largest size of an answer. Default: 256 KiB.
-    #[must_use]
     pub fn max_bytes(self, bytes: usize) -> Self {
         Self { max_bytes: bytes, ..self }
     }
 
     /// Sets the time that a request may take, with its redirects and its whole answer. Default: 10 s.
-    #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }

@@ -53,6 +53,7 @@ impl ArgumentJudge {
 /// The fault of one argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
+#[must_use]
 pub struct Violation {
     /// The kind of the error: `FieldValidation`.
     pub error_type: &'static str,
@@ -89,14 +90,12 @@ impl Violation {
     }
 
     /// Adds a way to mend the fault.
-    #[must_use]
     pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestions.push(suggestion.into());
         self
     }
 
     /// Returns the fault as found by the validator of this name.
-    #[must_use]
     pub fn found_by(self, validator: &str) -> Self {
         Self { keyword: validator.to_owned().into(), ..self }
     }

@@ -22,6 +22,7 @@ use crate::refusal::refusal;
 
 /// The scopes that agents may have, and those that tools need besides the ones in their definitions.
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct ScopeRules {
     agents: HashMap<Box<str>, Arc<Scopes>, RandomState>,
     tools: HashMap<Box<str>, HashMap<Box<str>, Scopes, RandomState>, RandomState>,
@@ -30,20 +31,17 @@ pub struct ScopeRules {
 
 impl ScopeRules {
     /// Finds the groups of agents in `groups`.
-    #[must_use]
     pub fn with_groups(self, groups: AgentGroups) -> Self {
         Self { groups, ..self }
     }
 
     /// Holds the agent of this id, or each member of the group `@name` that has no scopes of its own, to `scopes`.
-    #[must_use]
     pub fn with_agent(mut self, agent: &str, scopes: Scopes) -> Self {
         self.agents.insert(agent.into(), Arc::new(scopes));
         self
     }
 
     /// Adds to the scopes that a call of `tool` on `server` needs.
-    #[must_use]
     pub fn with_tool(mut self, server: &str, tool: &str, scopes: Scopes) -> Self {
         self.tools.entry(server.into()).or_default().insert(tool.into(), scopes);
         self

@@ -24,6 +24,7 @@ use crate::refusal::refusal;
 /// bytes that are forwarded. The gate waits only where a path has to be judged by the roots of the client, and asks the
 /// client for them.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct ValidateGate {
     validators: Arc<Validators>,
     prepared: Arc<PreparedToolCache>,
@@ -44,14 +45,12 @@ impl ValidateGate {
 
     /// Lets arguments pass, unchanged, that a server would convert: `"5"` for a number, a single item for a list, JSON
     /// in a string, or `null` for an optional argument. Validators see such arguments in both forms.
-    #[must_use]
     pub fn with_loose_types(self) -> Self {
         Self { has_loose_types: true, ..self }
     }
 
     /// Takes no file that a call may read for one outside the folders of the client: the operator named the folders of
     /// all clients.
-    #[must_use]
     pub fn with_named_roots(self) -> Self {
         Self { has_named_roots: true, ..self }
     }

@@ -29,6 +29,7 @@ use crate::tool::MAX_TOOLS;
 /// A tower layer that keeps back what one server lists and nobody has approved. It makes [`DefinitionGate`]s, which
 /// share what they have seen.
 #[derive(Clone)]
+#[must_use]
 pub struct DefinitionGuardLayer(Arc<DefinitionGuardShared>);
 
 struct DefinitionGuardShared {
@@ -81,7 +82,6 @@ impl DefinitionGuardLayer {
     ///
     /// # Panics
     /// Panics if the layer is shared already.
-    #[must_use]
     pub fn configured(self, configured: ConfiguredServer) -> Self {
         self.with(|shared| shared.configured = configured)
     }
@@ -91,7 +91,6 @@ impl DefinitionGuardLayer {
     ///
     /// # Panics
     /// Panics if the layer is shared already.
-    #[must_use]
     pub fn of_agent(self, agent: &str) -> Self {
         self.with(|shared| shared.holder = pinned_for(&shared.server, agent))
     }

@@ -17,6 +17,7 @@ use crate::validator::call::{BlockedCall, ValidatedCall, Validator};
 /// The validator `network_restricted`: no argument may lead to this machine, its network, or the metadata service of a
 /// cloud.
 #[derive(Clone, Default)]
+#[must_use]
 pub struct NetworkValidator {
     policy: NetworkPolicy,
     owns: Option<Arc<IsOwn>>,
@@ -35,14 +36,12 @@ impl NetworkValidator {
 
     /// Allows URIs with schemes of the server's own, which `owns` recognizes: the server lists resources under them,
     /// and no other program can follow them. Schemes that name a host or a file never count as such.
-    #[must_use]
     pub fn with_own_schemes(self, owns: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Self { owns: Some(Arc::new(owns)), ..self }
     }
 
     /// Allows `data:` URLs, which browsers show without any request, if no address in them is refused. Base64-encoded
     /// content passes only if it is no page, because an encoded page is not inspected.
-    #[must_use]
     pub fn with_pages_in_urls(self) -> Self {
         Self { pages_in_urls: true, ..self }
     }

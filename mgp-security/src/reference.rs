@@ -174,10 +174,8 @@ impl ReferenceImporter {
     }
 
     fn too_large(&self) -> Error {
-        refusal(
-            code::PAYLOAD_TOO_LARGE,
-            format!("the data has more than {} bytes; export less", self.max_bytes),
-        )
+        let message = format!("the data has more than {} bytes; export less", self.max_bytes);
+        refusal(code::PAYLOAD_TOO_LARGE, message)
     }
 }
 

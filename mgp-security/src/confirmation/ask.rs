@@ -78,9 +78,7 @@ fn refused((server, tool): (&str, &str), request: &Request) -> Error {
     request.context.note_refusal(refusal);
     let effect = request.context.effect.map_or("is made", CallEffect::phrase);
     let next = "do not call it again; tell the user that a rule of `mgp ask` refuses it";
-    Error::new(
-        code::PERMISSION_DENIED,
-        format!("an operator's rule refuses this call of `{tool}` of `{server}`, which {effect}"),
-    )
-    .with_recovery(advice(code::PERMISSION_DENIED, &[("reason", "refused_by_rule"), ("next", next)]))
+    let message = format!("an operator's rule refuses this call of `{tool}` of `{server}`, which {effect}");
+    let recovery = advice(code::PERMISSION_DENIED, &[("reason", "refused_by_rule"), ("next", next)]);
+    Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
 }

@@ -12,7 +12,7 @@ use super::names::ClaimedNames;
 use super::store::{PinStore, server_of};
 use super::{
     ConfiguredServer, Definition, DefinitionKind, DefinitionName, HoldReason, PinAnnotations, PinState,
-    RemarkKind, ServerId, StoredPin, ToolName,
+    Remark, RemarkKind, ServerId, StoredPin, ToolName,
 };
 use crate::StoreError;
 use crate::sqlite::Database;
@@ -135,12 +135,8 @@ impl PinnedDefinitions {
         let approved = PinState::Approved(pending.clone());
         PinWrite { pins: self, server, kind: name.kind(), states: None }.save(&known, approved)?;
         // The definition is approved, so the remark that it waits because of a changed configuration is removed.
-        self.remark(
-            server,
-            name,
-            |remark| remark.digest == digest && remark.what != RemarkKind::Reconfigured,
-            [],
-        )?;
+        let is_kept = |remark: &Remark| remark.digest == digest && remark.what != RemarkKind::Reconfigured;
+        self.remark(server, name, is_kept, [])?;
         Ok(())
     }
 

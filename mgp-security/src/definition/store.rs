@@ -125,10 +125,8 @@ impl PinStore {
     ) -> Result<(), StoreError> {
         self.0.transaction(|changing| {
             let (server, kind, name) = (server.as_str(), name.kind().as_str(), name.as_str());
-            changing.execute(
-                "DELETE FROM definition_remarks WHERE server = ?1 AND kind = ?2 AND name = ?3",
-                [server, kind, name],
-            )?;
+            let all = "DELETE FROM definition_remarks WHERE server = ?1 AND kind = ?2 AND name = ?3";
+            changing.execute(all, [server, kind, name])?;
             for Remark { digest, what } in remarks {
                 changing.execute(
                     "INSERT OR REPLACE INTO definition_remarks (server, kind, name, digest, remark)
@@ -147,10 +145,8 @@ impl PinStore {
         kind: DefinitionKind,
         entry: Digest,
     ) -> Result<(), StoreError> {
-        self.0.execute(
-            "INSERT OR REPLACE INTO definition_entries (server, kind, digest) VALUES (?1, ?2, ?3)",
-            params![server.as_str(), kind.as_str(), entry.to_string()],
-        )
+        let put = "INSERT OR REPLACE INTO definition_entries (server, kind, digest) VALUES (?1, ?2, ?3)";
+        self.0.execute(put, params![server.as_str(), kind.as_str(), entry.to_string()])
     }
 }
 

@@ -183,16 +183,12 @@ fn outside<'a>(end: &Path, open: impl Iterator<Item = &'a PathBuf>, client: Opti
     let folder = folder
         .and_then(super::usable_folder)
         .map_or_else(|| "FOLDER".to_owned(), |folder| quoted(&folder.display().to_string()));
-    let whom = client.map_or_else(
-        || "--everywhere".to_owned(),
-        |client| format!("--in {}", quoted(&client.display().to_string())),
+    let there = |client: &PathBuf| format!("--in {}", quoted(&client.display().to_string()));
+    let whom = client.map_or_else(|| "--everywhere".to_owned(), there);
+    let why = format!(
+        "the path ends outside of the folders that are open to this client: {open}; `mgp open {folder} {whom}` opens one"
     );
-    Finding::new(
-        "outside-root",
-        format!(
-            "the path ends outside of the folders that are open to this client: {open}; `mgp open {folder} {whom}` opens one"
-        ),
-    )
+    Finding::new("outside-root", why)
 }
 
 /// The rule that refuses a path until the client is asked for its roots.

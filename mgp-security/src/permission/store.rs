@@ -33,11 +33,9 @@ impl GrantStore {
 
     /// Returns all records.
     pub(super) fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
-        self.0.read_all(
-            "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent, question
-             FROM permission_grants",
-            record,
-        )
+        let all = "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent,
+                   question FROM permission_grants";
+        self.0.read_all(all, record)
     }
 
     /// Stores a record in place of an older one about the same permission of the same server, for the same agent. A
@@ -109,11 +107,9 @@ impl QuestionStore {
 
     /// Stores a question in place of an older one with the same id.
     pub(super) fn put(&self, id: &str, question: &str) -> Result<(), StoreError> {
-        self.0.execute(
-            "INSERT INTO questions (id, question) VALUES (?1, ?2)
-             ON CONFLICT (id) DO UPDATE SET question = excluded.question",
-            params![id, question],
-        )
+        let put = "INSERT INTO questions (id, question) VALUES (?1, ?2)
+                   ON CONFLICT (id) DO UPDATE SET question = excluded.question";
+        self.0.execute(put, params![id, question])
     }
 
     /// Removes a question, if it is there.

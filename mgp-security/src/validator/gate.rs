@@ -66,11 +66,8 @@ impl ValidateGate {
         if let Some(trail) = &request.context.trail {
             trail.note_validated(tool);
         }
-        Ok(prepared.check(
-            judged.arguments().as_ref(),
-            self.has_loose_types,
-            CallFolders::of(&request.context, is_asked, self.has_named_roots),
-        ))
+        let folders = CallFolders::of(&request.context, is_asked, self.has_named_roots);
+        Ok(prepared.check(judged.arguments().as_ref(), self.has_loose_types, folders))
     }
 
     /// Judges arguments that take long, or that depend on the roots of the client, while other requests go on.
@@ -164,10 +161,8 @@ fn refused(wrong: BlockedCall) -> (Refusal, Error) {
                 None => format!("the call is blocked ({rule}): {message}"),
             };
             let details = serde_json::json!({ "rule": rule, "argument": pointer, "advice": message });
-            (
-                Refusal::new("validate", rule).with_event(EventType::ValidationFailed),
-                with_details(code::VALIDATION_BLOCKED, text, &details),
-            )
+            let noted = Refusal::new("validate", rule).with_event(EventType::ValidationFailed);
+            (noted, with_details(code::VALIDATION_BLOCKED, text, &details))
         }
         BlockedCall::Code(rejection) => (
             Refusal::new("code-safety", "code-rejected").with_event(EventType::CodeRejected),

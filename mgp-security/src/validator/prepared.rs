@@ -55,10 +55,8 @@ impl PreparedTool {
             Ok(schema) => schema,
             Err(error) => {
                 tracing::warn!(server = %tool.server, tool = %tool.name, %error, "the schema of a tool cannot be used");
-                fault = Some(Finding::new(
-                    "unusable-schema",
-                    format!("the tool's own schema cannot be used; tell the operator: {error}"),
-                ));
+                let why = format!("the tool's own schema cannot be used; tell the operator: {error}");
+                fault = Some(Finding::new("unusable-schema", why));
                 None
             }
         };

@@ -69,11 +69,8 @@ static NAMES: LazyLock<HashMap<&'static str, Atoms>> = LazyLock::new(|| {
                 let (name, atoms) = split(entry.line, " = ");
                 known.insert(name, Atoms::of(&known, atoms));
             } else {
-                let next = Atoms(
-                    1_u128
-                        .checked_shl(known.len().try_into().unwrap_or(u32::MAX))
-                        .expect("there is room for an atom"),
-                );
+                let next = 1_u128.checked_shl(known.len().try_into().unwrap_or(u32::MAX));
+                let next = Atoms(next.expect("there is room for an atom"));
                 known.entry(split(entry.line, ": ").0).or_insert(next);
             }
         }

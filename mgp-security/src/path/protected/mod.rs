@@ -205,12 +205,10 @@ impl From<ProtectedReason> for Finding {
             return Self::new("protected-path", format!("the path {what}: no call may touch it"));
         }
         let forbidden = if reason.readable { "may change it" } else { "may touch it" };
-        Self::new(
-            "protected-path",
-            format!(
-                "the path {what}: no call {forbidden} unless the operator adds {pattern:?} to `allow_paths` under `[validators]`"
-            ),
-        )
+        let why = format!(
+            "the path {what}: no call {forbidden} unless the operator adds {pattern:?} to `allow_paths` under `[validators]`"
+        );
+        Self::new("protected-path", why)
     }
 }
 

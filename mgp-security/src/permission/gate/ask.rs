@@ -219,11 +219,9 @@ impl PermissionGate {
 /// Returns the shown form of a call: the arguments of a tool, or all parameters of another request.
 fn shown(call: &Request) -> Result<ShownArguments, Error> {
     ShownArguments::of(arguments(call).as_ref()).map_err(|why| {
-        Error::new(code::PERMISSION_DENIED, format!("the call cannot be put before a person: {why}"))
-            .with_recovery(advice(
-                code::PERMISSION_DENIED,
-                &[("reason", "unshowable"), ("next", "call again with less at once")],
-            ))
+        let message = format!("the call cannot be put before a person: {why}");
+        let next = [("reason", "unshowable"), ("next", "call again with less at once")];
+        Error::new(code::PERMISSION_DENIED, message).with_recovery(advice(code::PERMISSION_DENIED, &next))
     })
 }
 
@@ -280,12 +278,8 @@ pub(in crate::permission) fn refuse(
     tracing::debug!(%server, permission = name, reason = word, "a call was refused");
     request.context.note_refusal(Refusal::new("permission", rule).with_event(EventType::PermissionDenied));
     if let PermissionRefusal::Undecided { question: Some(question), .. } = reason {
-        return waits_for_approval(
-            code::PERMISSION_DENIED,
-            &WaitingSubject::Permission { permission: name, server, reason: word },
-            question,
-            &request.context,
-        );
+        let subject = WaitingSubject::Permission { permission: name, server, reason: word };
+        return waits_for_approval(code::PERMISSION_DENIED, &subject, question, &request.context);
     }
     let message: Cow<'static, str> = match reason {
         PermissionRefusal::Undecided { .. } => format!(

@@ -178,13 +178,8 @@ const NEGOTIATED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Returns whether the method asks for permissions or grants them.
 pub(super) fn is_about_permissions(name: &str) -> bool {
-    matches!(
-        name,
-        method::PERMISSION_REQUEST
-            | method::PERMISSION_RESPONSE
-            | method::PERMISSION_AWAIT
-            | method::PERMISSION_GRANT
-    )
+    let asks = matches!(name, method::PERMISSION_REQUEST | method::PERMISSION_AWAIT);
+    asks || matches!(name, method::PERMISSION_RESPONSE | method::PERMISSION_GRANT)
 }
 
 /// The permissions that were granted for the request that carries them, and for no other. The gate puts them into the

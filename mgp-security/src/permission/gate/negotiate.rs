@@ -157,11 +157,8 @@ impl PermissionGate {
         details.set("denied", RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null()));
         let next = "an operator can grant it, or let the server go on without it; then connect again";
         details.set("next", RawJson::from_text(next));
-        let message = format!(
-            "the server `{}` may not have what it needs to operate: {}",
-            self.server(),
-            names.join(", ")
-        );
+        let (server, names) = (self.server(), names.join(", "));
+        let message = format!("the server `{server}` may not have what it needs to operate: {names}");
         let recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap_or_default();
         Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery.with_details(&details))
     }

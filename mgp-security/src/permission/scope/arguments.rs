@@ -82,11 +82,8 @@ impl<'a> ArgumentFacts<'a> {
                         (ArgumentKind::Words, _) if words_in(value).is_some() => {}
                         // A member `arguments` may hold those of another call, with names of their own.
                         (ArgumentKind::Words, _) => {
-                            self.walk(
-                                value,
-                                if outer == ArgumentKind::Words { ArgumentKind::Other } else { outer },
-                                unit,
-                            );
+                            let kind = if outer == ArgumentKind::Words { ArgumentKind::Other } else { outer };
+                            self.walk(value, kind, unit);
                         }
                         (ArgumentKind::Command, Value::String(text)) => {
                             led = true;

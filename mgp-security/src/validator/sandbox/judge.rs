@@ -311,11 +311,8 @@ pub(super) fn program_name(head: &Arg) -> Result<String, Finding> {
     let is_computed = name.contains(HOLE) || (head.marks.has(Marks::CRAFTED) && head.text.contains(HOLE));
     refuse_if(is_computed, Danger::Undecidable)?;
     refuse_if(head.marks.has(Marks::PIECES), Danger::Obfuscation)?;
-    refuse_if(
-        head.marks.has(Marks::PATTERN) && name.len() > 1 && head.text.contains(char::is_alphanumeric)
-            || (head.marks.has(Marks::PATTERN) && head.text.contains('/')),
-        Danger::Undecidable,
-    )?;
+    let is_named = name.len() > 1 && head.text.contains(char::is_alphanumeric) || head.text.contains('/');
+    refuse_if(head.marks.has(Marks::PATTERN) && is_named, Danger::Undecidable)?;
     // `=name` is the notation of a shell for the path of the program `name`.
     Ok(bare_name(name.trim_start_matches('=')))
 }

@@ -41,28 +41,18 @@ pub(super) fn check(
 /// Judges the arguments by the rules that apply to every program.
 pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
     for arg in call.args {
-        refuse_if(
-            arg.marks.has(Marks::GLUED)
-                || (arg.marks.has(Marks::PIECES) && arg.text.contains('/') && !arg.text.contains("://"))
-                || (arg.marks.has(Marks::PATTERN) && hides_directory(&arg.text)),
-            Danger::Obfuscation,
-        )?;
+        let is_pieced = arg.marks.has(Marks::PIECES) && arg.text.contains('/') && !arg.text.contains("://");
+        let hides = arg.marks.has(Marks::PATTERN) && hides_directory(&arg.text);
+        refuse_if(arg.marks.has(Marks::GLUED) || is_pieced || hides, Danger::Obfuscation)?;
         let connects = is_network_device(&arg.text) && !matches!(call.program, "echo" | "printf" | "grep");
         refuse_if(connects, Danger::ReverseShell)?;
-        refuse_if(
-            arg.marks.has(Marks::SENSITIVE)
-                && !arg.marks.has(Marks::NAMED)
-                && arg.text == "\0"
-                && !matches!(call.program, "echo" | "printf"),
-            Danger::Exfiltration,
-        )?;
+        let is_secret = arg.marks.has(Marks::SENSITIVE) && !arg.marks.has(Marks::NAMED) && arg.text == "\0";
+        refuse_if(is_secret && !matches!(call.program, "echo" | "printf"), Danger::Exfiltration)?;
         // Old shells run the command behind a function definition, `() { :;}; command`, that they find in a variable.
         let value = arg.text.split_once('=').map_or(arg.text.as_str(), |(_, value)| value);
-        refuse_if(
-            value.trim_start().starts_with("()")
-                && ["() {", "}", ";"].iter().all(|sign| value.contains(sign)),
-            Danger::Environment,
-        )?;
+        let defines = value.trim_start().starts_with("()")
+            && ["() {", "}", ";"].iter().all(|sign| value.contains(sign));
+        refuse_if(defines, Danger::Environment)?;
         let asks_cloud = address_of_metadata(&arg.text, is_known_as(call.program, Trait::Client));
         refuse_if(asks_cloud, Danger::CloudMetadata)?;
     }

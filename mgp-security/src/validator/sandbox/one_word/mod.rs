@@ -134,11 +134,8 @@ fn backticks(text: &str) -> Result<(), Finding> {
                 .next()
                 .is_none_or(|c| c.is_whitespace() || ".,:;!?)'\"s".contains(c));
         let hard = inner.contains("$(") || inner.contains("http") || dangerous(inner);
-        refuse_if(
-            !sentence && (inner.is_empty() || is_command(inner, Evidence::Any) || inner.starts_with('/'))
-                || (sentence && hard),
-            Danger::Substitution,
-        )?;
+        let runs = || inner.is_empty() || is_command(inner, Evidence::Any) || inner.starts_with('/');
+        refuse_if(if sentence { hard } else { runs() }, Danger::Substitution)?;
     }
     Ok(())
 }
@@ -188,11 +185,8 @@ fn place(text: &str) -> Result<(), Finding> {
     }
     refuse_if(argv::address_of_metadata(text, false), Danger::CloudMetadata)?;
     refuse_if(argv::is_network_device(text), Danger::Redirection)?;
-    refuse_if(
-        (text.starts_with("/etc/") || text.starts_with("/proc/") || text.contains("../"))
-            && Place::new(text, "").is_secret(),
-        Danger::Secret,
-    )
+    let leads_away = text.starts_with("/etc/") || text.starts_with("/proc/") || text.contains("../");
+    refuse_if(leads_away && Place::new(text, "").is_secret(), Danger::Secret)
 }
 
 /// Decodes one layer of encoding: percent signs, entities, and backslashes before line ends; returns `None` if nothing

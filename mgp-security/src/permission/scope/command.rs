@@ -60,8 +60,7 @@ impl CommandScope {
         };
         let simple = words.filter(|words| words.words.len() <= MAX_WORDS && !words.words[0].contains(BLANKS));
         let Some(words) = simple else {
-            let form =
-                "give one command with its arguments, without pipes, redirections, substitutions or variables";
+            let form = "give one command with its arguments, without pipes, redirections, substitutions or variables";
             return Err(Finding::new("scope-command-form", form));
         };
         let chosen = words.expands_command || (words.expands && !self.denied.is_empty());

@@ -24,7 +24,10 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
     if call.program == "command" && call.gives("-v,-V") {
         return Ok(inner);
     }
-    reading.given.iter().try_for_each(|given| of_value(call, reading, given.kind, &given.value, &mut inner))?;
+    reading
+        .given
+        .iter()
+        .try_for_each(|given| of_value(call, reading, given.kind, &given.value, &mut inner))?;
     if reading.facts.every == Some(Kind::Setting) {
         let words: Vec<&str> = reading.operands.iter().map(|arg| arg.text.as_str()).collect();
         setting(call, &words.join("="), &mut inner)?;

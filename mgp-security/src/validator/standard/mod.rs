@@ -73,7 +73,8 @@ impl Validator for ReadonlyValidator {
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         let annotations = call.tool.definition.get("annotations");
         let unreadable = |_| Finding::new("writes", "the tool's annotations cannot be read");
-        let annotations = annotations.map(|raw| raw.to::<ToolAnnotations>()).transpose().map_err(unreadable)?;
+        let annotations =
+            annotations.map(|raw| raw.to::<ToolAnnotations>()).transpose().map_err(unreadable)?;
         let tells = |argument: &CallArgument| TELLING.contains(&argument.nature);
         if !call.arguments.iter().any(tells) {
             check_tool_name(call.tool.name.as_str(), annotations.as_ref())?;

@@ -6,8 +6,8 @@ use crate::path::{PathAccess, ProtectedKind, ProtectedPaths};
 use crate::shell::syntax::Body;
 
 use super::super::{
-    Arg, Danger, Facts, HOLE, Kind, Marks, Place, Reading, RuleEffect, Trait, holds_listed, is_fitted, refuse,
-    refuse_if, rules,
+    Arg, Danger, Facts, HOLE, Kind, Marks, Place, Reading, RuleEffect, Trait, holds_listed, is_fitted,
+    refuse, refuse_if, rules,
 };
 use super::{Call, is_network_device, kernel};
 

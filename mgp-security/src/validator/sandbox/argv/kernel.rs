@@ -5,7 +5,9 @@ use regex::RegexBuilder;
 
 use crate::Finding;
 
-use super::super::{Danger, Kind, Marks, Reading, Trait, facts, is_bare_shell, is_listed, refuse_if, stranger};
+use super::super::{
+    Danger, Kind, Marks, Reading, Trait, facts, is_bare_shell, is_listed, refuse_if, stranger,
+};
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<(), Finding> {

@@ -3,7 +3,9 @@
 use crate::Finding;
 use crate::network::{host_of, is_metadata};
 
-use super::super::{Arg, Danger, HOLE, Marks, Trait, holds_listed, is_known_as, is_listed, refuse, refuse_if};
+use super::super::{
+    Arg, Danger, HOLE, Marks, Trait, holds_listed, is_known_as, is_listed, refuse, refuse_if,
+};
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {

@@ -3,6 +3,7 @@
 use std::fs::{self, DirBuilder, Permissions};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -43,16 +44,39 @@ pub fn listen(path: impl Into<PathBuf>) -> io::Result<Listener> {
     listener
 }
 
-/// Accepts connections at a socket. Dropping it removes the socket's file.
+/// Accepts connections at a socket. Dropping it removes the socket's file, unless the socket was handed over.
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
     path: PathBuf,
-    /// The device and inode of the socket's file, which tell it from one that replaced it.
-    file: (u64, u64),
+    /// The device and inode of the socket's file, which tell it from one that replaced it; `None` if the file stays.
+    file: Option<(u64, u64)>,
 }
 
 impl Listener {
+    /// Goes on listening at a socket that another listener has [handed over](Self::hand_over), whose file lies at `path`.
+    ///
+    /// # Errors
+    /// There is no file at `path` any more.
+    ///
+    /// # Panics
+    /// The caller runs outside of a tokio runtime with IO.
+    pub fn take_over(socket: std::os::unix::net::UnixListener, path: impl Into<PathBuf>) -> io::Result<Self> {
+        let path = path.into();
+        socket.set_nonblocking(true)?;
+        let file = Some(identity(&path)?);
+        Ok(Self { socket: UnixListener::from_std(socket)?, path, file })
+    }
+
+    /// Stops accepting, and returns the socket for a process that goes on with it: whoever connects meanwhile waits.
+    ///
+    /// # Errors
+    /// This process may open no further file.
+    pub fn hand_over(mut self) -> io::Result<OwnedFd> {
+        self.file = None;
+        self.socket.as_fd().try_clone_to_owned()
+    }
+
     /// Waits for the next connection.
     ///
     /// # Errors
@@ -73,7 +97,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if identity(&self.path).is_ok_and(|file| file == self.file) {
+        if self.file.is_some_and(|own| identity(&self.path).is_ok_and(|file| file == own)) {
             // The file may be gone already.
             let _ = fs::remove_file(&self.path);
         }
@@ -83,7 +107,7 @@ impl Drop for Listener {
 fn bind(born: &Path, path: &Path) -> io::Result<Listener> {
     let socket = UnixListener::bind(born)?;
     fs::set_permissions(born, Permissions::from_mode(0o600))?;
-    let file = identity(born)?;
+    let file = Some(identity(born)?);
     fs::rename(born, path)?;
     Ok(Listener { socket, path: path.to_owned(), file })
 }

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use mgp_transport::unix::{connect, listen};
+use mgp_transport::unix::{Listener, connect, listen};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A folder of its own for one test.
@@ -93,4 +93,20 @@ async fn a_socket_that_replaced_ours_outlives_us() {
     let _second = listen(folder.socket()).unwrap();
     drop(first);
     connect(folder.socket()).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_connects_while_a_socket_is_handed_over_reaches_the_next_listener() {
+    let folder = Folder::new("handed");
+    let first = listen(folder.socket()).unwrap();
+    let socket = first.hand_over().unwrap();
+    let (_from, mut to) = connect(folder.socket()).await.unwrap();
+    to.write_all(b"ping").await.unwrap();
+    let second = Listener::take_over(socket.into(), folder.socket()).unwrap();
+    let (mut from, _to) = second.accept().await.unwrap();
+    let mut four = [0; 4];
+    from.read_exact(&mut four).await.unwrap();
+    assert_eq!(&four, b"ping");
+    drop(second);
+    assert_eq!(folder.entries(), 0);
 }

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-use crate::peer::Ask;
+use crate::peer::{Ask, initialize};
 use crate::stack::{World, accept, world};
 
 struct Running {
@@ -107,4 +107,37 @@ async fn a_connection_with_a_call_in_work_is_not_silent() {
     assert!(early.await.is_err());
     running.world.gate.add_permits(1);
     read_until(&mut running.stream, r#""done":true}}"#).await;
+}
+
+/// Waits until the runtime has nothing to do: the clock goes on only then.
+async fn settled() {
+    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_request_of_a_connection_is_answered_though_the_server_ends() {
+    let mut running = start().await;
+    settled().await;
+    running.stop.send(()).unwrap();
+    settled().await;
+    running.stream.write_all(&raw(&Ask::tool("echo"))).await.unwrap();
+    read_until(&mut running.stream, r#""done":true}}"#).await;
+    assert_eq!(running.stream.read(&mut [0]).await.unwrap(), 0, "the connection ends with the answer");
+    running.ended.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_belongs_to_no_call_does_not_hold_the_end_up() {
+    let mut running = start().await;
+    running.stream.write_all(&raw(&initialize("2025-11-25"))).await.unwrap();
+    let answer = read_until(&mut running.stream, "serverInfo").await;
+    let session = answer.split_once("mcp-session-id: ").unwrap().1.split_once("\r\n").unwrap().0;
+    let mut listening = TcpStream::connect(running.stream.peer_addr().unwrap()).await.unwrap();
+    listening.write_all(&raw(&Ask::get(session))).await.unwrap();
+    read_until(&mut listening, "200 OK").await;
+    running.stop.send(()).unwrap();
+    let began = tokio::time::Instant::now();
+    running.ended.await.unwrap().unwrap();
+    // Calls would have two seconds.
+    assert!(began.elapsed() < std::time::Duration::from_secs(1), "{:?}", began.elapsed());
 }

@@ -111,9 +111,14 @@ where
         if !std::mem::replace(&mut is_registered, true) {
             watched.waker.register(cx.waker());
         }
-        // Finishing a connection again changes nothing.
         if watched.is_finishing() {
-            finish(connection.as_mut());
+            // To finish a connection without any request would close it. Its first request wakes the task.
+            if watched.is_silent() {
+                watched.waker.register(cx.waker());
+            } else {
+                // Finishing a connection again changes nothing.
+                finish(connection.as_mut());
+            }
         }
         connection.as_mut().poll(cx)
     });

@@ -60,9 +60,16 @@ impl ConnectionSlots {
     }
 
     /// Lets every connection end after its work.
-    pub(super) fn finish(&mut self) {
-        for watched in self.watched.drain(..).filter_map(|watched| watched.upgrade()) {
+    pub(super) fn finish(&self) {
+        for watched in self.alive() {
             watched.finish();
+        }
+    }
+
+    /// Ends the connections on which no request has come.
+    pub(super) fn end_silent(&self) {
+        for watched in self.alive().filter(|watched| watched.is_silent()) {
+            watched.end();
         }
     }
 

@@ -149,6 +149,10 @@ impl<A: Accept> HttpServer<A> {
         self.sessions().clear();
     }
 
+    fn end_listening(&self) {
+        self.sessions().end_listening();
+    }
+
     /// Answers one request.
     pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
         let (parts, body) = request.into_parts();

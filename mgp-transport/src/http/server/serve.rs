@@ -75,8 +75,9 @@ pub async fn serve<A: Accept>(
 
 /// Serves as [`serve`] does, until `stop` is done.
 ///
-/// From then on no connection is accepted. Calls in work have [`HttpConfig::shutdown_grace`] to end; then sessions and
-/// their streams are closed, and after the same time again the remaining work is dropped.
+/// From then on no connection is accepted. Streams that belong to no call end, and connections end with the request that is
+/// in work, or on its way. Calls in work have [`HttpConfig::shutdown_grace`] to end; then sessions and their streams are
+/// closed, and after the same time again the remaining work is dropped.
 ///
 /// # Errors
 /// The server cannot listen at the address.
@@ -117,6 +118,11 @@ where
     drop(socket);
     let grace = routes.server().config().shutdown_grace;
     places.finish();
+    routes.server().end_listening();
+    if !ended(&mut tasks, grace.min(FIRST_REQUEST)).await {
+        places.end_silent();
+        routes.server().end_listening();
+    }
     if !ended(&mut tasks, grace).await {
         routes.server().close_sessions();
         ended(&mut tasks, grace).await;
@@ -151,6 +157,8 @@ impl<S> HttpService for S where
 {
 }
 
+/// The time for the first request of a connection that was accepted a moment before the end.
+const FIRST_REQUEST: Duration = Duration::from_millis(500);
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 /// The longest time between two looks at the connections: the clock cannot represent every long time.
 const LONGEST_LOOK: Duration = Duration::from_hours(24);

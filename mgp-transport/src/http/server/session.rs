@@ -180,6 +180,13 @@ impl HttpSession {
         });
     }
 
+    /// Ends the stream of messages that belong to no request, unless answers travel there as well.
+    pub(super) fn end_listening(&self) {
+        if !self.is_sse || self.calls.is_empty() {
+            self.standalone.close();
+        }
+    }
+
     /// Ends all work and all streams of the session.
     pub(super) fn close(&self) {
         if self.closed.swap(true, Ordering::AcqRel) {

@@ -151,6 +151,15 @@ impl<S: RpcService> SessionTable<S> {
         }
     }
 
+    /// Ends the streams of all sessions on which no answer is waited for.
+    pub(super) fn end_listening(&self) {
+        for shard in &self.shards {
+            for live in shard.lock().values() {
+                live.session.end_listening();
+            }
+        }
+    }
+
     /// Ends all sessions.
     pub(super) fn clear(&self) {
         for shard in &self.shards {

@@ -64,11 +64,8 @@ impl WatchedConnection {
         let _ = self.task.set(task);
     }
 
-    /// Lets the connection end after its work. One without any request ends at once.
+    /// Lets the connection end after its work. One without any request ends after its first, which may be on its way.
     pub(super) fn finish(&self) {
-        if self.is_silent() {
-            return self.end();
-        }
         self.is_finishing.store(true, Ordering::Release);
         self.waker.wake();
     }
@@ -118,6 +115,9 @@ impl WatchedConnection {
     pub(super) fn begin(self: &Arc<Self>) -> ActiveRequest {
         self.spoke.store(true, Ordering::Relaxed);
         self.active.fetch_add(1, Ordering::Relaxed);
+        if self.is_finishing() {
+            self.waker.wake();
+        }
         self.note_progress();
         ActiveRequest(Arc::clone(self))
     }

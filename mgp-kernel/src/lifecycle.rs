@@ -2,6 +2,8 @@
 
 pub(crate) mod page_door;
 pub(crate) mod socket_connections;
+pub(crate) mod successor;
+pub(crate) mod unanswered_calls;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,6 +19,8 @@ use tokio::sync::{Notify, watch};
 
 use self::page_door::PageDoor;
 use self::socket_connections::SocketConnections;
+use self::successor::check_successor;
+use self::unanswered_calls::UnansweredCalls;
 use crate::peer::ConnectedClients;
 
 /// The kernel's own server id; no server behind it may have this id.
@@ -34,7 +38,10 @@ pub(crate) struct Lifecycle {
     pub(crate) served: OnceLock<Arc<ServedKernel>>,
     /// The way in which operators get to the page.
     pub(crate) page: PageDoor,
+    /// The calls that clients wait for.
+    pub(crate) unanswered: UnansweredCalls,
     stopping: AtomicBool,
+    restarting: AtomicBool,
 }
 
 impl Default for Lifecycle {
@@ -45,15 +52,27 @@ impl Default for Lifecycle {
             clients: ConnectedClients::default(),
             served: OnceLock::new(),
             page: PageDoor::default(),
+            unanswered: UnansweredCalls::default(),
             stopping: AtomicBool::new(false),
+            restarting: AtomicBool::new(false),
         }
     }
 }
 
 impl Lifecycle {
-    /// Returns whether the kernel takes no more calls.
+    /// Returns whether the kernel was told to end, and takes no more calls soon.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Returns whether another kernel is to follow this one in its process.
+    pub(crate) fn is_restarting(&self) -> bool {
+        self.restarting.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_ending(&self, end: KernelEnd) {
+        self.restarting.store(end == KernelEnd::Restart, Ordering::Release);
+        self.set_stopping();
     }
 
     pub(crate) fn set_stopping(&self) {
@@ -72,8 +91,33 @@ pub(crate) struct ServedKernel {
     pub(crate) files: Vec<PathBuf>,
     /// The address for clients over HTTP, if there is one.
     pub(crate) http: Mutex<Option<HttpListening>>,
+    /// True if the client that started the kernel talks to it on standard input and output.
+    pub(crate) has_stdio: bool,
     /// Notified when an operator wants the kernel to end.
     pub(crate) stop: Notify,
+    /// Notified when an operator wants another kernel to follow this one in its process.
+    pub(crate) restart: Notify,
+}
+
+/// The way in which a kernel is told to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KernelEnd {
+    Stop,
+    /// The program at the path of this one takes the place of this one, with its sockets.
+    Restart,
+}
+
+impl ServedKernel {
+    /// Checks that another kernel can follow this one in its process.
+    ///
+    /// # Errors
+    /// None can, for the reason that the text says.
+    pub(crate) async fn check_restart(&self) -> Result<(), String> {
+        if self.has_stdio {
+            return Err("this kernel ends with the client that started it, which restarts it".to_owned());
+        }
+        check_successor().await
+    }
 }
 
 /// An address for clients over HTTP.

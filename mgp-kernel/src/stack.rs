@@ -104,9 +104,10 @@ impl ClientStack {
             let tool = &snapshot.called(name)?.resolved;
             Some((tool.server.clone(), tool.name.clone()))
         });
-        // A call by `mgp.tools.call` is one of the tool that it names, for all that follows. Log lines of all layers further
-        // in stand in the span of the request.
-        UnlistedCallGate::new().layer(telemetry::traced(stack![
+        // A kernel that ends waits for the calls of its clients, not for what goes on behind their answers. A call by
+        // `mgp.tools.call` is one of the tool that it names, for all that follows. Log lines of all layers further in stand in
+        // the span of the request.
+        gates![self.sections.lifecycle.unanswered.clone(), UnlistedCallGate::new()].layer(telemetry::traced(stack![
             // Nothing is done for an unknown caller, and nothing is recorded without a name.
             auth,
             // A call that waits for an operator goes on behind its answer, with all that renders and records its outcome.

@@ -1,9 +1,9 @@
 //! The variables and the user's secrets that a configuration refers to.
 
-use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{env, fmt, fs, io};
 
-use super::{SecretStoreError, user_store};
+use super::{SecretName, SecretStoreError, user_store};
 
 /// The source of the values of references: the process with its variables and its user's secrets, or a fake in tests.
 pub trait Environment {
@@ -29,7 +29,9 @@ impl dyn Environment + '_ {
     }
 }
 
-/// The environment of this process, and the secrets of its user. A variable that is not UTF-8 counts as not set.
+/// The environment of this process, and its secrets: the files of the folders that `MGP_SECRETS_DIR` and systemd's
+/// `CREDENTIALS_DIRECTORY` name, where containers and services have them, and those of its user. A variable that is not UTF-8
+/// counts as not set.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "there is one environment")]
 pub struct ProcessEnvironment;
@@ -42,7 +44,25 @@ impl Environment for ProcessEnvironment {
     fn secret(&self, name: &str) -> Result<Option<Secret>, SecretStoreError> {
         // A text that is no valid name is the name of no secret.
         let Ok(name) = name.parse() else { return Ok(None) };
+        for folder in MOUNTED_IN.iter().filter_map(env::var_os) {
+            if let Some(secret) = mounted(Path::new(&folder), &name)? {
+                return Ok(Some(secret));
+            }
+        }
         user_store(self)?.secret(&name)
+    }
+}
+
+/// The variables that name folders with a file for each secret.
+const MOUNTED_IN: [&str; 2] = ["MGP_SECRETS_DIR", "CREDENTIALS_DIRECTORY"];
+
+/// Reads the secret from the file of its name in the folder, if there is one. The end of its line is no part of it.
+fn mounted(folder: &Path, name: &SecretName) -> Result<Option<Secret>, SecretStoreError> {
+    let path = folder.join(name.as_str());
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned().into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(SecretStoreError::Io { path, error: error.to_string() }),
     }
 }
 
@@ -73,5 +93,21 @@ impl Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_the_text_of_its_file_and_none_without_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("HUB_TOKEN"), "s3cret\n").unwrap();
+        let secret = |name: &str| mounted(folder.path(), &name.parse().unwrap());
+        assert_eq!(secret("HUB_TOKEN").unwrap().unwrap().expose(), "s3cret");
+        assert_eq!(secret("OTHER"), Ok(None));
+        fs::create_dir(folder.path().join("FOLDER")).unwrap();
+        assert!(matches!(secret("FOLDER"), Err(SecretStoreError::Io { .. })));
     }
 }

@@ -12,7 +12,7 @@ use super::{
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 52] = [
+static OPERATIONS: [OperationEntry; 53] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
@@ -28,6 +28,7 @@ static OPERATIONS: [OperationEntry; 52] = [
     OperationEntry::of::<status::ReadStatus>("kernel/status", ProofNeed::None),
     OperationEntry::of::<status::StepAside>("kernel/yield", ProofNeed::None),
     OperationEntry::of::<status::StopKernel>("kernel/stop", ProofNeed::Others),
+    OperationEntry::of::<status::RestartKernel>("kernel/restart", ProofNeed::Others),
     OperationEntry::of::<keys::IssueKey>("kernel/keys/new", ProofNeed::All),
     OperationEntry::of::<keys::ListKeys>("kernel/keys/list", ProofNeed::None),
     OperationEntry::of::<keys::RevokeKey>("kernel/keys/revoke", ProofNeed::All),
@@ -134,7 +135,7 @@ mod tests {
             OPERATIONS.iter().filter(of).map(|entry| entry.name.trim_start_matches("kernel/")).collect()
         };
         let tightening =
-            ["stop", "permissions/revoke", "permissions/deny", "server/reconnect", "server/stop"];
+            ["stop", "restart", "permissions/revoke", "permissions/deny", "server/reconnect", "server/stop"];
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
             "access/list", "access/groups", "access/matrix", "audit/counts", "audit/export", "audit/query",

@@ -22,11 +22,9 @@ use crate::servers::upstream::Upstream;
 use crate::terminal::{TextForm, TextWriter, line_form, printable};
 
 /// Restarts a server.
-#[derive(Debug, Args, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RestartServer {
-    /// The id of the server
-    #[arg(value_name = "SERVER")]
-    server_id: ServerId,
+    pub(crate) server_id: ServerId,
 }
 
 /// Starts a server that was stopped.

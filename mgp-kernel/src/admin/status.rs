@@ -35,10 +35,17 @@ pub(crate) struct ReadStatus {}
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StopKernel {}
 
+/// Lets the program at the path of the kernel's take over from it, with its sockets. The reply is the last status of the kernel.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RestartKernel {}
+
 /// The status of a kernel.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct KernelStatus {
     pub(crate) running: bool,
+    /// True if the kernel was told to end.
+    #[serde(default)]
+    pub(crate) draining: bool,
     pub(crate) pid: u32,
     pub(crate) version: String,
     pub(crate) since: Timestamp,
@@ -118,6 +125,7 @@ impl Operation for ReadStatus {
         });
         Ok(KernelStatus {
             running: true,
+            draining: lifecycle.is_stopping(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             since: served.since,
@@ -147,6 +155,19 @@ impl Operation for StopKernel {
     }
 }
 
+impl Operation for RestartKernel {
+    type Reply = KernelStatus;
+
+    async fn run(self, call: &OperatorCall) -> Result<KernelStatus, Error> {
+        let served = served(&call.kernel.lifecycle)?;
+        served.check_restart().await.map_err(Error::invalid_request)?;
+        let status = ReadStatus {}.run(call).await?;
+        call.record_act("dev.cloto.mgp.kernel_restarted", &[]).await?;
+        served.restart.notify_one();
+        Ok(status)
+    }
+}
+
 impl Operation for StepAside {
     type Reply = SteppedAside;
 
@@ -167,7 +188,9 @@ impl Operation for StepAside {
         } else if served.linger.is_some() && !lifecycle.is_stopping() {
             reread(&call.kernel).await;
         }
-        Ok(SteppedAside { ends: yields || lifecycle.is_stopping() })
+        // A kernel that another one follows leaves its sockets to that one, which does not end.
+        let stops = lifecycle.is_stopping() && !lifecycle.is_restarting();
+        Ok(SteppedAside { ends: yields || stops })
     }
 }
 

@@ -23,7 +23,7 @@ use crate::admin::keys::{IssueKey, ListKeys, RevokeKey, RotateKey};
 use crate::admin::registrations::{
     ApproveRegistration, DenyRegistration, KeepRegistration, ListRegistrations,
 };
-use crate::admin::server_orders::{RestartServer, StartServer};
+use crate::admin::server_orders::StartServer;
 use crate::terminal::{Exit, Failure, Result};
 
 /// A security gateway between MCP clients and MCP servers: one server for each client, any number of servers behind
@@ -135,8 +135,12 @@ pub(super) enum Command {
     /// Show the standard error of a server, and why the server does not run
     #[command(visible_alias = "log")]
     Logs(server_commands::LogsArgs),
-    /// Restart a server
-    Restart(RestartServer),
+    /// Restart a server; if no server is named, let the installed version of mgp take over from the running kernel without
+    /// a gap
+    Restart {
+        /// The id of the server; the kernel with all its servers if left out
+        server: Option<ServerId>,
+    },
     /// Start a server that was stopped
     Start(StartServer),
     /// Stop a server until it is started again; stop the kernel if no server is named

@@ -4,17 +4,16 @@
 //! grandchild would end with the process tree that clients kill, and all that it starts would look like the
 //! client's.
 
-use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
+use crate::lifecycle::successor::installed;
 use crate::terminal::{Exit, Failure, Result};
 
 /// Takes the lock under which one process at a time starts a kernel for a state directory, unless another process holds it. It
@@ -101,11 +100,7 @@ fn command(global: &[OsString], how: &str, options: &[OsString]) -> Command {
 /// Returns the program to start: the one that lies where this one did when it was started, so that the kernel after an
 /// upgrade is the new one.
 fn program() -> PathBuf {
-    let own = env::current_exe().unwrap_or_default().into_os_string();
-    // So the system names a file that has been replaced or removed.
-    let own = own.as_bytes().strip_suffix(b" (deleted)").unwrap_or_else(|| own.as_bytes());
-    let own = Some(PathBuf::from(OsStr::from_bytes(own)));
-    own.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
+    Some(installed()).filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 
 /// Returns the path of the log of a kernel in the background.

@@ -59,12 +59,13 @@ impl KernelConnector<'_> {
 
     /// Starts a kernel in this process; returns `None` if the state directory is in use by a kernel that can be joined at the
     /// socket `at`. A kernel in the background that nobody uses makes way; while the state directory is in use otherwise,
-    /// waits.
+    /// waits. `follows` says that the sockets of the kernel are this process's own already, so that nobody answers there.
     pub(super) async fn start_own(
         &self,
         own_files: &[PathBuf],
         at: Option<&Path>,
         starts: ServerStarts,
+        follows: bool,
     ) -> Result<Option<Kernel>> {
         let mut held = StateInUse::new(self.state, self.operators, self.output);
         loop {
@@ -72,7 +73,7 @@ impl KernelConnector<'_> {
             {
                 Ok(kernel) => return Ok(Some(kernel)),
                 Err(error) if !error.is_in_use() => return Err(error.into()),
-                Err(_) if make_way(self.state, self.operators).await => {
+                Err(_) if follows || make_way(self.state, self.operators).await => {
                     held.wait().await?;
                     continue;
                 }

@@ -28,6 +28,7 @@ mod page;
 mod permissions;
 mod pins;
 mod pipe;
+mod process;
 mod proof;
 mod replacing;
 mod secrets;
@@ -52,9 +53,10 @@ use mgp_security::check::{CheckError, InputCheck};
 use self::args::{Cli, Command, KeysCommand, RegistrationsCommand};
 use self::context::CommandContext;
 use self::link::operate;
-use crate::admin::server_orders::StopServer;
+use crate::admin::server_orders::{RestartServer, StopServer};
 use crate::admin::status::ReadStats;
 use crate::demo::{self, Options};
+use crate::listen::inherited::InheritedSockets;
 use crate::terminal::{Exit, Failure, Result, with_causes};
 
 /// Runs the command that `args` describe, whose first element is the name of the program, and returns its exit code.
@@ -65,11 +67,18 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
 /// Runs a command. It knows the types of its arguments, so that the whole command line is compiled here and not again in
 /// each program that calls [`run`].
 fn run_words(args: &[OsString]) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let mut cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => return args::misused(&error, args),
     };
     let cx = CommandContext::new(&cli.global);
+    if let Command::Serve(serving) = &mut cli.command {
+        if std::process::id() == 1 {
+            return run_as_init(args, &cx);
+        }
+        // Taking them changes the environment, so this process must not have any other thread.
+        serving.inherited = InheritedSockets::take();
+    }
     let outcome = match cli.command {
         // Confinement applies to a single thread, so this process must not have any other.
         Command::Confine(confined) => Err(replacing::confine(&confined)),
@@ -80,6 +89,18 @@ fn run_words(args: &[OsString]) -> ExitCode {
         failure.exit
     });
     exit.into()
+}
+
+/// Runs a command in a child of this process, which is the first one of a container.
+fn run_as_init(args: &[OsString], cx: &CommandContext) -> ExitCode {
+    process::run_as_init(args).map_or_else(
+        |error| {
+            let failure = Failure::usage(format!("a kernel cannot be started: {error}"));
+            cx.output.failure(&failure);
+            failure.exit.into()
+        },
+        ExitCode::from,
+    )
 }
 
 /// Runs a command that may have as many threads as there are processors.
@@ -158,7 +179,8 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Check { kind } => check(kind),
         Command::Spec(args) => spec::run(cx, args).await,
         Command::Logs(args) => server_commands::logs(cx, args).await,
-        Command::Restart(args) => operate(cx, args).await,
+        Command::Restart { server: Some(server_id) } => operate(cx, RestartServer { server_id }).await,
+        Command::Restart { server: None } => server_commands::restart(cx).await,
         Command::Start(args) => operate(cx, args).await,
         Command::Stop { server: Some(server_id) } => operate(cx, StopServer { server_id }).await,
         Command::Stop { server: None } => server_commands::stop(cx).await,

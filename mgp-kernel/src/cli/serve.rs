@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -12,14 +13,20 @@ use mgp_security::auth::KeyInfo;
 use mgp_types::mgp::{AccessPermission, DefaultPolicy};
 use mgp_types::{LOCAL_AGENT, Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::background;
 use super::context::{CommandContext, ConfigScope, EffectiveConfig};
 use super::kernel_connector::KernelConnector;
 use super::pipe;
+use super::process::raise_file_limit;
 use crate::admin::status::reread;
 use crate::kernel::ServerStarts;
+use crate::lifecycle::KernelEnd;
+use crate::lifecycle::successor::installed;
+use crate::listen::inherited::InheritedSockets;
 use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
+use crate::listen::service_manager::ServiceManager;
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
 use crate::reload::{ConfigEdit, ConfigSource};
@@ -60,6 +67,9 @@ pub(super) struct ServeArgs {
     /// Start each server when somebody needs it; commands that start a kernel in the background use this option
     #[arg(long, hide = true)]
     when_needed: bool,
+    /// The sockets that this process was started with.
+    #[arg(skip)]
+    pub(super) inherited: InheritedSockets,
 }
 
 /// Serves clients as the options say. Standard output belongs to the protocol, so all messages go to standard error.
@@ -76,7 +86,7 @@ pub(super) async fn run(cx: &CommandContext, args: ServeArgs) -> Result {
     served
 }
 
-async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result {
+async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     // What changes from here on is read once more.
     let read = versions(&cx.settled().watched());
     let configured = cx.read()?;
@@ -88,6 +98,10 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result {
     for warning in &warnings {
         cx.output.note(warning.trim_end());
     }
+    let inherited = std::mem::take(&mut args.inherited);
+    // A socket of a service manager is wanted where nothing else is configured.
+    let given = inherited.given_address().filter(|_| args.http.is_none() && config.listen.http.is_none());
+    args.http = args.http.or(given.map(|address| address.to_string()));
     let http_asked_for = args.http.clone();
     let starts = if args.when_needed { ServerStarts::WhenNeeded } else { ServerStarts::AtOnce };
     let (is_background, follows_files) = (args.background, args.watch || args.background);
@@ -108,8 +122,22 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result {
     let operators = if args.group_operates { SocketAudience::Group } else { SocketAudience::User };
     let retries = http_asked_for.is_none();
     let linger = is_background.then(|| settings::linger(&config));
-    let serving =
-        ServeOptions { http, retries, stdio, agent, socket, operators, shared_at, drain, linger, files };
+    let (manager, follows) = (Arc::new(ServiceManager::from_environment()), inherited.is_from_kernel());
+    let serving = ServeOptions {
+        http,
+        retries,
+        stdio,
+        agent,
+        socket,
+        operators,
+        shared_at,
+        inherited,
+        is_http_given: given.is_some(),
+        manager: Arc::clone(&manager),
+        drain,
+        linger,
+        files,
+    };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new().map_err(Failure::with_error("signal handlers cannot be installed"))?;
     let may_join = serving.stdio.is_some() && http_asked_for.is_none();
@@ -126,7 +154,10 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result {
     // others.
     let adopts = !may_start && adopt_orphans();
     let join_at = may_join.then_some(serving.shared_at.as_path());
-    let kernel = if may_start { None } else { way.start_own(&own_files, join_at, starts).await? };
+    if !may_start {
+        raise_file_limit(&config.listen);
+    }
+    let kernel = if may_start { None } else { way.start_own(&own_files, join_at, starts, follows).await? };
     let Some(kernel) = kernel else {
         let carried = tokio::select! {
             carried = pipe::carry(&way) => carried,
@@ -145,10 +176,10 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result {
     let settled = cx.settled();
     let watched = if follows_files { settled.watched() } else { Vec::new() };
     kernel.sections().reload.read_from(ConfigPlace { cx: settled, http_asked_for });
-    let stop = until_stopped(signals, &kernel, &watched, read);
+    let mut orders = Orders::new(signals, &kernel, &manager, watched, read);
     let at = serving.socket.display().to_string();
     let scheme = if kernel.sections().config.load().listen.tls.is_some() { "https" } else { "http" };
-    let served = serve(&kernel, serving, stop, |http| {
+    let served = serve(&kernel, serving, async || orders.next().await, |http| {
         if let Some(http) = http {
             cx.output.note(&format!("listening at {scheme}://{http}/mcp"));
         }
@@ -160,9 +191,16 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result {
     let served = tokio::select! {
         served = served => served,
         never = reap_adopted(), if adopts => match never {},
+        never = manager.reassure() => match never {},
     };
     telemetry.end().await;
-    served.map(|()| Exit::Done).map_err(unserved)
+    let Some(sockets) = served.map_err(unserved)? else { return Ok(Exit::Done) };
+    // The next kernel opens the state.
+    drop(kernel);
+    let program = installed();
+    let error = sockets.exec(&program);
+    let message = format!("the kernel has ended, and {} does not follow it: {error}", program.display());
+    Err(Failure::unreachable(message).hint("`mgp serve` starts a kernel again"))
 }
 
 /// Returns the failure of a kernel that does not serve.
@@ -263,6 +301,7 @@ struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hang_up: Signal,
+    restart: Signal,
 }
 
 impl Signals {
@@ -271,6 +310,7 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
+            restart: signal(SignalKind::user_defined2())?,
         })
     }
 
@@ -283,29 +323,59 @@ impl Signals {
     }
 }
 
-/// Waits for SIGTERM or SIGINT. Meanwhile, SIGHUP and changes of the watched files reload the configuration.
-/// `taken` are the versions of the files when they were read.
-async fn until_stopped(
-    mut signals: Signals,
-    kernel: &Kernel,
-    watched: &[PathBuf],
-    mut taken: Vec<FileVersion>,
-) {
-    let mut seen = taken.clone();
-    let mut looks = tokio::time::interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            _ = signals.interrupt.recv() => return,
-            _ = signals.terminate.recv() => return,
-            _ = signals.hang_up.recv() => reread(kernel.sections()).await,
-            _ = looks.tick(), if !watched.is_empty() => {
-                let now = versions(watched);
-                // A file that is just being written or replaced is looked at again.
-                let is_settled = now == std::mem::replace(&mut seen, now.clone());
-                if is_settled && now != taken {
-                    taken = now;
-                    reread(kernel.sections()).await;
+/// The orders that a kernel gets by signals and by changes of its files.
+struct Orders<'a> {
+    signals: Signals,
+    kernel: &'a Kernel,
+    manager: &'a ServiceManager,
+    watched: Vec<PathBuf>,
+    /// The versions of the files that were read.
+    taken: Vec<FileVersion>,
+    /// The versions of the files at the last look.
+    seen: Vec<FileVersion>,
+    looks: Interval,
+}
+
+impl<'a> Orders<'a> {
+    fn new(
+        signals: Signals,
+        kernel: &'a Kernel,
+        manager: &'a ServiceManager,
+        watched: Vec<PathBuf>,
+        taken: Vec<FileVersion>,
+    ) -> Self {
+        let mut looks = interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { signals, kernel, manager, watched, seen: taken.clone(), taken, looks }
+    }
+
+    /// Waits for the order to end: SIGTERM or SIGINT to stop, SIGUSR2 to restart. Meanwhile, SIGHUP and changes of the watched
+    /// files reload the configuration.
+    async fn next(&mut self) -> KernelEnd {
+        loop {
+            tokio::select! {
+                _ = self.signals.interrupt.recv() => return KernelEnd::Stop,
+                _ = self.signals.terminate.recv() => return KernelEnd::Stop,
+                _ = self.signals.restart.recv() => {
+                    let Some(served) = self.kernel.sections().lifecycle.served.get() else { continue };
+                    match served.check_restart().await {
+                        Ok(()) => return KernelEnd::Restart,
+                        Err(why) => tracing::error!(%why, "the kernel is not restarted"),
+                    }
+                }
+                _ = self.signals.hang_up.recv() => {
+                    self.manager.reloading();
+                    reread(self.kernel.sections()).await;
+                    self.manager.ready();
+                }
+                _ = self.looks.tick(), if !self.watched.is_empty() => {
+                    let now = versions(&self.watched);
+                    // A file that is just being written or replaced is looked at again.
+                    let is_settled = now == std::mem::replace(&mut self.seen, now.clone());
+                    if is_settled && now != self.taken {
+                        self.taken = now;
+                        reread(self.kernel.sections()).await;
+                    }
                 }
             }
         }
@@ -343,6 +413,7 @@ mod tests {
             background: false,
             detach: false,
             when_needed: false,
+            inherited: InheritedSockets::default(),
         };
         let (ends, goes_on) = (Some(OnTransportEnd::Ends), Some(OnTransportEnd::GoesOn));
         let http = Some("127.0.0.1:0");

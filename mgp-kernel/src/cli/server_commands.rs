@@ -18,7 +18,7 @@ use crate::admin::config::ReloadConfig;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog};
 use crate::admin::servers::{ServerList, ServerRow};
-use crate::admin::status::{KernelStatus, ReadStatus, StopKernel};
+use crate::admin::status::{KernelStatus, ReadStatus, RestartKernel, StopKernel};
 use crate::lifecycle::HttpListening;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
@@ -144,6 +144,30 @@ pub(super) async fn stop(cx: &CommandContext) -> Result {
     cx.output.show(&stopped, |stopped, out| writeln!(out, "stopped (process {}){clients}", stopped.pid))
 }
 
+/// Lets the installed version of this program take over from the running kernel, and waits until it has.
+pub(super) async fn restart(cx: &CommandContext) -> Result {
+    let restart = async |link: &KernelLink| link.ask(&RestartKernel {}).await;
+    let before = KernelLink::with(cx, KernelNeed::Running, restart).await?;
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
+        tokio::time::sleep(LOOK_OFTEN).await;
+        // A connection that was made to the old kernel may end without an answer.
+        let Ok(Some(link)) = KernelLink::to_running(cx).await else { continue };
+        let status = link.ask(&ReadStatus {}).await;
+        link.close().await;
+        if let Ok(status) = status
+            && status.since != before.since
+        {
+            let version = printable(&status.version);
+            return cx.output.show(&status, |status, out| {
+                writeln!(out, "mgp {version} has taken over (process {})", status.pid)
+            });
+        }
+    }
+    let message = format!("the kernel (process {}) still has calls in work", before.pid);
+    Err(Failure::unreachable(message).hint("the kernel restarts when these calls have ended"))
+}
+
 /// Makes the running kernel reload its configuration. Where a passphrase guards that and no kernel runs, the next one takes it.
 pub(super) async fn reload(cx: &CommandContext) -> Result {
     let is_guarded = is_guarded(users_state(&cx.read()?.state));
@@ -177,7 +201,8 @@ struct OtherKernel {
     folder: Option<PathBuf>,
 }
 
-/// Shows the running kernel. If none runs, the command ends with 4.
+/// Shows the running kernel. The command ends with 4 if none runs, or if no client can connect: the kernel was told to end, or
+/// does not listen at its address yet.
 pub(super) async fn status(cx: &CommandContext) -> Result {
     let EffectiveConfig { state, socket, .. } = cx.read()?;
     let others = others(&state).await;
@@ -190,8 +215,10 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
     };
     let status = link.ask(&ReadStatus {}).await;
     link.close().await;
+    let status = status?;
+    let is_ready = !status.draining && status.http.as_ref().is_none_or(|http| http.error.is_none());
     cx.output.show(
-        &ShownStatus { status: status?, socket, others },
+        &ShownStatus { status, socket, others },
         |ShownStatus { status, socket, others }, out| {
             let KernelStatus { pid, version, since, state, .. } = status;
             writeln!(out, "mgp {} runs since {since}, process {pid}", printable(version))?;
@@ -231,7 +258,8 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
             status.servers.iter().try_for_each(|server| writeln!(out, "server: {}", described(server)))?;
             others.iter().try_for_each(|other| other.write(out))
         },
-    )
+    )?;
+    Ok(if is_ready { Exit::Done } else { Exit::Unreachable })
 }
 
 /// Returns the address for clients over HTTP as text, with the reason why nobody can connect there.
@@ -265,6 +293,7 @@ impl OtherKernel {
 
 fn end(status: &KernelStatus) -> String {
     match status.linger_secs {
+        _ if status.draining => "as soon as its calls in work are answered".to_owned(),
         None => "when it is stopped, or with the client that started it".to_owned(),
         Some(0) => "with the last client".to_owned(),
         Some(secs) if status.clients.is_empty() => format!("in {} unless a client connects", time(secs)),

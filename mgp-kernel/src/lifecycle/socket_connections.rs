@@ -11,6 +11,10 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep};
 
+/// The notification by which a kernel tells the clients that share it that another one is about to follow it at the same
+/// sockets: they keep new requests for that one.
+pub(crate) const RESTARTING: &str = "kernel/restarting";
+
 /// The connections at the sockets of a kernel. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SocketConnections(Arc<SocketTable>);

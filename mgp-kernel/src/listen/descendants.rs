@@ -72,7 +72,7 @@ impl DescendantFilter {
 /// Serves each connection at a socket that may be there by `each`, until `stopped` says so, and then waits for those that go on.
 /// Some connect at once; others lose their connection. `name` is that of the socket in the record.
 pub(super) async fn serve_each<C: Future<Output = ()> + Send + 'static>(
-    socket: UserSocket,
+    socket: Arc<UserSocket>,
     kernel: Kernel,
     name: &'static str,
     stopped: watch::Receiver<bool>,

@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,19 +15,22 @@ use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::http::ListenCertificate;
+use super::inherited::{HandedSockets, InheritedSockets};
 use super::kernel_note::KernelNote;
-use super::socket::{SocketAudience, UserSocket};
+use super::service_manager::ServiceManager;
+use super::socket::{SocketAudience, UserSocket, socket_name};
 use super::{control, page};
-use crate::lifecycle::{HttpListening, ServedKernel, or_never, wait_for_stop};
+use crate::lifecycle::{HttpListening, KernelEnd, ServedKernel, or_never, wait_for_stop};
 use crate::notifications;
 use crate::peer::Lineage;
 use crate::sections::Sections;
 use crate::{Kernel, StartError};
 
 /// The places at which a kernel serves, and the conditions under which it ends.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct ServeOptions {
     /// The address for clients over HTTP, if there is one.
     pub(crate) http: Option<SocketAddr>,
@@ -43,6 +47,12 @@ pub(crate) struct ServeOptions {
     pub(crate) operators: SocketAudience,
     /// The path of the socket for clients that share the kernel.
     pub(crate) shared_at: PathBuf,
+    /// The sockets that this process was started with.
+    pub(crate) inherited: InheritedSockets,
+    /// True if the kernel has the address of a socket that it was given, and of no configuration.
+    pub(crate) is_http_given: bool,
+    /// The service manager, which is told what the kernel does.
+    pub(crate) manager: Arc<ServiceManager>,
     /// The time that calls have to end when the kernel stops.
     pub(crate) drain: Duration,
     /// The time for which the kernel goes on without clients and commands, if it ends by itself.
@@ -60,126 +70,269 @@ pub(crate) enum OnTransportEnd {
     GoesOn,
 }
 
-/// Serves until `stop` is done, or until nobody can connect any more. Then calls in work have time to end, and servers
-/// are stopped.
+/// Serves until it is told to end, or until nobody can connect any more. Then calls in work have time to end, and servers are
+/// stopped. Returns the sockets if another kernel is to follow this one.
 ///
-/// `listening` is called once, with the address at which clients can connect over HTTP.
+/// `listening` is called once, with the address at which clients can connect over HTTP. `order` waits for the next order to
+/// end; one to stop, while the kernel ends already, takes its time from the calls in work.
 ///
 /// # Errors
 /// Fails if nobody can connect: the socket is taken, or an address that the kernel does not wait for. Then nothing was
 /// served.
 pub(crate) async fn serve(
     kernel: &Kernel,
-    serving: ServeOptions,
-    stop: impl Future<Output = ()>,
+    mut serving: ServeOptions,
+    mut order: impl AsyncFnMut() -> KernelEnd,
     listening: impl FnOnce(Option<SocketAddr>),
-) -> Result<(), StartError> {
-    let unheard = |at: String| move |error: io::Error| StartError::Listen { at, error };
-    let Sections { config, policies, audit, changes, lifecycle, .. } = kernel.sections();
-    if let (Some(address), Some(tls)) = (serving.http, &config.load().listen.tls) {
-        ListenCertificate::read(tls).map_err(unheard(address.to_string()))?;
-    }
-    // Whoever connects finds the note, because it is written before anybody can.
-    if let Err(error) = KernelNote::of_this_process(&config.wanted()).write(config.state()) {
-        tracing::warn!(%error, "clients that join cannot see which kernel this is");
-    }
-    let at = serving.socket.display().to_string();
-    let control = UserSocket::open(&serving.socket, serving.operators).map_err(unheard(at))?;
-    // A client that has the kernel alone does not need this socket.
-    let sharing = UserSocket::open(&serving.shared_at, SocketAudience::User).inspect_err(|error| {
-        tracing::warn!(at = %serving.shared_at.display(), %error, "no other client can join");
-    });
-    let http = bound(&serving).await?;
+) -> Result<Option<HandedSockets>, StartError> {
+    let Sections { policies, audit, changes, lifecycle, .. } = kernel.sections();
+    let (sockets, http) = ListeningSockets::open(kernel, &mut serving).await?;
     listening(http.as_ref().and_then(|(address, socket)| socket.is_ok().then_some(*address)));
+    serving.manager.ready();
 
     // The first command that connects may ask about it.
     let served = Arc::new(ServedKernel {
         since: audit.clock.now(),
         linger: serving.linger,
-        files: serving.files,
+        files: std::mem::take(&mut serving.files),
         http: Mutex::default(),
+        has_stdio: serving.stdio.is_some(),
         stop: Notify::new(),
+        restart: Notify::new(),
     });
     let served = lifecycle.served.get_or_init(|| served);
-    let (stopping, stopped) = watch::channel(false);
-    let (closing, closed) = watch::channel(false);
-    // Each task ends by itself when it is told to; those that do not are aborted with the set.
-    let mut clients = JoinSet::new();
-    let mut operators = JoinSet::new();
-    // The clients that share the kernel do not keep it running.
-    let mut sharers = JoinSet::new();
-    operators.spawn(control::serve_operators(control, kernel.clone(), closed.clone()));
-    operators.spawn(page::serve(kernel.clone(), closed.clone()));
-    operators.spawn(notifications::notify(kernel.sections().clone(), closed.clone()));
-    if let Ok(socket) = sharing {
-        let as_who = serving.agent.clone();
-        sharers.spawn(control::serve_agents(socket, kernel.clone(), as_who, stopped.clone(), serving.drain));
-    }
-    if let Some(then) = serving.stdio {
-        let served = serve_stdio(kernel.clone(), serving.agent, stopped.clone(), serving.drain);
-        clients.spawn(async move { served.await.map(|()| then) });
-    }
-    if let Some((address, socket)) = http {
-        let error = socket.as_ref().err().map(ToString::to_string);
-        *served.http.lock() = Some(HttpListening { address, error });
-        clients.spawn(serve_http(kernel.clone(), Arc::clone(served), address, socket, stopped.clone()));
-    }
     let gone_for = |linger| lifecycle.connections.gone_for(linger, move || changes.has_listeners());
     let unused = or_never(serving.linger.map(gone_for));
-    tokio::pin!(stop, unused);
-    loop {
-        tokio::select! {
-            () = &mut stop => break,
-            () = served.stop.notified() => break,
-            () = &mut unused => break,
-            Some(ended) = clients.join_next() => {
-                if let Ok(Err(error)) = &ended {
-                    tracing::warn!(%error, "a way in has ended");
-                }
-                if clients.is_empty() || matches!(ended, Ok(Ok(OnTransportEnd::Ends))) {
-                    break;
+    let mut tasks = ServingTasks::start(kernel, &serving, &sockets, http, served);
+    let end = {
+        let ordered = order();
+        tokio::pin!(ordered, unused);
+        loop {
+            tokio::select! {
+                end = &mut ordered => break end,
+                () = served.stop.notified() => break KernelEnd::Stop,
+                () = served.restart.notified() => break KernelEnd::Restart,
+                () = &mut unused => break KernelEnd::Stop,
+                Some(ended) = tasks.clients.join_next() => {
+                    if let Ok(Err(error)) = &ended {
+                        tracing::warn!(%error, "a way in has ended");
+                    }
+                    if tasks.clients.is_empty() || matches!(ended, Ok(Ok(OnTransportEnd::Ends))) {
+                        break KernelEnd::Stop;
+                    }
                 }
             }
         }
-    }
-    tracing::info!("the kernel stops");
-    KernelNote::remove(config.state());
-    kernel.stop_waiting();
-    let _ = stopping.send(true);
-    let drained = async {
-        while clients.join_next().await.is_some() {}
-        while sharers.join_next().await.is_some() {}
     };
-    // Connections end with `drain` by themselves, before servers do: a call is not to be answered with the end of its server.
-    let _ = tokio::time::timeout(serving.drain + LATEST_END, drained).await;
-    kernel.shutdown(ShutdownReason::KernelShutdown, serving.drain).await;
-    // Operators can watch the kernel stop to the end, and whoever has stopped it is answered.
-    let _ = closing.send(true);
-    let _ = tokio::time::timeout(LATEST_END, operators.join_next()).await;
-    operators.shutdown().await;
-    clients.shutdown().await;
-    sharers.shutdown().await;
+    tracing::info!(?end, "the kernel ends");
+    match end {
+        KernelEnd::Stop => serving.manager.stopping(),
+        KernelEnd::Restart => serving.manager.reloading(),
+    }
+    lifecycle.set_ending(end);
+    let handed = (end == KernelEnd::Restart).then_some(sockets);
+    let hurried = async { while order().await != KernelEnd::Stop {} };
+    let is_hurried = tasks.end(kernel, end, serving.drain, hurried).await;
     let _ = audit.log.flush().await;
     let _ = policies.keys.note_uses().await;
-    Ok(())
+    let handed = handed.filter(|_| !is_hurried).map(ListeningSockets::hand_over).transpose();
+    handed.map_err(|error| StartError::Listen { at: "its sockets again".to_owned(), error })
+}
+
+/// The sockets at which a kernel listens, kept for one that may follow it.
+struct ListeningSockets {
+    control: (String, Arc<UserSocket>),
+    /// The socket of the clients that share the kernel. A client that has the kernel alone does not need it.
+    sharing: Option<(String, Arc<UserSocket>)>,
+    /// The socket for clients over HTTP, once the kernel listens there.
+    http: Arc<Mutex<Option<OwnedFd>>>,
+    is_http_given: bool,
+}
+
+/// The address for clients over HTTP, and the socket, or why the kernel does not listen there yet.
+type HttpSocket = Option<(SocketAddr, io::Result<TcpListener>)>;
+
+impl ListeningSockets {
+    /// Listens at all places, and writes the note of the kernel.
+    async fn open(kernel: &Kernel, serving: &mut ServeOptions) -> Result<(Self, HttpSocket), StartError> {
+        let unheard = |at: String| move |error: io::Error| StartError::Listen { at, error };
+        let config = &kernel.sections().config;
+        if let (Some(address), Some(tls)) = (serving.http, &config.load().listen.tls) {
+            ListenCertificate::read(tls).map_err(unheard(address.to_string()))?;
+        }
+        // Whoever connects finds the note, because it is written before anybody can.
+        if let Err(error) = KernelNote::of_this_process(&config.wanted()).write(config.state()) {
+            tracing::warn!(%error, "clients that join cannot see which kernel this is");
+        }
+        let ServeOptions { socket, shared_at, operators, inherited, .. } = &mut *serving;
+        let control = opened(inherited, socket, *operators).map_err(unheard(socket.display().to_string()))?;
+        let sharing = opened(inherited, shared_at, SocketAudience::User).inspect_err(|error| {
+            tracing::warn!(at = %shared_at.display(), %error, "no other client can join");
+        });
+        let http = bound(serving).await?;
+        let (sharing, is_http_given) = (sharing.ok(), serving.is_http_given);
+        Ok((Self { control, sharing, http: Arc::default(), is_http_given }, http))
+    }
+
+    /// Returns the sockets for the kernel that follows. All that accepted at them has ended.
+    fn hand_over(self) -> io::Result<HandedSockets> {
+        let mut handed = HandedSockets::default();
+        for (name, socket) in [Some(self.control), self.sharing].into_iter().flatten() {
+            if let Some(socket) = Arc::into_inner(socket) {
+                handed.add_unix(name, socket.hand_over()?);
+            }
+        }
+        if let Some(socket) = self.http.lock().take() {
+            handed.add_http(socket, self.is_http_given);
+        }
+        Ok(handed)
+    }
+}
+
+/// Listens at `path`, at the socket that this process was started with if there is one. Returns it with its name.
+fn opened(
+    inherited: &mut InheritedSockets,
+    path: &Path,
+    audience: SocketAudience,
+) -> io::Result<(String, Arc<UserSocket>)> {
+    let inherited = inherited.unix(path).and_then(|socket| UserSocket::take_over(socket, path, audience).ok());
+    let socket = inherited.map_or_else(|| UserSocket::open(path, audience), Ok)?;
+    Ok((socket_name(path), Arc::new(socket)))
+}
+
+/// The tasks that serve a kernel, and the ways to tell them to end. Each ends by itself when it is told to; those that do not
+/// are aborted with their set.
+struct ServingTasks {
+    clients: JoinSet<io::Result<OnTransportEnd>>,
+    operators: JoinSet<()>,
+    /// The clients that share the kernel do not keep it running.
+    sharers: JoinSet<()>,
+    /// Set when no more calls are taken.
+    stopping: watch::Sender<bool>,
+    /// Set when servers have ended, too.
+    closing: watch::Sender<bool>,
+}
+
+impl ServingTasks {
+    fn start(
+        kernel: &Kernel,
+        serving: &ServeOptions,
+        sockets: &ListeningSockets,
+        http: HttpSocket,
+        served: &Arc<ServedKernel>,
+    ) -> Self {
+        let ((stopping, stopped), (closing, closed)) = (watch::channel(false), watch::channel(false));
+        let (mut clients, mut operators, mut sharers) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
+        let control = Arc::clone(&sockets.control.1);
+        operators.spawn(control::serve_operators(control, kernel.clone(), closed.clone()));
+        operators.spawn(page::serve(kernel.clone(), closed.clone()));
+        operators.spawn(notifications::notify(kernel.sections().clone(), closed));
+        if let Some((_, socket)) = &sockets.sharing {
+            let (socket, agent) = (Arc::clone(socket), serving.agent.clone());
+            sharers.spawn(control::serve_agents(
+                socket,
+                kernel.clone(),
+                agent,
+                stopped.clone(),
+                serving.drain,
+            ));
+        }
+        if let Some(then) = serving.stdio {
+            let agent = serving.agent.clone();
+            let served = serve_stdio(kernel.clone(), agent, stopped.clone(), serving.drain);
+            clients.spawn(async move { served.await.map(|()| then) });
+        }
+        if let Some((address, socket)) = http {
+            let error = socket.as_ref().err().map(ToString::to_string);
+            *served.http.lock() = Some(HttpListening { address, error });
+            let (served, kept) = (Arc::clone(served), Arc::clone(&sockets.http));
+            clients.spawn(serve_http(kernel.clone(), served, (address, socket), kept, stopped));
+        }
+        Self { clients, operators, sharers, stopping, closing }
+    }
+
+    /// Ends all that is served: the ways in, once the calls that clients wait for now are answered or have had `drain`; then the
+    /// connections, with the calls that came meanwhile; then servers. When `hurried` is done, calls have no more time. Returns
+    /// whether it was.
+    async fn end(
+        mut self,
+        kernel: &Kernel,
+        end: KernelEnd,
+        drain: Duration,
+        hurried: impl Future<Output = ()>,
+    ) -> bool {
+        let Sections { config, lifecycle, .. } = kernel.sections();
+        let (began, mut is_hurried) = (Instant::now(), false);
+        tokio::pin!(hurried);
+        let answered = async {
+            let _ = timeout(drain, lifecycle.unanswered.answered()).await;
+            if end == KernelEnd::Restart {
+                // Clients that keep a connection busy leave it, because each answer tells them to.
+                sleep(drain.min(NOTICE).saturating_sub(began.elapsed())).await;
+            }
+        };
+        tokio::select! {
+            () = answered => {}
+            () = &mut hurried => is_hurried = true,
+        }
+        if end == KernelEnd::Stop || is_hurried {
+            KernelNote::remove(config.state());
+        }
+        kernel.stop_waiting();
+        let _ = self.stopping.send(true);
+        if !is_hurried {
+            let drained = async {
+                while self.clients.join_next().await.is_some() {}
+                while self.sharers.join_next().await.is_some() {}
+            };
+            // Connections end with `drain` by themselves, before servers do: a call is not to be answered with the end of its
+            // server.
+            tokio::select! {
+                _ = timeout(drain + LATEST_END, drained) => {}
+                () = &mut hurried => is_hurried = true,
+            }
+        }
+        let left = drain.saturating_sub(began.elapsed()).max(LATEST_END.min(drain));
+        let reason = ShutdownReason::KernelShutdown;
+        tokio::select! {
+            () = kernel.shutdown(reason, left), if !is_hurried => {}
+            () = &mut hurried, if !is_hurried => is_hurried = true,
+            else => {}
+        }
+        if is_hurried {
+            kernel.shutdown(reason, Duration::ZERO).await;
+        }
+        // Operators can watch the kernel stop to the end, and whoever has stopped it is answered.
+        let _ = self.closing.send(true);
+        let _ = timeout(LATEST_END, self.operators.join_next()).await;
+        self.operators.shutdown().await;
+        self.clients.shutdown().await;
+        self.sharers.shutdown().await;
+        is_hurried
+    }
 }
 
 /// Listens at the address for clients over HTTP, or returns why that fails if the kernel waits for it.
-async fn bound(serving: &ServeOptions) -> Result<Option<(SocketAddr, io::Result<TcpListener>)>, StartError> {
+async fn bound(serving: &mut ServeOptions) -> Result<HttpSocket, StartError> {
     let Some(address) = serving.http else { return Ok(None) };
-    match TcpListener::bind(address).await {
+    let socket = match serving.inherited.http(address) {
+        Some(socket) => TcpListener::from_std(socket),
+        None => TcpListener::bind(address).await,
+    };
+    match socket {
         Ok(socket) => Ok(Some((socket.local_addr().unwrap_or(address), Ok(socket)))),
         Err(error) if serving.retries => Ok(Some((address, Err(error)))),
         Err(error) => Err(StartError::Listen { at: address.to_string(), error }),
     }
 }
 
-/// Serves clients over HTTP as soon as the address is free, until `stopped` says so.
+/// Serves clients over HTTP as soon as the address is free, until `stopped` says so. Keeps the socket for a kernel that may
+/// follow.
 async fn serve_http(
     kernel: Kernel,
     served: Arc<ServedKernel>,
-    address: SocketAddr,
-    socket: io::Result<TcpListener>,
+    (address, socket): (SocketAddr, io::Result<TcpListener>),
+    kept: Arc<Mutex<Option<OwnedFd>>>,
     stopped: watch::Receiver<bool>,
 ) -> io::Result<OnTransportEnd> {
     let socket = match socket {
@@ -190,6 +343,9 @@ async fn serve_http(
         },
     };
     *served.http.lock() = Some(HttpListening { address, error: None });
+    *kept.lock() = socket.as_fd().try_clone_to_owned().ok();
+    // From here on only the kernel that may follow keeps the address open.
+    drop(kept);
     kernel.serve_http(socket, wait_for_stop(stopped)).await?;
     Ok(OnTransportEnd::GoesOn)
 }
@@ -233,6 +389,8 @@ async fn serve_stdio(
 
 /// The time that connections have to end once their time to drain is over.
 pub(super) const LATEST_END: Duration = Duration::from_secs(1);
+/// The shortest time from the order to restart until no more connections are accepted.
+const NOTICE: Duration = Duration::from_millis(500);
 /// The time between the first two attempts to listen at an address that is taken; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);

@@ -1,7 +1,9 @@
 //! The sockets at which programs of the same user reach a running kernel.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -65,8 +67,27 @@ impl UserSocket {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private_folder(folder)?;
         }
-        let listener = unix::listen(path)?;
-        // The file was made just now, so its owner is the user of this process.
+        Self::at(unix::listen(path)?, operators)
+    }
+
+    /// Goes on listening at a socket of the kernel that this one follows, whose file lies at `path`.
+    ///
+    /// # Errors
+    /// Fails if the file is not there any more.
+    pub(super) fn take_over(socket: UnixListener, path: &Path, operators: SocketAudience) -> io::Result<Self> {
+        Self::at(Listener::take_over(socket, path)?, operators)
+    }
+
+    /// Stops accepting, and returns the socket for the kernel that follows this one.
+    ///
+    /// # Errors
+    /// Fails if this process may open no further file.
+    pub(super) fn hand_over(self) -> io::Result<OwnedFd> {
+        self.listener.hand_over()
+    }
+
+    fn at(listener: Listener, operators: SocketAudience) -> io::Result<Self> {
+        // The file was made by this process, so its owner is the user of this process.
         let owner = std::fs::symlink_metadata(listener.path())?.uid();
         if operators == SocketAudience::Group {
             std::fs::set_permissions(listener.path(), std::fs::Permissions::from_mode(0o660))?;
@@ -184,6 +205,11 @@ pub(crate) fn default_path(state: &Path) -> PathBuf {
         .filter(|folder| folder.is_absolute() && folder.is_dir())
         .map_or_else(std::env::temp_dir, |folder| folder.join("mgp"))
         .join(format!("mgp-{digest:016x}.sock"))
+}
+
+/// Returns the name of a socket among those that one kernel hands to the next.
+pub(super) fn socket_name(path: &Path) -> String {
+    format!("{:016x}", start_of(Sha256::new_with_prefix(path.as_os_str().as_encoded_bytes())))
 }
 
 fn start_of(digest: Sha256) -> u64 {

@@ -130,7 +130,7 @@ async fn the_first_request_of_a_connection_is_answered_though_the_server_ends() 
 async fn a_stream_that_belongs_to_no_call_does_not_hold_the_end_up() {
     let mut running = start().await;
     running.stream.write_all(&raw(&initialize("2025-11-25"))).await.unwrap();
-    let answer = read_until(&mut running.stream, "serverInfo").await;
+    let answer = read_until(&mut running.stream, "protocolVersion").await;
     let session = answer.split_once("mcp-session-id: ").unwrap().1.split_once("\r\n").unwrap().0;
     let mut listening = TcpStream::connect(running.stream.peer_addr().unwrap()).await.unwrap();
     listening.write_all(&raw(&Ask::get(session))).await.unwrap();

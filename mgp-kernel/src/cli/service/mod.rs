@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use mgp_discovery::config::model::ListenSettings;
 use mgp_discovery::{AtomicFile, FileReaders};
 use serde::{Deserialize, Serialize};
 
@@ -63,10 +64,12 @@ struct ServiceReport {
 /// The group of the system's service is that of the operators, who may enter the folder of the socket and nothing else.
 #[derive(Debug, Deserialize)]
 struct ServicePlan {
-    /// The files, each with the name of its text, in which `{command}` stands for the command line.
+    /// The files, each with the name of its text, in which `{command}` stands for the command line, and `{address}` for the
+    /// address of clients over HTTP.
     files: Vec<(String, String)>,
-    /// The link by which the service manager starts the service with the system, where that is a file of its own.
-    link: Option<String>,
+    /// The links by which the service manager starts the service with the system, where those are files of their own.
+    #[serde(default)]
+    links: Vec<String>,
     /// True if the file of the service is XML.
     #[serde(default)]
     is_xml: bool,
@@ -95,13 +98,23 @@ async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result {
     let own = cx.named().into_iter().map(|(option, path)| (option, absolute(path)));
     let own: Vec<_> = own.filter(|_| !wanted.whose.system).collect();
     let command = plan.command(&program, &own, &wanted.http);
+    let mut listen = ListenSettings::default();
+    listen.http = Some(wanted.http.clone());
+    let address = listen.address().map_err(|error| Failure::usage(error.to_string()))?;
+    let address = address.map(|address| address.to_string()).unwrap_or_default();
     let paths = plan.paths()?;
-    let texts = plan.files.iter().map(|(_, name)| text(name).replace("{command}", &command));
+    let filled = |name: &str| text(name).replace("{command}", &command).replace("{address}", &address);
+    let texts = plan.files.iter().map(|(_, name)| filled(name));
     let files: Vec<_> = paths.iter().zip(texts).collect();
     if wanted.print {
         let files = files.iter().map(|(path, text)| format!("# {}\n{text}", path.display()));
         let text = files.collect::<Vec<_>>().concat();
         return cx.output.show(&text, |text, out| write!(out, "{text}"));
+    }
+    if wanted.whose.system && PRIVATE.iter().any(|folder| program.starts_with(folder)) {
+        let message = format!("{} lies in a folder that the service may not read", program.display());
+        let hint = "`sudo install` it in /usr/local/bin, and run `sudo /usr/local/bin/mgp service install --system`";
+        return Err(Failure::usage(message).hint(hint));
     }
     if is_guarded(users_state(&cx.read()?.state)) {
         proof::person(cx).await?;
@@ -116,7 +129,8 @@ async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result {
 fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result {
     let plan = ServicePlan::of(whose);
     let files = plan.paths()?;
-    for path in files.iter().cloned().chain(plan.link.as_deref().map(in_home).transpose()?) {
+    let links: Vec<_> = plan.links.iter().map(|link| in_home(link)).collect::<Result<_>>()?;
+    for path in files.iter().cloned().chain(links) {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(&path, &error)),
             _ => {}
@@ -224,11 +238,15 @@ fn text(name: &str) -> &'static str {
     match name {
         "own.service" => include_str!("own.service"),
         "own.plist" => include_str!("own.plist"),
+        "mgp.socket" => include_str!("mgp.socket"),
         "system.plist" => include_str!("system.plist"),
         "sysusers.conf" => include_str!("sysusers.conf"),
         _ => include_str!("system.service"),
     }
 }
+
+/// The folders of users, which the user of the system's service may not enter.
+const PRIVATE: [&str; 4] = ["/home", "/root", "/run/user", "/Users"];
 
 #[cfg(test)]
 mod tests {
@@ -252,7 +270,7 @@ mod tests {
     fn the_systems_kernel_runs_as_a_user_of_its_own_and_lets_its_group_operate_it() {
         let (users, unit) = (text("sysusers.conf"), text("system.service"));
         for line in
-            ["User=mgp\n", "Group=mgp-operators\n", "StateDirectoryMode=0700\n", "CapabilityBoundingSet=\n"]
+            ["User=mgp\n", "Group=mgp-operators\n", "StateDirectoryMode=0700\n", "CapabilityBoundingSet=\n", "LimitNOFILE="]
         {
             assert!(unit.contains(line), "{line}{unit}");
         }

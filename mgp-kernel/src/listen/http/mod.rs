@@ -15,7 +15,8 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::{Extensions, Request, Response};
+use http::header::CONNECTION;
+use http::{Extensions, HeaderValue, Request, Response, Version};
 use hyper::body::Incoming;
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
 use mgp_security::oauth::ResourceServer;
@@ -47,11 +48,25 @@ struct HttpFront {
 
 type Answer = Result<Response<HttpBody>, Infallible>;
 
-/// Answers a request as it comes in: at the paths that take no key, or by `inner`, which checks keys.
+/// Answers a request as it comes in. A kernel that ends has its clients come again on new connections, which the next kernel
+/// accepts; over HTTP/2 the connection itself says so.
+async fn answer<S>(front: Arc<HttpFront>, inner: S, request: Request<Incoming>) -> Answer
+where
+    S: Service<Request<MessageBody>, Response = Response<HttpBody>, Error = Infallible>,
+{
+    let is_http1 = request.version() < Version::HTTP_2;
+    let mut response = answer_unknown(&front, inner, request).await?;
+    if is_http1 && front.kernel.sections().lifecycle.is_stopping() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(response)
+}
+
+/// Answers a request whose key was not checked: at the paths that take no key, or by `inner`, which checks keys.
 ///
 /// A key in a message is taken out before all that looks at keys, so that it is checked, counted and removed like one in the
 /// header. Other users of this machine are refused without a key, and that is recorded like any other failed login.
-async fn answer<S>(front: Arc<HttpFront>, mut inner: S, request: Request<Incoming>) -> Answer
+async fn answer_unknown<S>(front: &HttpFront, mut inner: S, request: Request<Incoming>) -> Answer
 where
     S: Service<Request<MessageBody>, Response = Response<HttpBody>, Error = Infallible>,
 {

@@ -1,0 +1,286 @@
+//! The state of a conversation between a client and a kernel that is needed to continue it with another kernel.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::LONGEST_HELD;
+use crate::lifecycle::socket_connections::RESTARTING;
+
+/// The state of a conversation that is needed to continue it with another kernel.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that has happened")]
+pub(super) struct PipeConversation {
+    /// The `initialize` request of the client, with its id.
+    hello: Option<(RawId, Bytes)>,
+    /// The `notifications/initialized` of the client.
+    ready: Option<Bytes>,
+    /// The ids of the client's requests that are not answered.
+    in_work: BTreeSet<RawId>,
+    /// The ids of the kernel's requests that are not answered.
+    asked: BTreeSet<RawId>,
+    /// The lines that the client has sent to a kernel that has sent nothing yet, and so may not have read them.
+    pub(super) unheard: Vec<Bytes>,
+    /// True if the current kernel has sent anything.
+    has_heard: bool,
+    /// True if any kernel has sent anything.
+    pub(super) has_begun: bool,
+    /// True if the session has been lost and is not open again.
+    is_lost: bool,
+    /// True if the client's input has ended.
+    pub(super) is_over: bool,
+    /// True if another kernel is about to follow the current one.
+    pub(super) is_followed: bool,
+    /// The lines that are kept for that kernel, which it gets as they came.
+    pub(super) kept: Vec<Bytes>,
+}
+
+/// The id of a request as JSON text.
+type RawId = Box<str>;
+
+/// The recipient of a line from the kernel.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum LineRecipient {
+    ForClient,
+    /// The line answers the request that opened the session again, so it is not for the client.
+    Reopened,
+    /// The line refuses to open the session again.
+    NotReopened,
+    /// The line is for the pipe itself.
+    Pipe,
+}
+
+/// The members of a message that the pipe looks at; all others are skipped.
+#[derive(Deserialize)]
+struct LineHead<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<std::borrow::Cow<'a, str>>,
+    error: Option<IgnoredAny>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+impl LineHead<'_> {
+    /// Returns the id of the request that a notification takes back.
+    fn cancelled(&self) -> Option<&str> {
+        let params: CancelledRequest<'_> = serde_json::from_str(self.params?.get()).ok()?;
+        Some(params.request_id.get())
+    }
+}
+
+#[derive(Deserialize)]
+struct CancelledRequest<'a> {
+    #[serde(borrow, rename = "requestId")]
+    request_id: &'a RawValue,
+}
+
+impl PipeConversation {
+    /// Records a line from the client, and returns whether it is a request.
+    pub(super) fn said(&mut self, line: &Bytes) -> bool {
+        if !self.has_heard && self.unheard.len() < MAX_UNHEARD && line.len() < LONGEST_HELD {
+            self.unheard.push(line.clone());
+        }
+        let Ok(head) = serde_json::from_slice::<LineHead<'_>>(line) else { return false };
+        match (head.method.as_deref(), head.id) {
+            (Some(method), Some(id)) => {
+                self.in_work.insert(id.get().into());
+                if method == "initialize" {
+                    (self.hello, self.ready) = (Some((id.get().into(), line.clone())), None);
+                    self.is_lost = false;
+                }
+                return true;
+            }
+            (Some("notifications/initialized"), None) => self.ready = Some(line.clone()),
+            (None, Some(id)) => _ = self.asked.remove(id.get()),
+            (Some("notifications/cancelled"), None) => _ = head.cancelled().map(|id| self.in_work.remove(id)),
+            _ => {}
+        }
+        false
+    }
+
+    /// Returns whether a line from the client is kept for the next kernel. The current one still needs answers to its
+    /// questions, and hears which of its calls are taken back.
+    pub(super) fn keeps(&mut self, line: &Bytes) -> bool {
+        if !self.is_followed {
+            return false;
+        }
+        let head = serde_json::from_slice::<LineHead<'_>>(line).ok();
+        let is_needed = head.is_some_and(|head| match (head.method.as_deref(), head.id) {
+            (None, Some(_)) => true,
+            (Some("notifications/cancelled"), None) => {
+                head.cancelled().is_some_and(|id| self.in_work.contains(id))
+            }
+            _ => false,
+        });
+        if !is_needed {
+            self.kept.push(line.clone());
+        }
+        !is_needed
+    }
+
+    /// Returns whether the connection can end without a loss: another kernel is about to follow, and nothing is in work.
+    pub(super) fn may_leave(&self) -> bool {
+        self.is_followed && self.in_work.is_empty()
+    }
+
+    /// Records a line from the kernel, and returns its recipient.
+    pub(super) fn heard(&mut self, line: &[u8]) -> LineRecipient {
+        (self.has_heard, self.has_begun) = (true, true);
+        self.unheard.clear();
+        let Ok(head) = serde_json::from_slice::<LineHead<'_>>(line) else { return LineRecipient::ForClient };
+        match (head.method.as_deref(), head.id) {
+            (Some(_), Some(id)) => _ = self.asked.insert(id.get().into()),
+            (None, Some(id)) => {
+                let is_hello = self.hello.as_ref().is_some_and(|(hello, _)| **hello == *id.get());
+                if self.is_lost && is_hello {
+                    self.is_lost = false;
+                    return if head.error.is_some() {
+                        LineRecipient::NotReopened
+                    } else {
+                        LineRecipient::Reopened
+                    };
+                }
+                self.in_work.remove(id.get());
+            }
+            (Some("notifications/cancelled"), None) => _ = head.cancelled().map(|id| self.asked.remove(id)),
+            (Some(RESTARTING), None) => {
+                self.is_followed = true;
+                return LineRecipient::Pipe;
+            }
+            _ => {}
+        }
+        LineRecipient::ForClient
+    }
+
+    /// Records the loss of the kernel, and returns the errors that answer the client's open requests and say `why`. Returns
+    /// `None` if the client may still answer a question of the lost kernel: another kernel could take the answer for one to a
+    /// question of its own.
+    pub(super) fn lost(&mut self, why: &str) -> Option<Vec<Bytes>> {
+        if !self.asked.is_empty() {
+            return None;
+        }
+        (self.is_lost, self.has_heard) = (self.hello.is_some(), false);
+        let answers = std::mem::take(&mut self.in_work).into_iter().map(|id| {
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{why}"}}}}"#);
+            Bytes::from(line + "\n")
+        });
+        Some(answers.collect())
+    }
+
+    /// Records the connection to another kernel. Returns the messages that open the session again, and the lines to
+    /// repeat.
+    pub(super) fn begin(&mut self) -> (Option<(Bytes, Option<Bytes>)>, Vec<Bytes>) {
+        (self.has_heard, self.is_followed) = (false, false);
+        let hello = self.hello.as_ref().filter(|_| self.is_lost);
+        (hello.map(|(_, hello)| (hello.clone(), self.ready.clone())), self.unheard.clone())
+    }
+}
+
+/// The largest number of lines that are kept to be repeated.
+const MAX_UNHEARD: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::super::LOST;
+    use super::*;
+
+    fn said(conversation: &mut PipeConversation, lines: &[&'static str]) {
+        for line in lines {
+            conversation.said(&Bytes::from_static(line.as_bytes()));
+        }
+    }
+
+    const HELLO: &str = r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{}}"#;
+    const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+    fn in_session() -> PipeConversation {
+        let mut conversation = PipeConversation::default();
+        conversation.begin();
+        said(&mut conversation, &[HELLO]);
+        assert_eq!(
+            conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#),
+            LineRecipient::ForClient
+        );
+        said(&mut conversation, &[READY]);
+        conversation
+    }
+
+    #[test]
+    fn a_lost_kernel_leaves_calls_to_be_answered_and_a_session_to_be_opened_anew() {
+        let mut conversation = in_session();
+        said(&mut conversation, &[r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":1}}"#]);
+        assert!(conversation.unheard.is_empty());
+        let answered = conversation.lost(LOST).unwrap();
+        assert_eq!(answered.len(), 1);
+        let answer: serde_json::Value = serde_json::from_slice(&answered[0]).unwrap();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&7.into(), &(-32603).into()));
+        let (session, repeated) = conversation.begin();
+        assert_eq!(session.unwrap(), (HELLO.into(), Some(READY.into())));
+        assert_eq!(repeated, Vec::<Bytes>::new());
+        assert_eq!(conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#), LineRecipient::Reopened);
+        assert_eq!(
+            conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#),
+            LineRecipient::ForClient
+        );
+    }
+
+    #[test]
+    fn requests_wait_for_the_kernel_that_is_about_to_follow() {
+        let mut conversation = in_session();
+        let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}"#;
+        said(&mut conversation, &[call]);
+        let notice = format!(r#"{{"jsonrpc":"2.0","method":"{RESTARTING}"}}"#);
+        assert_eq!(conversation.heard(notice.as_bytes()), LineRecipient::Pipe);
+        let keeps = |conversation: &mut PipeConversation, line: &'static str| {
+            conversation.keeps(&Bytes::from_static(line.as_bytes()))
+        };
+        let next = r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}"#;
+        let taken_back =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}}"#;
+        for (line, is_kept) in [
+            (next, true),
+            (taken_back, true),
+            (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#, false),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, false),
+        ] {
+            assert_eq!(keeps(&mut conversation, line), is_kept, "{line}");
+        }
+        assert!(!conversation.may_leave(), "a call is in work");
+        conversation.heard(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
+        assert!(conversation.may_leave());
+        assert_eq!(conversation.lost(LOST).unwrap(), Vec::<Bytes>::new(), "nothing is lost");
+        conversation.begin();
+        assert_eq!(conversation.kept, [next, taken_back]);
+        assert!(!keeps(&mut conversation, next), "the next kernel gets what comes");
+    }
+
+    #[test]
+    fn what_a_kernel_never_answered_in_any_way_is_said_again() {
+        let mut conversation = PipeConversation::default();
+        conversation.begin();
+        said(&mut conversation, &[HELLO]);
+        assert!(!conversation.unheard.is_empty());
+        let (session, repeated) = conversation.begin();
+        assert_eq!((session, repeated), (None, vec![Bytes::from(HELLO)]));
+    }
+
+    #[test]
+    fn an_open_question_of_the_kernel_lets_no_other_one_take_over() {
+        let mut conversation = in_session();
+        let question = br#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}"#;
+        conversation.heard(question);
+        assert!(conversation.lost(LOST).is_none());
+        said(&mut conversation, &[r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#]);
+        assert!(conversation.lost(LOST).is_some());
+        conversation.heard(question);
+        conversation
+            .heard(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+        assert!(conversation.lost(LOST).is_some());
+    }
+}

@@ -24,7 +24,7 @@ use crate::admin::status::reread;
 use crate::kernel::ServerStarts;
 use crate::lifecycle::KernelEnd;
 use crate::lifecycle::successor::installed;
-use crate::listen::inherited::InheritedSockets;
+use crate::listen::inherited::{HandedSockets, InheritedSockets};
 use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
 use crate::listen::service_manager::ServiceManager;
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
@@ -120,12 +120,11 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     own_files.push(shared_at.clone());
     let (agent, drain) = (Principal::of(PrincipalKind::LocalClient, agent), settings::drain(&config));
     let operators = if args.group_operates { SocketAudience::Group } else { SocketAudience::User };
-    let retries = http_asked_for.is_none();
     let linger = is_background.then(|| settings::linger(&config));
     let (manager, follows) = (Arc::new(ServiceManager::from_environment()), inherited.is_from_kernel());
     let serving = ServeOptions {
         http,
-        retries,
+        retries: http_asked_for.is_none(),
         stdio,
         agent,
         socket,
@@ -166,12 +165,8 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
         telemetry.end().await;
         return carried.map(|()| Exit::Done);
     };
-    if let Some(address) = http
-        && !address.ip().to_canonical().is_loopback()
-    {
-        for lacking in &lacking_beyond(&kernel, address) {
-            cx.output.warning(lacking);
-        }
+    for lacking in http.map(|address| lacking_beyond(&kernel, address)).iter().flatten() {
+        cx.output.warning(lacking);
     }
     let settled = cx.settled();
     let watched = if follows_files { settled.watched() } else { Vec::new() };
@@ -194,13 +189,17 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
         never = manager.reassure() => match never {},
     };
     telemetry.end().await;
-    let Some(sockets) = served.map_err(unserved)? else { return Ok(Exit::Done) };
+    served.map_err(unserved)?.map_or(Ok(Exit::Done), |sockets| Err(become_next(kernel, sockets)))
+}
+
+/// Becomes the kernel that follows this one. Returns only if that fails, with the reason.
+fn become_next(kernel: Kernel, sockets: HandedSockets) -> Failure {
     // The next kernel opens the state.
     drop(kernel);
     let program = installed();
     let error = sockets.exec(&program);
     let message = format!("the kernel has ended, and {} does not follow it: {error}", program.display());
-    Err(Failure::unreachable(message).hint("`mgp serve` starts a kernel again"))
+    Failure::unreachable(message).hint("`mgp serve` starts a kernel again")
 }
 
 /// Returns the failure of a kernel that does not serve.
@@ -245,6 +244,9 @@ fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
     let Sections { config, policies, audit, .. } = kernel.sections();
     let (config, now) = (config.load(), audit.clock.now());
     let mut lacking = Vec::new();
+    if address.ip().to_canonical().is_loopback() {
+        return lacking;
+    }
     let is_valid = |key: &KeyInfo| key.expires_at.is_none_or(|end| end > now);
     if config.listen.oauth.is_none() && !policies.keys.keys().iter().any(is_valid) {
         lacking.push(format!(

@@ -68,10 +68,13 @@ impl ServiceManager {
     }
 }
 
+/// The time that a manager has to make room for a message.
+const LONGEST_TELLING: Duration = Duration::from_secs(1);
+
 /// Connects to the socket of a manager. A name that begins with `@` is none of a file.
 fn connected(name: &OsStr) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
-    socket.set_nonblocking(true)?;
+    socket.set_write_timeout(Some(LONGEST_TELLING))?;
     #[cfg(target_os = "linux")]
     if let Some(name) = name.as_encoded_bytes().strip_prefix(b"@") {
         use std::os::linux::net::SocketAddrExt as _;

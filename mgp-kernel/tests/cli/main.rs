@@ -48,11 +48,13 @@ mod rows;
 mod rules;
 mod secrets;
 mod service;
+mod service_manager;
 mod serving;
 mod sharing;
 #[path = "../support/shell_servers.rs"]
 mod shell_servers;
 mod specs;
+mod upgrade;
 mod watch;
 mod web_pages;
 

@@ -15,6 +15,10 @@ fn a_service_of_the_user_is_written_shown_and_removed() {
     assert_eq!(home.json(["service", "status"])["installed"], false);
     home.done(["service", "install", "--http", "127.0.0.1:7444"]);
     assert!(home.read(unit).contains("127.0.0.1:7444"), "{}", home.read(unit));
+    if cfg!(target_os = "linux") {
+        let socket = home.read(".config/systemd/user/mgp.socket");
+        assert!(socket.contains("ListenStream=127.0.0.1:7444\n"), "{socket}");
+    }
     assert_eq!(home.json(["service", "status"])["installed"], true);
     // As `systemctl --user enable` leaves it.
     let enabled = ".config/systemd/user/default.target.wants/mgp.service";

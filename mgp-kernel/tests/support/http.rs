@@ -56,12 +56,18 @@ pub(crate) fn post(port: u16, headers: &str, message: &str) -> Answer {
 }
 
 /// Sends a request of the era without sessions, as a client with these capabilities.
-pub(crate) fn ask(port: u16, headers: &str, capabilities: &Value, method: &str, mut params: Value) -> Answer {
+pub(crate) fn ask(port: u16, headers: &str, capabilities: &Value, method: &str, params: Value) -> Answer {
+    let (own, message) = stateless(capabilities, method, params);
+    post(port, &format!("{own}{headers}"), &message)
+}
+
+/// The headers and the message of a request of the era without sessions, of a client with these capabilities.
+pub(crate) fn stateless(capabilities: &Value, method: &str, mut params: Value) -> (String, String) {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
     params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({"name": "claude-code", "version": "1"});
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
     let name = params["name"].as_str().map(|name| format!("Mcp-Name: {name}\r\n")).unwrap_or_default();
-    let headers = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}{headers}");
+    let headers = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}");
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    post(port, &headers, &message.to_string())
+    (headers, message.to_string())
 }

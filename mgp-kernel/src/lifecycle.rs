@@ -7,7 +7,6 @@ pub(crate) mod unanswered_calls;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -40,8 +39,8 @@ pub(crate) struct Lifecycle {
     pub(crate) page: PageDoor,
     /// The calls that clients wait for.
     pub(crate) unanswered: UnansweredCalls,
-    stopping: AtomicBool,
-    restarting: AtomicBool,
+    /// The way in which the kernel was told to end, once it was.
+    end: OnceLock<KernelEnd>,
 }
 
 impl Default for Lifecycle {
@@ -53,8 +52,7 @@ impl Default for Lifecycle {
             served: OnceLock::new(),
             page: PageDoor::default(),
             unanswered: UnansweredCalls::default(),
-            stopping: AtomicBool::new(false),
-            restarting: AtomicBool::new(false),
+            end: OnceLock::new(),
         }
     }
 }
@@ -62,21 +60,17 @@ impl Default for Lifecycle {
 impl Lifecycle {
     /// Returns whether the kernel was told to end, and takes no more calls soon.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Acquire)
+        self.end.get().is_some()
     }
 
     /// Returns whether another kernel is to follow this one in its process.
     pub(crate) fn is_restarting(&self) -> bool {
-        self.restarting.load(Ordering::Acquire)
+        self.end.get() == Some(&KernelEnd::Restart)
     }
 
+    /// Notes how the kernel is told to end. The first order counts.
     pub(crate) fn set_ending(&self, end: KernelEnd) {
-        self.restarting.store(end == KernelEnd::Restart, Ordering::Release);
-        self.set_stopping();
-    }
-
-    pub(crate) fn set_stopping(&self) {
-        self.stopping.store(true, Ordering::Release);
+        let _ = self.end.set(end);
     }
 }
 

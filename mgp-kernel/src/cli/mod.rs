@@ -67,19 +67,21 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
 /// Runs a command. It knows the types of its arguments, so that the whole command line is compiled here and not again in
 /// each program that calls [`run`].
 fn run_words(args: &[OsString]) -> ExitCode {
-    let mut cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => return args::misused(&error, args),
     };
     let cx = CommandContext::new(&cli.global);
-    if let Command::Serve(serving) = &mut cli.command {
-        if std::process::id() == 1 {
-            return run_as_init(args, &cx);
-        }
-        // Taking them changes the environment, so this process must not have any other thread.
-        serving.inherited = InheritedSockets::take();
-    }
     let outcome = match cli.command {
+        Command::Serve(_) if std::process::id() == 1 => match process::run_as_init(args) {
+            Ok(code) => return code.into(),
+            Err(failure) => Err(failure),
+        },
+        Command::Serve(mut serving) => {
+            // Taking them changes the environment, so this process must not have any other thread.
+            serving.inherited = InheritedSockets::take();
+            run_in_threads(Command::Serve(serving), &cx)
+        }
         // Confinement applies to a single thread, so this process must not have any other.
         Command::Confine(confined) => Err(replacing::confine(&confined)),
         command => run_in_threads(command, &cx),
@@ -89,18 +91,6 @@ fn run_words(args: &[OsString]) -> ExitCode {
         failure.exit
     });
     exit.into()
-}
-
-/// Runs a command in a child of this process, which is the first one of a container.
-fn run_as_init(args: &[OsString], cx: &CommandContext) -> ExitCode {
-    process::run_as_init(args).map_or_else(
-        |error| {
-            let failure = Failure::usage(format!("a kernel cannot be started: {error}"));
-            cx.output.failure(&failure);
-            failure.exit.into()
-        },
-        ExitCode::from,
-    )
 }
 
 /// Runs a command that may have as many threads as there are processors.

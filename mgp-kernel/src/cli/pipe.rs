@@ -4,8 +4,8 @@
 //! answer for one to a question of its own.
 //!
 //! A kernel that is lost is replaced by another one, at which the session is opened again: at once, or with the client's next
-//! request where the kernel was stopped. A kernel that another one is about to follow says so: new requests are kept for that
-//! one, and nothing is lost.
+//! request where the kernel was stopped. A kernel that another one is about to follow says so: what the client says from then on
+//! waits for that one, and nothing is lost.
 
 mod conversation;
 
@@ -57,12 +57,11 @@ pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<()> {
             for line in unanswered {
                 output.write_all(&line).await.map_err(unusable)?;
             }
-            if conversation.lock().is_over && conversation.lock().kept.is_empty() {
+            if conversation.lock().is_over {
                 return Ok(());
             }
             if was_stopped {
-                let is_needed = !conversation.lock().kept.is_empty();
-                if way.starting.is_none() || !is_needed && !next_request(&conversation, &mut input).await {
+                if way.starting.is_none() || !next_request(&conversation, &mut input).await {
                     return Ok(());
                 }
                 losses = 0;
@@ -140,24 +139,19 @@ async fn exchange(
             }
         }
     }
-    let kept = std::mem::take(&mut conversation.lock().kept);
-    kept.iter().for_each(|line| _ = conversation.lock().said(line));
-    for line in repeated.into_iter().chain(kept) {
+    for line in repeated {
         // A write error is ignored, because the loss of the kernel shows when it does not answer.
         let _ = writer.write_all(&line).await;
     }
-    let leaving = Notify::new();
+    let followed = Notify::new();
     let asked = async {
-        while !conversation.lock().is_over {
+        while conversation.lock().goes_on() {
             let said = tokio::select! {
                 said = input.next() => said,
-                () = leaving.notified() => break,
+                () = followed.notified() => continue,
             };
             match said {
                 Ok(Some(line)) => {
-                    if conversation.lock().keeps(&line) {
-                        continue;
-                    }
                     conversation.lock().said(&line);
                     if writer.write_all(&line).await.is_err() {
                         // The kernel may still send something.
@@ -178,6 +172,9 @@ async fn exchange(
                 }
             }
         }
+        while !conversation.lock().may_leave() {
+            followed.notified().await;
+        }
         // The kernel closes the connection when it has answered all that it has read.
         let _ = writer.shutdown().await;
         std::future::pending::<()>().await;
@@ -187,8 +184,8 @@ async fn exchange(
             if conversation.lock().heard(&line) != LineRecipient::Pipe {
                 output.write_all(&line).await.map_err(client_gone)?;
             }
-            if conversation.lock().may_leave() {
-                leaving.notify_one();
+            if conversation.lock().is_followed {
+                followed.notify_one();
             }
         }
         Ok(PipeEnd::KernelGone)

@@ -15,6 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
 use crate::lifecycle::successor::installed;
+use crate::terminal::{Failure, Result};
 
 /// Raises the number of files that this process may open as far as it may, and warns if that does not do for the connections
 /// of clients.
@@ -23,11 +24,9 @@ pub(super) fn raise_file_limit(listen: &ListenSettings) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let mut files = current.unwrap_or(u64::MAX);
     let most = maximum.unwrap_or(u64::MAX).min(ENOUGH_FILES.max(3 * connections));
-    if files < most {
-        match setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum }) {
-            Ok(()) => files = most,
-            Err(error) => tracing::warn!(%error, files, "the number of files that may be open is not raised"),
-        }
+    let raised = Rlimit { current: Some(most), maximum };
+    if files < most && setrlimit(Resource::Nofile, raised).is_ok() {
+        files = most;
     }
     if listen.http.is_some() && files / 2 < connections {
         tracing::warn!(
@@ -44,16 +43,17 @@ pub(super) fn raise_file_limit(listen: &ListenSettings) {
 ///
 /// # Errors
 /// The child cannot be started.
-pub(super) fn run_as_init(args: &[OsString]) -> io::Result<u8> {
-    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(tend(args))
+pub(super) fn run_as_init(args: &[OsString]) -> Result<u8> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    let code = runtime.and_then(|runtime| runtime.block_on(tend(args)));
+    code.map_err(Failure::with_error("the kernel cannot be started"))
 }
 
 async fn tend(args: &[OsString]) -> io::Result<u8> {
     let mut ended = signal(SignalKind::child())?;
     let mut passed = Vec::new();
-    for (kind, sent) in passed_signals() {
-        passed.push((signal(kind)?, sent));
+    for sent in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1, Signal::USR2] {
+        passed.push((signal(SignalKind::from_raw(sent.as_raw()))?, sent));
     }
     // In a group of its own the child gets each key that interrupts once: from the terminal, and not from here as well.
     let mut command = Command::new(installed());
@@ -79,17 +79,6 @@ async fn tend(args: &[OsString]) -> io::Result<u8> {
         }
         ended.recv().await;
     }
-}
-
-fn passed_signals() -> [(SignalKind, Signal); 6] {
-    [
-        (SignalKind::hangup(), Signal::HUP),
-        (SignalKind::interrupt(), Signal::INT),
-        (SignalKind::quit(), Signal::QUIT),
-        (SignalKind::terminate(), Signal::TERM),
-        (SignalKind::user_defined1(), Signal::USR1),
-        (SignalKind::user_defined2(), Signal::USR2),
-    ]
 }
 
 /// Returns the exit code of a process, as shells write that of one which a signal has ended.

@@ -13,7 +13,6 @@ use mgp_security::auth::KeyInfo;
 use mgp_types::mgp::{AccessPermission, DefaultPolicy};
 use mgp_types::{LOCAL_AGENT, Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::background;
 use super::context::{CommandContext, ConfigScope, EffectiveConfig};
@@ -26,7 +25,7 @@ use crate::lifecycle::KernelEnd;
 use crate::lifecycle::successor::installed;
 use crate::listen::inherited::{HandedSockets, InheritedSockets};
 use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
-use crate::listen::service_manager::ServiceManager;
+use crate::listen::service_manager::{READY, ServiceManager};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
 use crate::reload::{ConfigEdit, ConfigSource};
@@ -88,7 +87,7 @@ pub(super) async fn run(cx: &CommandContext, args: ServeArgs) -> Result {
 
 async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     // What changes from here on is read once more.
-    let read = versions(&cx.settled().watched());
+    let mut read = versions(&cx.settled().watched());
     let configured = cx.read()?;
     let mut own_files = configured.own_files();
     // A configuration file that does not exist yet may be created later.
@@ -99,8 +98,8 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
         cx.output.note(warning.trim_end());
     }
     let inherited = std::mem::take(&mut args.inherited);
-    // A socket of a service manager is wanted where nothing else is configured.
-    let given = inherited.given_address().filter(|_| args.http.is_none() && config.listen.http.is_none());
+    // A socket that was given is wanted where nothing else is configured.
+    let given = inherited.http_address().filter(|_| config.listen.http.is_none());
     args.http = args.http.or(given.map(|address| address.to_string()));
     let http_asked_for = args.http.clone();
     let starts = if args.when_needed { ServerStarts::WhenNeeded } else { ServerStarts::AtOnce };
@@ -131,7 +130,6 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
         operators,
         shared_at,
         inherited,
-        is_http_given: given.is_some(),
         manager: Arc::clone(&manager),
         drain,
         linger,
@@ -171,10 +169,10 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     let settled = cx.settled();
     let watched = if follows_files { settled.watched() } else { Vec::new() };
     kernel.sections().reload.read_from(ConfigPlace { cx: settled, http_asked_for });
-    let mut orders = Orders::new(signals, &kernel, &manager, watched, read);
+    let order = async || until_ordered(&mut signals, &kernel, &manager, &watched, &mut read).await;
     let at = serving.socket.display().to_string();
     let scheme = if kernel.sections().config.load().listen.tls.is_some() { "https" } else { "http" };
-    let served = serve(&kernel, serving, async || orders.next().await, |http| {
+    let served = serve(&kernel, serving, order, |http| {
         if let Some(http) = http {
             cx.output.note(&format!("listening at {scheme}://{http}/mcp"));
         }
@@ -325,59 +323,41 @@ impl Signals {
     }
 }
 
-/// The orders that a kernel gets by signals and by changes of its files.
-struct Orders<'a> {
-    signals: Signals,
-    kernel: &'a Kernel,
-    manager: &'a ServiceManager,
-    watched: Vec<PathBuf>,
-    /// The versions of the files that were read.
-    taken: Vec<FileVersion>,
-    /// The versions of the files at the last look.
-    seen: Vec<FileVersion>,
-    looks: Interval,
-}
-
-impl<'a> Orders<'a> {
-    fn new(
-        signals: Signals,
-        kernel: &'a Kernel,
-        manager: &'a ServiceManager,
-        watched: Vec<PathBuf>,
-        taken: Vec<FileVersion>,
-    ) -> Self {
-        let mut looks = interval(LOOK_EVERY);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { signals, kernel, manager, watched, seen: taken.clone(), taken, looks }
-    }
-
-    /// Waits for the order to end: SIGTERM or SIGINT to stop, SIGUSR2 to restart. Meanwhile, SIGHUP and changes of the watched
-    /// files reload the configuration.
-    async fn next(&mut self) -> KernelEnd {
-        loop {
-            tokio::select! {
-                _ = self.signals.interrupt.recv() => return KernelEnd::Stop,
-                _ = self.signals.terminate.recv() => return KernelEnd::Stop,
-                _ = self.signals.restart.recv() => {
-                    let Some(served) = self.kernel.sections().lifecycle.served.get() else { continue };
-                    match served.check_restart().await {
-                        Ok(()) => return KernelEnd::Restart,
-                        Err(why) => tracing::error!(%why, "the kernel is not restarted"),
-                    }
+/// Waits for the order to end: SIGTERM or SIGINT to stop, SIGUSR2 to restart. Meanwhile, SIGHUP and changes of the watched files
+/// reload the configuration. `taken` are the versions of the files when they were read.
+async fn until_ordered(
+    signals: &mut Signals,
+    kernel: &Kernel,
+    manager: &ServiceManager,
+    watched: &[PathBuf],
+    taken: &mut Vec<FileVersion>,
+) -> KernelEnd {
+    let mut seen = taken.clone();
+    let mut looks = tokio::time::interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = signals.interrupt.recv() => return KernelEnd::Stop,
+            _ = signals.terminate.recv() => return KernelEnd::Stop,
+            _ = signals.restart.recv() => {
+                let Some(served) = kernel.sections().lifecycle.served.get() else { continue };
+                match served.check_restart().await {
+                    Ok(()) => return KernelEnd::Restart,
+                    Err(why) => tracing::error!(%why, "the kernel is not restarted"),
                 }
-                _ = self.signals.hang_up.recv() => {
-                    self.manager.reloading();
-                    reread(self.kernel.sections()).await;
-                    self.manager.ready();
-                }
-                _ = self.looks.tick(), if !self.watched.is_empty() => {
-                    let now = versions(&self.watched);
-                    // A file that is just being written or replaced is looked at again.
-                    let is_settled = now == std::mem::replace(&mut self.seen, now.clone());
-                    if is_settled && now != self.taken {
-                        self.taken = now;
-                        reread(self.kernel.sections()).await;
-                    }
+            }
+            _ = signals.hang_up.recv() => {
+                manager.reloading();
+                reread(kernel.sections()).await;
+                manager.tell(READY);
+            }
+            _ = looks.tick(), if !watched.is_empty() => {
+                let now = versions(watched);
+                // A file that is just being written or replaced is looked at again.
+                let is_settled = now == std::mem::replace(&mut seen, now.clone());
+                if is_settled && now != *taken {
+                    *taken = now;
+                    reread(kernel.sections()).await;
                 }
             }
         }

@@ -152,16 +152,12 @@ pub(super) async fn restart(cx: &CommandContext) -> Result {
     while Instant::now() < end {
         tokio::time::sleep(LOOK_OFTEN).await;
         // A connection that was made to the old kernel may end without an answer.
-        let Ok(Some(link)) = KernelLink::to_running(cx).await else { continue };
-        let status = link.ask(&ReadStatus {}).await;
-        link.close().await;
-        if let Ok(status) = status
+        let read = async |link: &KernelLink| link.ask(&ReadStatus {}).await;
+        if let Ok(status) = KernelLink::with(cx, KernelNeed::Running, read).await
             && status.since != before.since
         {
-            let version = printable(&status.version);
-            return cx.output.show(&status, |status, out| {
-                writeln!(out, "mgp {version} has taken over (process {})", status.pid)
-            });
+            let told = format!("mgp {} has taken over", printable(&status.version));
+            return cx.output.show(&status, |_, out| writeln!(out, "{told}"));
         }
     }
     let message = format!("the kernel (process {}) still has calls in work", before.pid);

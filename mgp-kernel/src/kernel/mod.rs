@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use crate::changes::tell_endings;
 use crate::front::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
 use crate::front::resolve::awaits_first_tools;
+use crate::lifecycle::KernelEnd;
 use crate::proof::OperatorConnection;
 use crate::registration::{self, ModelToolCreator};
 use crate::rules::AccessRules;
@@ -211,7 +212,7 @@ impl Kernel {
     /// Ends what would wait for clients without an end, so that they can be let go of: requests that listen, and calls
     /// that need their answers.
     pub(crate) fn stop_waiting(&self) {
-        self.0.sections.lifecycle.set_stopping();
+        self.0.sections.lifecycle.set_ending(KernelEnd::Stop);
         self.0.sections.changes.end();
         self.0.front.parking.close();
         self.0.front.waiting.close();

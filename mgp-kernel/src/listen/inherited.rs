@@ -19,8 +19,6 @@ use super::socket::socket_name;
 #[derive(Debug, Default)]
 pub(crate) struct InheritedSockets {
     http: Option<TcpListener>,
-    /// True if the socket for clients over HTTP is there whatever the configuration says.
-    is_given: bool,
     /// The sockets of the kernel that this one follows, by the [names](socket_name) of their paths.
     unix: Vec<(String, UnixListener)>,
 }
@@ -35,11 +33,8 @@ impl InheritedSockets {
             let name = names.next().unwrap_or_default();
             if let Ok(Some(socket)) = given.take_unix_listener(index) {
                 inherited.unix.push((name.to_owned(), socket));
-            } else if let Ok(Some(socket)) = given.take_tcp_listener(index)
-                && inherited.http.is_none()
-                && socket.set_nonblocking(true).is_ok()
-            {
-                (inherited.http, inherited.is_given) = (Some(socket), name != CONFIGURED);
+            } else if let Ok(Some(socket)) = given.take_tcp_listener(index) {
+                inherited.http = inherited.http.or(Some(socket));
             }
         }
         inherited
@@ -50,19 +45,15 @@ impl InheritedSockets {
         !self.unix.is_empty()
     }
 
-    /// Returns the address of the socket for clients over HTTP, if there is one that needs no configuration.
-    pub(crate) fn given_address(&self) -> Option<SocketAddr> {
-        self.http.as_ref().filter(|_| self.is_given)?.local_addr().ok()
+    /// Returns the address of the socket for clients over HTTP, if there is one.
+    pub(crate) fn http_address(&self) -> Option<SocketAddr> {
+        self.http.as_ref()?.local_addr().ok()
     }
 
     /// Returns the socket for clients over HTTP, if it listens at `wanted`.
     pub(super) fn http(&mut self, wanted: SocketAddr) -> Option<TcpListener> {
-        let own = self.http.as_ref()?.local_addr().ok()?;
-        if is_same(own, wanted) {
-            return self.http.take();
-        }
-        tracing::warn!(%own, %wanted, "the socket that this process was given is not used: it has another address");
-        None
+        self.http_address().filter(|own| is_same(*own, wanted))?;
+        self.http.take().filter(|socket| socket.set_nonblocking(true).is_ok())
     }
 
     /// Returns the socket whose file lies at `path`.
@@ -81,20 +72,10 @@ fn is_same(own: SocketAddr, wanted: SocketAddr) -> bool {
 }
 
 /// The sockets of a kernel that has ended, by their names, for the one that follows it in its process.
-#[derive(Debug, Default)]
-pub(crate) struct HandedSockets(Vec<(String, OwnedFd)>);
+#[derive(Debug)]
+pub(crate) struct HandedSockets(pub(super) Vec<(String, OwnedFd)>);
 
 impl HandedSockets {
-    /// Adds the socket of the file that the [name](socket_name) stands for.
-    pub(super) fn add_unix(&mut self, name: String, socket: OwnedFd) {
-        self.0.push((name, socket));
-    }
-
-    /// Adds the socket for clients over HTTP, which is there whatever the configuration says if `is_given`.
-    pub(super) fn add_http(&mut self, socket: OwnedFd, is_given: bool) {
-        self.0.push((if is_given { GIVEN } else { CONFIGURED }.to_owned(), socket));
-    }
-
     /// Becomes `program`, with the arguments of this process and the sockets. Returns only if that fails, with the reason.
     pub(crate) fn exec(self, program: &Path) -> io::Error {
         let place = |socket: &OwnedFd| usize::try_from(socket.as_raw_fd() - FIRST).unwrap_or_default();
@@ -116,10 +97,6 @@ impl HandedSockets {
     }
 }
 
-/// The name of a socket at an address of the configuration.
-const CONFIGURED: &str = "mgp-http";
-/// The name of a socket that a kernel was given itself, and hands on.
-const GIVEN: &str = "given";
 /// The number of the first file that the protocol passes on.
 const FIRST: i32 = 3;
 

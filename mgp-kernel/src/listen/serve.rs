@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ use tokio::time::{Instant, sleep, timeout};
 use super::http::ListenCertificate;
 use super::inherited::{HandedSockets, InheritedSockets};
 use super::kernel_note::KernelNote;
-use super::service_manager::ServiceManager;
-use super::socket::{SocketAudience, UserSocket, socket_name};
+use super::service_manager::{READY, ServiceManager};
+use super::socket::{SocketAudience, UserSocket};
 use super::{control, page};
 use crate::lifecycle::{HttpListening, KernelEnd, ServedKernel, or_never, wait_for_stop};
 use crate::notifications;
@@ -49,8 +49,6 @@ pub(crate) struct ServeOptions {
     pub(crate) shared_at: PathBuf,
     /// The sockets that this process was started with.
     pub(crate) inherited: InheritedSockets,
-    /// True if the kernel has the address of a socket that it was given, and of no configuration.
-    pub(crate) is_http_given: bool,
     /// The service manager, which is told what the kernel does.
     pub(crate) manager: Arc<ServiceManager>,
     /// The time that calls have to end when the kernel stops.
@@ -85,10 +83,10 @@ pub(crate) async fn serve(
     mut order: impl AsyncFnMut() -> KernelEnd,
     listening: impl FnOnce(Option<SocketAddr>),
 ) -> Result<Option<HandedSockets>, StartError> {
-    let Sections { policies, audit, changes, lifecycle, .. } = kernel.sections();
+    let Sections { config, policies, audit, changes, lifecycle, .. } = kernel.sections();
     let (sockets, http) = ListeningSockets::open(kernel, &mut serving).await?;
     listening(http.as_ref().and_then(|(address, socket)| socket.is_ok().then_some(*address)));
-    serving.manager.ready();
+    serving.manager.tell(READY);
 
     // The first command that connects may ask about it.
     let served = Arc::new(ServedKernel {
@@ -126,7 +124,7 @@ pub(crate) async fn serve(
     };
     tracing::info!(?end, "the kernel ends");
     match end {
-        KernelEnd::Stop => serving.manager.stopping(),
+        KernelEnd::Stop => serving.manager.tell("STOPPING=1"),
         KernelEnd::Restart => serving.manager.reloading(),
     }
     lifecycle.set_ending(end);
@@ -135,18 +133,18 @@ pub(crate) async fn serve(
     let is_hurried = tasks.end(kernel, end, serving.drain, hurried).await;
     let _ = audit.log.flush().await;
     let _ = policies.keys.note_uses().await;
-    let handed = handed.filter(|_| !is_hurried).map(ListeningSockets::hand_over).transpose();
+    let wants_http = config.wanted().listen.http.is_some();
+    let handed = handed.filter(|_| !is_hurried).map(|sockets| sockets.hand_over(wants_http)).transpose();
     handed.map_err(|error| StartError::Listen { at: "its sockets again".to_owned(), error })
 }
 
 /// The sockets at which a kernel listens, kept for one that may follow it.
 struct ListeningSockets {
-    control: (String, Arc<UserSocket>),
+    control: Arc<UserSocket>,
     /// The socket of the clients that share the kernel. A client that has the kernel alone does not need it.
-    sharing: Option<(String, Arc<UserSocket>)>,
+    sharing: Option<Arc<UserSocket>>,
     /// The socket for clients over HTTP, once the kernel listens there.
     http: Arc<Mutex<Option<OwnedFd>>>,
-    is_http_given: bool,
 }
 
 /// The address for clients over HTTP, and the socket, or why the kernel does not listen there yet.
@@ -165,39 +163,25 @@ impl ListeningSockets {
             tracing::warn!(%error, "clients that join cannot see which kernel this is");
         }
         let ServeOptions { socket, shared_at, operators, inherited, .. } = &mut *serving;
-        let control = opened(inherited, socket, *operators).map_err(unheard(socket.display().to_string()))?;
-        let sharing = opened(inherited, shared_at, SocketAudience::User).inspect_err(|error| {
+        let at = socket.display().to_string();
+        let control = UserSocket::open(socket, *operators, inherited.unix(socket)).map_err(unheard(at))?;
+        let sharing = UserSocket::open(shared_at, SocketAudience::User, inherited.unix(shared_at));
+        let sharing = sharing.inspect_err(|error| {
             tracing::warn!(at = %shared_at.display(), %error, "no other client can join");
         });
         let http = bound(serving).await?;
-        let (sharing, is_http_given) = (sharing.ok(), serving.is_http_given);
-        Ok((Self { control, sharing, http: Arc::default(), is_http_given }, http))
+        let (control, sharing) = (Arc::new(control), sharing.ok().map(Arc::new));
+        Ok((Self { control, sharing, http: Arc::default() }, http))
     }
 
-    /// Returns the sockets for the kernel that follows. All that accepted at them has ended.
-    fn hand_over(self) -> io::Result<HandedSockets> {
-        let mut handed = HandedSockets::default();
-        for (name, socket) in [Some(self.control), self.sharing].into_iter().flatten() {
-            if let Some(socket) = Arc::into_inner(socket) {
-                handed.add_unix(name, socket.hand_over()?);
-            }
-        }
-        if let Some(socket) = self.http.lock().take() {
-            handed.add_http(socket, self.is_http_given);
-        }
-        Ok(handed)
+    /// Returns the sockets for the kernel that follows, once all that accepted at them has ended: that for clients over HTTP
+    /// only if it is still wanted.
+    fn hand_over(self, wants_http: bool) -> io::Result<HandedSockets> {
+        let sockets = [Some(self.control), self.sharing].into_iter().flatten().filter_map(Arc::into_inner);
+        let mut handed = sockets.map(UserSocket::hand_over).collect::<io::Result<Vec<_>>>()?;
+        handed.extend(self.http.lock().take().filter(|_| wants_http).map(|socket| ("http".to_owned(), socket)));
+        Ok(HandedSockets(handed))
     }
-}
-
-/// Listens at `path`, at the socket that this process was started with if there is one. Returns it with its name.
-fn opened(
-    inherited: &mut InheritedSockets,
-    path: &Path,
-    audience: SocketAudience,
-) -> io::Result<(String, Arc<UserSocket>)> {
-    let inherited = inherited.unix(path).and_then(|socket| UserSocket::take_over(socket, path, audience).ok());
-    let socket = inherited.map_or_else(|| UserSocket::open(path, audience), Ok)?;
-    Ok((socket_name(path), Arc::new(socket)))
 }
 
 /// The tasks that serve a kernel, and the ways to tell them to end. Each ends by itself when it is told to; those that do not
@@ -223,11 +207,11 @@ impl ServingTasks {
     ) -> Self {
         let ((stopping, stopped), (closing, closed)) = (watch::channel(false), watch::channel(false));
         let (mut clients, mut operators, mut sharers) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
-        let control = Arc::clone(&sockets.control.1);
+        let control = Arc::clone(&sockets.control);
         operators.spawn(control::serve_operators(control, kernel.clone(), closed.clone()));
         operators.spawn(page::serve(kernel.clone(), closed.clone()));
         operators.spawn(notifications::notify(kernel.sections().clone(), closed));
-        if let Some((_, socket)) = &sockets.sharing {
+        if let Some(socket) = &sockets.sharing {
             let (socket, agent) = (Arc::clone(socket), serving.agent.clone());
             sharers.spawn(control::serve_agents(
                 socket,
@@ -262,44 +246,34 @@ impl ServingTasks {
         hurried: impl Future<Output = ()>,
     ) -> bool {
         let Sections { config, lifecycle, .. } = kernel.sections();
-        let (began, mut is_hurried) = (Instant::now(), false);
-        tokio::pin!(hurried);
-        let answered = async {
+        let (began, reason) = (Instant::now(), ShutdownReason::KernelShutdown);
+        let ending = async {
             let _ = timeout(drain, lifecycle.unanswered.answered()).await;
             if end == KernelEnd::Restart {
                 // Clients that keep a connection busy leave it, because each answer tells them to.
                 sleep(drain.min(NOTICE).saturating_sub(began.elapsed())).await;
+            } else {
+                KernelNote::remove(config.state());
             }
-        };
-        tokio::select! {
-            () = answered => {}
-            () = &mut hurried => is_hurried = true,
-        }
-        if end == KernelEnd::Stop || is_hurried {
-            KernelNote::remove(config.state());
-        }
-        kernel.stop_waiting();
-        let _ = self.stopping.send(true);
-        if !is_hurried {
+            kernel.stop_waiting();
+            let _ = self.stopping.send(true);
+            // Connections end with `drain` by themselves, before servers do: a call is not to be answered with the end of its
+            // server.
             let drained = async {
                 while self.clients.join_next().await.is_some() {}
                 while self.sharers.join_next().await.is_some() {}
             };
-            // Connections end with `drain` by themselves, before servers do: a call is not to be answered with the end of its
-            // server.
-            tokio::select! {
-                _ = timeout(drain + LATEST_END, drained) => {}
-                () = &mut hurried => is_hurried = true,
-            }
-        }
-        let left = drain.saturating_sub(began.elapsed()).max(LATEST_END.min(drain));
-        let reason = ShutdownReason::KernelShutdown;
-        tokio::select! {
-            () = kernel.shutdown(reason, left), if !is_hurried => {}
-            () = &mut hurried, if !is_hurried => is_hurried = true,
-            else => {}
-        }
+            let _ = timeout(drain + LATEST_END, drained).await;
+            let left = drain.saturating_sub(began.elapsed()).max(LATEST_END.min(drain));
+            kernel.shutdown(reason, left).await;
+        };
+        let is_hurried = tokio::select! {
+            () = ending => false,
+            () = hurried => true,
+        };
         if is_hurried {
+            KernelNote::remove(config.state());
+            let _ = self.stopping.send(true);
             kernel.shutdown(reason, Duration::ZERO).await;
         }
         // Operators can watch the kernel stop to the end, and whoever has stopped it is answered.

@@ -31,20 +31,10 @@ impl ServiceManager {
         Self { socket, patience: micros.map(Duration::from_micros) }
     }
 
-    /// Tells the manager that clients can connect, or that a reload is done.
-    pub(crate) fn ready(&self) {
-        self.tell("READY=1");
-    }
-
     /// Tells the manager that the kernel reads its configuration anew, or that another kernel is about to follow.
     pub(crate) fn reloading(&self) {
         let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
         self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_micros()));
-    }
-
-    /// Tells the manager that the kernel ends.
-    pub(crate) fn stopping(&self) {
-        self.tell("STOPPING=1");
     }
 
     /// Tells the manager twice within its patience that the kernel lives, as long as the runtime runs new tasks.
@@ -60,7 +50,8 @@ impl ServiceManager {
         }
     }
 
-    fn tell(&self, message: &str) {
+    /// Tells the manager something, in its words.
+    pub(crate) fn tell(&self, message: &str) {
         let Some(socket) = &self.socket else { return };
         if let Err(error) = socket.send(message.as_bytes()) {
             tracing::warn!(%error, message, "the service manager was not told");
@@ -68,6 +59,8 @@ impl ServiceManager {
     }
 }
 
+/// The message that clients can connect, or that a reload is done.
+pub(crate) const READY: &str = "READY=1";
 /// The time that a manager has to make room for a message.
 const LONGEST_TELLING: Duration = Duration::from_secs(1);
 
@@ -102,7 +95,7 @@ mod tests {
             (UnixDatagram::bind_addr(&without).unwrap(), format!("@{hidden}").into()),
         ] {
             let manager = ServiceManager { socket: Some(connected(&name).unwrap()), patience: None };
-            manager.ready();
+            manager.tell(READY);
             let mut heard = [0; 64];
             let length = own.recv(&mut heard).unwrap();
             assert_eq!(&heard[..length], b"READY=1");

@@ -58,41 +58,35 @@ pub(crate) struct AcceptedConnection {
 }
 
 impl UserSocket {
-    /// Listens at `path` for these users. A socket that a dead kernel left there is replaced. The system decides who belongs
-    /// to the group, from the permissions of the file.
+    /// Listens at `path` for these users, or goes on at the socket there that the kernel before has handed over. A socket that a
+    /// dead kernel left there is replaced. The system decides who belongs to the group, from the permissions of the file.
     ///
     /// # Errors
     /// Fails if another kernel listens there, or if the folder does not belong to this user.
-    pub(crate) fn open(path: &Path, operators: SocketAudience) -> io::Result<Self> {
+    pub(super) fn open(
+        path: &Path,
+        operators: SocketAudience,
+        handed: Option<UnixListener>,
+    ) -> io::Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private_folder(folder)?;
         }
-        Self::at(unix::listen(path)?, operators)
-    }
-
-    /// Goes on listening at a socket of the kernel that this one follows, whose file lies at `path`.
-    ///
-    /// # Errors
-    /// Fails if the file is not there any more.
-    pub(super) fn take_over(socket: UnixListener, path: &Path, operators: SocketAudience) -> io::Result<Self> {
-        Self::at(Listener::take_over(socket, path)?, operators)
-    }
-
-    /// Stops accepting, and returns the socket for the kernel that follows this one.
-    ///
-    /// # Errors
-    /// Fails if this process may open no further file.
-    pub(super) fn hand_over(self) -> io::Result<OwnedFd> {
-        self.listener.hand_over()
-    }
-
-    fn at(listener: Listener, operators: SocketAudience) -> io::Result<Self> {
+        let taken_over = handed.and_then(|socket| Listener::take_over(socket, path).ok());
+        let listener = taken_over.map_or_else(|| unix::listen(path), Ok)?;
         // The file was made by this process, so its owner is the user of this process.
         let owner = std::fs::symlink_metadata(listener.path())?.uid();
         if operators == SocketAudience::Group {
             std::fs::set_permissions(listener.path(), std::fs::Permissions::from_mode(0o660))?;
         }
         Ok(Self { listener, owner, operators })
+    }
+
+    /// Stops accepting, and returns the socket with its [name](socket_name) for the kernel that follows this one.
+    ///
+    /// # Errors
+    /// Fails if this process may open no further file.
+    pub(super) fn hand_over(self) -> io::Result<(String, OwnedFd)> {
+        Ok((socket_name(self.listener.path()), self.listener.hand_over()?))
     }
 
     /// Waits for the next connection that is let in.
@@ -347,9 +341,9 @@ mod tests {
         let operators = directory.path().join("mgp.sock");
         let [own, others] = [SharingKey(1), SharingKey(2)].map(|key| agents_path(&operators, key));
         assert!(!is_shared(&operators, None).await);
-        let _begun = UserSocket::open(&own, SocketAudience::User).unwrap();
+        let _begun = UserSocket::open(&own, SocketAudience::User, None).unwrap();
         assert!(is_shared(&operators, None).await && !is_shared(&operators, Some(&own)).await);
-        let _other = UserSocket::open(&others, SocketAudience::User).unwrap();
+        let _other = UserSocket::open(&others, SocketAudience::User, None).unwrap();
         assert!(is_shared(&operators, Some(&own)).await);
     }
 
@@ -358,15 +352,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run").join("mgp.sock");
         let mode = |path: &Path| std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
-        let socket = UserSocket::open(&path, SocketAudience::User).unwrap();
+        let socket = UserSocket::open(&path, SocketAudience::User, None).unwrap();
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-        let second = UserSocket::open(&path, SocketAudience::User).unwrap_err();
+        let second = UserSocket::open(&path, SocketAudience::User, None).unwrap_err();
         assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
         drop(socket);
         // What a process leaves that was killed.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         assert!(path.exists());
-        UserSocket::open(&path, SocketAudience::User).unwrap();
+        UserSocket::open(&path, SocketAudience::User, None).unwrap();
     }
 
     #[test]

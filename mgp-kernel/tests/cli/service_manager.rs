@@ -101,7 +101,7 @@ fn the_number_of_files_is_raised_and_too_small_a_one_is_told() {
     let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     let numbers: Vec<u64> = files.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     // A hard limit that is no number is none.
-    let most = numbers.get(1).map_or(65_536, |hard| 65_536.min(*hard));
+    let most = numbers.get(1).map_or(65_536, |hard| (*hard).min(65_536));
     assert_eq!(numbers[0], most, "{files}");
     drop(kernel);
     let kernel = Kernel::of(&home, behind(&home, "ulimit -n 600"));

@@ -34,8 +34,6 @@ pub(super) struct PipeConversation {
     pub(super) is_over: bool,
     /// True if another kernel is about to follow the current one.
     pub(super) is_followed: bool,
-    /// The lines that are kept for that kernel, which it gets as they came.
-    pub(super) kept: Vec<Bytes>,
 }
 
 /// The id of a request as JSON text.
@@ -103,29 +101,15 @@ impl PipeConversation {
         false
     }
 
-    /// Returns whether a line from the client is kept for the next kernel. The current one still needs answers to its
-    /// questions, and hears which of its calls are taken back.
-    pub(super) fn keeps(&mut self, line: &Bytes) -> bool {
-        if !self.is_followed {
-            return false;
-        }
-        let head = serde_json::from_slice::<LineHead<'_>>(line).ok();
-        let is_needed = head.is_some_and(|head| match (head.method.as_deref(), head.id) {
-            (None, Some(_)) => true,
-            (Some("notifications/cancelled"), None) => {
-                head.cancelled().is_some_and(|id| self.in_work.contains(id))
-            }
-            _ => false,
-        });
-        if !is_needed {
-            self.kept.push(line.clone());
-        }
-        !is_needed
+    /// Returns whether the current kernel hears more of the client. One that another kernel is about to follow hears the answers
+    /// to its questions.
+    pub(super) fn goes_on(&self) -> bool {
+        !self.is_over && !(self.is_followed && self.asked.is_empty())
     }
 
-    /// Returns whether the connection can end without a loss: another kernel is about to follow, and nothing is in work.
+    /// Returns whether the client may stop talking to the current kernel for good, which has little time for calls then.
     pub(super) fn may_leave(&self) -> bool {
-        self.is_followed && self.in_work.is_empty()
+        self.is_over || self.in_work.is_empty()
     }
 
     /// Records a line from the kernel, and returns its recipient.
@@ -237,27 +221,16 @@ mod tests {
         said(&mut conversation, &[call]);
         let notice = format!(r#"{{"jsonrpc":"2.0","method":"{RESTARTING}"}}"#);
         assert_eq!(conversation.heard(notice.as_bytes()), LineRecipient::Pipe);
-        let keeps = |conversation: &mut PipeConversation, line: &'static str| {
-            conversation.keeps(&Bytes::from_static(line.as_bytes()))
-        };
-        let next = r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}"#;
-        let taken_back =
-            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}}"#;
-        for (line, is_kept) in [
-            (next, true),
-            (taken_back, true),
-            (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#, false),
-            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, false),
-        ] {
-            assert_eq!(keeps(&mut conversation, line), is_kept, "{line}");
-        }
+        assert!(!conversation.goes_on(), "what comes is for the next kernel");
         assert!(!conversation.may_leave(), "a call is in work");
+        conversation.heard(br#"{"jsonrpc":"2.0","id":3,"method":"elicitation/create","params":{}}"#);
+        assert!(conversation.goes_on(), "the kernel hears the answer");
+        said(&mut conversation, &[r#"{"jsonrpc":"2.0","id":3,"result":{"action":"accept"}}"#]);
         conversation.heard(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
-        assert!(conversation.may_leave());
+        assert!(!conversation.goes_on() && conversation.may_leave());
         assert_eq!(conversation.lost(LOST).unwrap(), Vec::<Bytes>::new(), "nothing is lost");
         conversation.begin();
-        assert_eq!(conversation.kept, [next, taken_back]);
-        assert!(!keeps(&mut conversation, next), "the next kernel gets what comes");
+        assert!(conversation.goes_on());
     }
 
     #[test]

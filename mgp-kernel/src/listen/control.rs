@@ -21,11 +21,7 @@ use crate::proof::OperatorConnection;
 
 /// Answers those who are let in, as operators, until `stopped` says so. Then nobody is let in any more; what was asked before
 /// has a moment to be answered, and then the future ends.
-pub(super) async fn serve_operators(
-    socket: Arc<UserSocket>,
-    kernel: Kernel,
-    stopped: watch::Receiver<bool>,
-) {
+pub(super) async fn serve_operators(socket: Arc<UserSocket>, kernel: Kernel, stopped: watch::Receiver<bool>) {
     let each = |arrived| operate(kernel.clone(), arrived, stopped.clone());
     serve_each(socket, kernel.clone(), "operators", stopped.clone(), each).await;
 }
@@ -77,8 +73,7 @@ async fn share(
     let is_started = process.is_none_or(|lineage| kernel.sections().lifecycle.clients.note(lineage));
     let mark = if is_started { ConnectionRole::Unattended } else { ConnectionRole::Nothing };
     let accept = kernel.accept_marked(agent, mark, client, process.and_then(Lineage::folder));
-    let (wire, connection) =
-        connect(reader, writer, &accept, kernel.sections().config.connection_limits());
+    let (wire, connection) = connect(reader, writer, &accept, kernel.sections().config.connection_limits());
     let end = async {
         wait_for_stop(stopped).await;
         if kernel.sections().lifecycle.is_restarting() {

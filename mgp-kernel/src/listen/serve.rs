@@ -179,7 +179,8 @@ impl ListeningSockets {
     fn hand_over(self, wants_http: bool) -> io::Result<HandedSockets> {
         let sockets = [Some(self.control), self.sharing].into_iter().flatten().filter_map(Arc::into_inner);
         let mut handed = sockets.map(UserSocket::hand_over).collect::<io::Result<Vec<_>>>()?;
-        handed.extend(self.http.lock().take().filter(|_| wants_http).map(|socket| ("http".to_owned(), socket)));
+        handed
+            .extend(self.http.lock().take().filter(|_| wants_http).map(|socket| ("http".to_owned(), socket)));
         Ok(HandedSockets(handed))
     }
 }

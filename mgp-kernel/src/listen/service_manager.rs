@@ -22,7 +22,8 @@ impl ServiceManager {
     /// Returns the manager that the environment names.
     pub(crate) fn from_environment() -> Self {
         let socket = env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty()).and_then(|name| {
-            let failed = |error: &io::Error| tracing::warn!(%error, "the service manager cannot be told anything");
+            let failed =
+                |error: &io::Error| tracing::warn!(%error, "the service manager cannot be told anything");
             connected(&name).inspect_err(failed).ok()
         });
         let number = |name: &str| env::var(name).ok().and_then(|value| value.parse::<u64>().ok());

@@ -119,7 +119,8 @@ fn the_first_process_of_a_container_passes_signals_on_and_ends_as_its_kernel_doe
     }
     let home = Home::with_state();
     let mgp = env!("CARGO_BIN_EXE_mgp");
-    let line = format!("exec unshare -pf --mount-proc {mgp} serve --foreground --http 127.0.0.1:0 --no-stdio");
+    let line =
+        format!("exec unshare -pf --mount-proc {mgp} serve --foreground --http 127.0.0.1:0 --no-stdio");
     let mut kernel = Kernel::of(&home, behind(&home, &line));
     let port = kernel.port();
     assert_eq!(http::send(port, "GET", "/readyz", "", "").status, 200);

@@ -113,7 +113,8 @@ async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result {
     }
     if wanted.whose.system && PRIVATE.iter().any(|folder| program.starts_with(folder)) {
         let message = format!("{} lies in a folder that the service may not read", program.display());
-        let hint = "`sudo install` it in /usr/local/bin, and run `sudo /usr/local/bin/mgp service install --system`";
+        let hint =
+            "`sudo install` it in /usr/local/bin, and run `sudo /usr/local/bin/mgp service install --system`";
         return Err(Failure::usage(message).hint(hint));
     }
     if is_guarded(users_state(&cx.read()?.state)) {
@@ -269,9 +270,10 @@ mod tests {
     #[test]
     fn the_systems_kernel_runs_as_a_user_of_its_own_and_lets_its_group_operate_it() {
         let (users, unit) = (text("sysusers.conf"), text("system.service"));
-        for line in
-            ["User=mgp\n", "Group=mgp-operators\n", "StateDirectoryMode=0700\n", "CapabilityBoundingSet=\n", "LimitNOFILE="]
-        {
+        for line in [
+            "User=mgp\n", "Group=mgp-operators\n", "StateDirectoryMode=0700\n", "CapabilityBoundingSet=\n",
+            "LimitNOFILE=",
+        ] {
             assert!(unit.contains(line), "{line}{unit}");
         }
         let command = ServicePlan::named("systemd", "system").command(Path::new("/usr/bin/mgp"), &[], "");

@@ -1,8 +1,11 @@
 //! The SQLite database that the stores of all sections share: opened once, migrated by each section.
 
+mod reserve;
+
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mgp_types::mgp::Timestamp;
@@ -12,6 +15,7 @@ use rusqlite::{
     params,
 };
 
+pub use self::reserve::{DiskRoom, Reserve};
 use crate::StoreError;
 
 /// One SQLite database, open for writing by this process alone.
@@ -24,6 +28,8 @@ pub struct Database(Arc<DatabaseInner>);
 #[derive(Debug)]
 struct DatabaseInner {
     connection: Mutex<Connection>,
+    /// The space that changes which take a right away may use on a full disk.
+    reserve: OnceLock<Reserve>,
     _lock: Option<File>,
 }
 
@@ -39,7 +45,7 @@ impl Database {
         }
         let lock = lock_beside(path)?;
         // SQLite would make the file readable for everybody; the files that it creates beside it get the same mode.
-        private().create(true).append(true).open(path).map_err(unavailable)?;
+        private().create(true).append(true).open(path)?;
         let connection =
             Connection::open_with_flags(path, OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -64,11 +70,11 @@ impl Database {
         // A copy that was interrupted is not taken for a whole one.
         let part = with_suffix(&in_real_folder(path), ".part");
         match std::fs::remove_file(&part) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unavailable(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
         // SQLite fills an empty file, and would make one that everybody can read.
-        private().create_new(true).append(true).open(&part).map_err(unavailable)?;
+        private().create_new(true).append(true).open(&part)?;
         self.connection().execute("VACUUM INTO ?1", [part.to_string_lossy()])?;
         let copy = Connection::open(&part)?;
         for table in without {
@@ -77,7 +83,7 @@ impl Database {
             }
         }
         copy.close().map_err(|(_, error)| error)?;
-        std::fs::rename(&part, path).map_err(unavailable)
+        Ok(std::fs::rename(&part, path)?)
     }
 
     /// Returns a database in memory that lives as long as this handle and its clones.
@@ -88,30 +94,53 @@ impl Database {
         Self::prepare(Connection::open_in_memory()?, None)
     }
 
+    /// Sets the space that changes which take a right away may use on a full disk. Only the first call counts.
+    pub fn set_reserve(&self, reserve: Reserve) {
+        let _ = self.0.reserve.set(reserve);
+    }
+
+    /// Returns the versions of the tables, by section; for a database of one section, its version under the empty name.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
+    pub fn versions(&self) -> Result<BTreeMap<String, u32>, StoreError> {
+        let has_sections = self.connection().table_exists(None, "mgp_schema")?;
+        let query = if has_sections {
+            "SELECT section, version FROM mgp_schema"
+        } else {
+            "SELECT '', user_version FROM pragma_user_version"
+        };
+        Ok(self.read_all(query, |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?.into_iter().collect())
+    }
+
     /// Locks and returns the connection. The lock lasts as long as the guard, so do not hold the guard across an
     /// `.await`.
     pub fn connection(&self) -> MutexGuard<'_, Connection> {
         self.0.connection.lock()
     }
 
-    /// Brings the tables of `section` up to date: `migrations[n]` leads from version `n` to `n + 1`.
+    /// Brings the tables of `section` up to date: `migrations[n]` leads from version `n` to `n + 1`. Before tables that
+    /// are there already are changed, the database is copied beside, once for each version.
     ///
     /// # Errors
     /// [`StoreError::Newer`] if the tables have a version that is not known here; other errors if SQLite refuses.
     pub fn migrate(&self, section: &'static str, migrations: &[&str]) -> Result<(), StoreError> {
-        self.transaction(|transaction| {
+        let found: u32 = self.transaction(|transaction| {
             transaction.execute_batch(VERSIONS)?;
-            let found: u32 = transaction
-                .query_row("SELECT version FROM mgp_schema WHERE section = ?1", [section], |row| row.get(0))
-                .optional()?
-                .unwrap_or(0);
-            let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
-            if found > known {
-                return Err(StoreError::Newer { section, found, known });
-            }
-            if found == known {
-                return Ok(());
-            }
+            let query = "SELECT version FROM mgp_schema WHERE section = ?1";
+            Ok(transaction.query_row(query, [section], |row| row.get(0)).optional()?.unwrap_or(0))
+        })?;
+        let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
+        if found > known {
+            return Err(StoreError::Newer { section, found, known, way_back: self.way_back(section, known) });
+        }
+        if found == known {
+            return Ok(());
+        }
+        if let Some(copy) = self.copy_of(section, found).filter(|copy| found > 0 && !copy.exists()) {
+            self.copy_to(&copy, &[])?;
+        }
+        self.transaction(|transaction| {
             for migration in migrations.iter().skip(found as usize) {
                 transaction.execute_batch(migration)?;
             }
@@ -122,6 +151,36 @@ impl Database {
             )?;
             Ok(())
         })
+    }
+
+    /// Returns the path of the copy in which the tables of `section` have this version; `None` for a database in memory.
+    fn copy_of(&self, section: &str, version: u32) -> Option<PathBuf> {
+        let connection = self.connection();
+        let path = connection.path().filter(|path| !path.is_empty())?;
+        Some(with_suffix(Path::new(path), &format!(".{section}-{version}")))
+    }
+
+    /// Returns the advice on how to go back to the version `known` of the tables of `section`, if there is a copy of it.
+    fn way_back(&self, section: &str, known: u32) -> String {
+        let copy = self.copy_of(section, known).filter(|copy| copy.exists());
+        let advice = copy.map(|copy| {
+            format!(
+                "; to go back, stop mgp and copy {} over the database: what was decided since is lost, revocations too",
+                copy.display()
+            )
+        });
+        advice.unwrap_or_default()
+    }
+
+    /// Makes a change that takes a right away; on a full disk, with the space that is reserved for that.
+    pub(crate) fn take_away<T>(
+        &self,
+        change: impl Fn() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match (change(), self.0.reserve.get()) {
+            (Err(StoreError::Full), Some(reserve)) => reserve.spend(change),
+            (outcome, _) => outcome,
+        }
     }
 
     /// Returns what `read` makes of each row that `query` selects.
@@ -162,7 +221,8 @@ impl Database {
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
         connection.pragma_update(None, "trusted_schema", "OFF")?;
-        Ok(Self(Arc::new(DatabaseInner { connection: Mutex::new(connection), _lock: lock })))
+        let reserve = OnceLock::new();
+        Ok(Self(Arc::new(DatabaseInner { connection: Mutex::new(connection), reserve, _lock: lock })))
     }
 }
 
@@ -222,11 +282,11 @@ const fn is_unreadable(error: &rusqlite::Error) -> bool {
 
 fn lock_beside(path: &Path) -> Result<File, StoreError> {
     let name = with_suffix(path, ".lock");
-    let file = private().create(true).append(true).open(name).map_err(unavailable)?;
+    let file = private().create(true).append(true).open(name)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse),
-        Err(TryLockError::Error(error)) => Err(unavailable(error)),
+        Err(TryLockError::Error(error)) => Err(error.into()),
     }
 }
 
@@ -285,10 +345,6 @@ fn private() -> OpenOptions {
     options
 }
 
-fn unavailable(error: std::io::Error) -> StoreError {
-    StoreError::Unavailable(Box::new(error))
-}
-
 /// The time to wait for a lock that another connection holds.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -318,7 +374,35 @@ mod tests {
         let database = Database::in_memory().unwrap();
         database.migrate("things", &[FIRST, SECOND]).unwrap();
         let error = database.migrate("things", &[FIRST]).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { section: "things", found: 2, known: 1 }), "{error}");
+        assert!(matches!(error, StoreError::Newer { section: "things", found: 2, known: 1, .. }), "{error}");
+    }
+
+    #[test]
+    fn tables_are_copied_before_they_are_changed_and_the_older_program_is_told_of_the_copy() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        let copies = || {
+            let files = std::fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().file_name());
+            files.filter(|name| name.to_string_lossy().starts_with("state.db.things")).count()
+        };
+        let old = Database::open(&path).unwrap();
+        old.migrate("things", &[FIRST]).unwrap();
+        assert_eq!(copies(), 0, "there was nothing to lose");
+        old.connection().execute("INSERT INTO things (name) VALUES ('old')", []).unwrap();
+        drop(old);
+        for _ in 0..2 {
+            Database::open(&path).unwrap().migrate("things", &[FIRST, SECOND]).unwrap();
+            assert_eq!(copies(), 1, "one copy is enough");
+        }
+        let error = Database::open(&path).unwrap().migrate("things", &[FIRST]).unwrap_err().to_string();
+        let copy = path.with_file_name("state.db.things-1");
+        assert!(error.contains(copy.to_str().unwrap()), "{error}");
+        std::fs::copy(copy, &path).unwrap();
+        let back = Database::open(&path).unwrap();
+        back.migrate("things", &[FIRST]).unwrap();
+        let name: String =
+            back.connection().query_row("SELECT name FROM things", [], |row| row.get(0)).unwrap();
+        assert_eq!(name, "old");
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! The errors of all stores.
 
+use std::io;
+
+use mgp_types::mgp::Recovery;
 use mgp_types::{Error, code};
 
 /// The reason why a store could not do what it was asked for.
@@ -7,7 +10,7 @@ use mgp_types::{Error, code};
 #[non_exhaustive]
 pub enum StoreError {
     /// A newer version of this program wrote the store; an older one could lose data that the newer one added.
-    #[error("the {section} store has schema {found}, this version knows up to {known}: update mgp")]
+    #[error("the {section} store has schema {found}, this version knows up to {known}: update mgp{way_back}")]
     Newer {
         /// The section that owns the tables.
         section: &'static str,
@@ -15,6 +18,9 @@ pub enum StoreError {
         found: u32,
         /// The last version that this program knows.
         known: u32,
+        /// The copy that was made before the schema was changed, and how it takes the place of the store; empty if there
+        /// is none.
+        way_back: String,
     },
     /// Another process has the store open for writing.
     #[error("another mgp has the store open; stop it, or give this one a store of its own")]
@@ -33,16 +39,32 @@ pub enum StoreError {
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+impl From<io::Error> for StoreError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull => Self::Full,
+            _ => Self::Unavailable(Box::new(error)),
+        }
+    }
+}
+
 impl From<StoreError> for Error {
     /// Converts to an error that tells the caller that nothing was stored, and nothing about the store.
     fn from(error: StoreError) -> Self {
         let converted = match error {
             StoreError::Full => {
                 let message = "the record cannot be kept: no room is left on the disk of its folder, which `mgp status` shows";
-                Self::new(code::RESOURCE_EXHAUSTED, message)
+                unrecordable(message, 60_000)
             }
             _ => Self::internal("the record cannot be kept; the operator has to look at the store"),
         };
         converted.with_source(error)
     }
+}
+
+/// Returns 3001 for something that was not done because it could not be recorded, with the advice to try again later.
+pub(crate) fn unrecordable(message: &'static str, retry_after_ms: u64) -> Error {
+    let recovery = Recovery::for_code(code::RESOURCE_EXHAUSTED).unwrap_or_default();
+    Error::new(code::RESOURCE_EXHAUSTED, message)
+        .with_recovery(recovery.with_retry_after_ms(retry_after_ms))
 }

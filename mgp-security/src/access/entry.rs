@@ -239,6 +239,11 @@ impl AccessStore {
 
     /// Stores `entry` in place of the one for the same agent, server and tool, and returns its number.
     pub(super) fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
+        let put = || self.insert(entry);
+        if entry.permission == AccessPermission::Deny { self.0.take_away(put) } else { put() }
+    }
+
+    fn insert(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
         let connection = self.0.connection();
         // The row is replaced and not updated, because a new entry gets a new number.
         connection.execute(
@@ -260,17 +265,16 @@ impl AccessStore {
         u64::try_from(connection.last_insert_rowid()).map_err(|_| damaged("a number below zero"))
     }
 
-    /// Removes the entry for this agent, server and tool, if there is one.
-    pub(super) fn remove(
-        &self,
-        agent: &AgentId,
-        server: &ServerId,
-        tool: Option<&ToolName>,
-    ) -> Result<(), StoreError> {
-        self.0.execute(
-            "DELETE FROM access_entries WHERE agent = ?1 AND server = ?2 AND tool = ?3",
-            params![agent.as_str(), server.as_str(), tool_column(tool)],
-        )
+    /// Removes the entry for the same agent, server and tool as `entry`, if there is one.
+    pub(super) fn remove(&self, entry: &AccessEntry) -> Result<(), StoreError> {
+        let (agent, server, tool) = (&entry.agent_id, &entry.server_id, entry.tool_name.as_ref());
+        let remove = || {
+            self.0.execute(
+                "DELETE FROM access_entries WHERE agent = ?1 AND server = ?2 AND tool = ?3",
+                params![agent.as_str(), server.as_str(), tool_column(tool)],
+            )
+        };
+        if entry.permission == AccessPermission::Allow { self.0.take_away(remove) } else { remove() }
     }
 }
 

@@ -263,7 +263,7 @@ impl AccessPolicy {
             .with_detail("agent_id", &key.agent_id)
             .with_detail("deleted_count", &entries.len());
         self.make(change, turn, move |inner| {
-            inner.store.remove(&key.agent_id, &key.server_id, key.tool_name.as_ref())?;
+            entries.iter().try_for_each(|stored| inner.store.remove(&stored.entry))?;
             inner.table.rcu(|table| table.replaced(&key, None));
             Ok(entries)
         })

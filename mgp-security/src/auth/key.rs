@@ -208,13 +208,13 @@ impl KeyStore {
 
     /// Removes a key, if there is one.
     pub(super) fn remove(&self, id: KeyId) -> Result<(), StoreError> {
-        self.0.execute("DELETE FROM api_keys WHERE id = ?1", [id.to_string()])
+        self.0.take_away(|| self.0.execute("DELETE FROM api_keys WHERE id = ?1", [id.to_string()]))
     }
 
     /// Stores the end of a key.
     pub(super) fn end_at(&self, id: KeyId, end: Timestamp) -> Result<(), StoreError> {
-        let params = params![id.to_string(), end.as_millis()];
-        self.0.execute("UPDATE api_keys SET expires_at = ?2 WHERE id = ?1", params)
+        let statement = "UPDATE api_keys SET expires_at = ?2 WHERE id = ?1";
+        self.0.take_away(|| self.0.execute(statement, params![id.to_string(), end.as_millis()]))
     }
 
     /// Stores the times at which keys were last used. Keys that no longer exist are passed over.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
-use mgp_types::{BoxFuture, Error, Object, code};
+use mgp_types::{BoxFuture, Error, Object};
 use tokio::sync::{oneshot, watch};
 
 pub use self::chain::LogHead;
@@ -30,6 +30,8 @@ pub use self::writer::{GAP, KERNEL_LOST};
 use self::open_calls::OpenCalls;
 use self::queue::{AuditLogState, Job};
 use self::writer::{LogWriter, MAX_FORGOTTEN, answer, closed, kernel_lost};
+use crate::sqlite::Reserve;
+use crate::store::unrecordable;
 use crate::{Clock, StoreError};
 
 /// An audit log that takes events from many callers, writes them from one thread, and can tell whether any of them
@@ -63,6 +65,7 @@ struct AuditLogInner {
     state: Arc<AuditLogState>,
     store: LogStore,
     open_calls: Option<Arc<OpenCalls>>,
+    reserve: Option<Reserve>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -93,11 +96,13 @@ pub struct AuditLogSettings {
     /// not [end](AuditLog::end) in order, an event of the type [`KERNEL_LOST`] says so and names the calls that it may
     /// not have recorded.
     pub open_calls: Option<PathBuf>,
+    /// The space with which events are written on a full disk that say that an operator takes a right away.
+    pub reserve: Option<Reserve>,
 }
 
 impl Default for AuditLogSettings {
     fn default() -> Self {
-        Self { capacity: 8_192, clock: Clock::default(), open_calls: None }
+        Self { capacity: 8_192, clock: Clock::default(), open_calls: None, reserve: None }
     }
 }
 
@@ -115,7 +120,7 @@ impl AuditLog {
     /// # Errors
     /// Fails if the store cannot be read, if its end is not as it was left, or if the system cannot start a thread.
     pub fn with_settings(store: LogStore, settings: AuditLogSettings) -> Result<Self, StoreError> {
-        let AuditLogSettings { capacity, clock, open_calls } = settings;
+        let AuditLogSettings { capacity, clock, open_calls, reserve } = settings;
         let tail = store.tail()?;
         let head = verify::end(&tail)?;
         let unusable = |error| StoreError::Unavailable(Box::new(error));
@@ -133,10 +138,11 @@ impl AuditLog {
             newest: newest.unwrap_or(Timestamp::EPOCH),
             kept: Vec::new(),
             open_calls: open_calls.clone(),
+            reserve: reserve.clone(),
         };
         let thread =
             thread::Builder::new().name("mgp-audit".into()).spawn(move || writer.run()).map_err(unusable)?;
-        let inner = AuditLogInner { state, store, open_calls, thread: Some(thread) };
+        let inner = AuditLogInner { state, store, open_calls, reserve, thread: Some(thread) };
         inner.record_crowding(lost);
         Ok(Self { inner: Arc::new(inner), durability: Durability::default() })
     }
@@ -150,6 +156,13 @@ impl AuditLog {
     /// Returns the head of the log as far as it is durable.
     pub fn head(&self) -> LogHead {
         *self.inner.state.head.borrow()
+    }
+
+    /// Returns the reason why calls are refused now: the log cannot be written, or only with the space that is reserved for
+    /// what takes rights away. `None` while it can be written; the log finds that out by itself.
+    pub fn fault(&self) -> Option<Error> {
+        let is_spent = || self.inner.reserve.as_ref().is_some_and(Reserve::is_spent);
+        self.inner.state.fault().or_else(|| is_spent().then(|| StoreError::Full.into()))
     }
 
     /// Returns a receiver of the durable head, which follows its changes.
@@ -264,14 +277,15 @@ impl AuditPort for AuditLog {
 
     fn open(&self, call: &dyn Fn() -> Object) -> Result<Option<u32>, Error> {
         let state = &self.inner.state;
-        let behind = "the record cannot be kept: the log is behind";
-        let overrun = state.queue.is_overrun();
-        let fault = overrun.then(|| Error::new(code::RESOURCE_EXHAUSTED, behind)).or_else(|| state.fault());
+        let behind = || unrecordable("the record cannot be kept: the log is behind", 1_000);
+        let fault = state.queue.is_overrun().then(behind).or_else(|| self.fault());
         let noted = match (fault, &self.inner.open_calls) {
             (Some(fault), _) => Err(fault),
             (None, None) => Ok(None),
-            (None, Some(calls)) => calls.note(&call()).map(Some).map_err(|error| {
-                Error::internal("the call cannot be noted, so it could not be recorded").with_source(error)
+            (None, Some(calls)) => calls.note(&call()).map(Some).map_err(|error| match StoreError::from(error) {
+                full @ StoreError::Full => full.into(),
+                error => Error::internal("the call cannot be noted, so it could not be recorded")
+                    .with_source(error),
             }),
         };
         noted.inspect_err(|_| state.missing.lock().refused += 1)

@@ -78,6 +78,10 @@ struct QueuedJobs {
     jobs: Vec<Job>,
     /// True if somebody waits for any of the jobs.
     urgent: bool,
+    /// The number of jobs at which the writer, if it waits for more, goes on.
+    awaited: usize,
+    /// The number of jobs that the writer took last, if somebody waited for them.
+    answered: usize,
 }
 
 /// A job for the writer.
@@ -181,7 +185,7 @@ impl Queue {
         waiting.urgent |= becomes_urgent;
         waiting.jobs.push(job);
         // The writer sleeps when there is nothing to do, and while nothing is urgent.
-        if waiting.jobs.len() == 1 || becomes_urgent || waiting.jobs.len() == self.enough() {
+        if waiting.jobs.len() == 1 || becomes_urgent || waiting.jobs.len() == waiting.awaited {
             self.wake.notify_one();
         }
     }
@@ -218,11 +222,20 @@ impl Queue {
                 }
             }
         }
-        while !waiting.urgent && (1..self.enough()).contains(&waiting.jobs.len()) && !self.is_closed() {
+        waiting.awaited = self.enough();
+        while !waiting.urgent && (1..waiting.awaited).contains(&waiting.jobs.len()) && !self.is_closed() {
             if self.wake.wait_for(&mut waiting, LINGER).timed_out() {
                 break;
             }
         }
+        // Callers that were answered together come back together, and one transaction for all costs less than several.
+        waiting.awaited = if waiting.urgent { waiting.answered.min(self.enough()) } else { 0 };
+        while (1..waiting.awaited).contains(&waiting.jobs.len()) && !self.is_closed() {
+            if self.wake.wait_for(&mut waiting, GATHER).timed_out() {
+                break;
+            }
+        }
+        waiting.answered = if waiting.urgent { waiting.jobs.len() } else { 0 };
         waiting.urgent = false;
         mem::swap(&mut waiting.jobs, jobs);
         !(self.is_closed() && jobs.is_empty())
@@ -232,5 +245,7 @@ impl Queue {
 /// The longest time that a record stays in the queue while nobody waits for it. A crash may lose that much, as
 /// `Durability::Async` says; it is enough for a client that calls once a millisecond to fill a transaction.
 const LINGER: Duration = Duration::from_millis(200);
+/// The longest time for which the writer waits for callers to come back: a part of what a transaction takes.
+const GATHER: Duration = Duration::from_micros(500);
 /// The number of jobs at which the writer stops waiting for more, if the room is large.
 const ENOUGH: usize = 256;

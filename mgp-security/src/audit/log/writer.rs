@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName};
+use mgp_types::mgp::{ActorType, AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName};
 use mgp_types::{Error, Object, RawJson};
 use tokio::sync::oneshot;
 
@@ -14,6 +14,7 @@ use super::open_calls::OpenCalls;
 use super::queue::{AuditLogState, Job, MissingEvents, RecordJob};
 use super::store::{Checkpoint, LogStore, Retention, pruned};
 use crate::audit::clip::clip;
+use crate::sqlite::Reserve;
 use crate::{Clock, StoreError};
 
 /// The one thread that writes a log: it takes all waiting records, writes them in one transaction, and wakes the
@@ -33,6 +34,8 @@ pub(super) struct LogWriter {
     /// Records without a waiting caller that could not be written yet.
     pub(super) kept: Vec<RecordJob>,
     pub(super) open_calls: Option<Arc<OpenCalls>>,
+    /// The space for records on a full disk that say that an operator takes a right away.
+    pub(super) reserve: Option<Reserve>,
 }
 
 impl LogWriter {
@@ -40,11 +43,13 @@ impl LogWriter {
     pub(super) fn run(mut self) {
         let mut jobs = Vec::new();
         loop {
-            let is_behind = !self.kept.is_empty() || self.state.fault().is_some();
+            let is_spent = self.reserve.as_ref().is_some_and(Reserve::is_spent);
+            let is_behind = is_spent || !self.kept.is_empty() || self.state.fault().is_some();
             if !self.state.queue.take(&mut jobs, is_behind.then_some(RETRY)) {
                 break;
             }
             self.work(&mut jobs);
+            self.reserve.iter().for_each(Reserve::recover);
         }
         self.commit(Vec::new());
         if !self.kept.is_empty() {
@@ -86,6 +91,24 @@ impl LogWriter {
         if batch.is_empty() && missing == MissingEvents::default() {
             return;
         }
+        // What a revocation is just being given belongs to it alone.
+        let reserve = self.reserve.clone();
+        let turn = reserve.as_ref().filter(|reserve| reserve.is_spent()).map(Reserve::turn);
+        let written = self.write(&mut batch, missing);
+        drop(turn);
+        match written {
+            Ok(()) => {
+                if !self.state.set_fault(None) {
+                    tracing::info!("the audit log can be written again");
+                }
+                finish(batch, &Ok(()));
+            }
+            Err(error) => self.fail(batch, error),
+        }
+    }
+
+    /// Writes an event about what is `missing`, and then the records, in one transaction.
+    fn write(&mut self, batch: &mut [RecordJob], missing: MissingEvents) -> Result<(), StoreError> {
         let (mut head, mut newest) = (self.head, self.newest);
         let mut entries = Vec::with_capacity(batch.len() + 1);
         if missing != MissingEvents::default() {
@@ -94,31 +117,39 @@ impl LogWriter {
                 .with_detail("refused_calls", &missing.refused)];
             continue_with(&mut gap, &mut head, &mut newest, &mut entries);
         }
-        for record in &mut batch {
+        for record in &mut *batch {
             continue_with(&mut record.events, &mut head, &mut newest, &mut entries);
         }
         let is_new = !entries.is_empty();
         let appended = self.store.append(&entries);
         // A commit of entries that reports an error may have become durable all the same; it then counts as done.
-        match appended.or_else(|error| if is_new { self.durable(head, error) } else { Err(error) }) {
-            Ok(()) => {
-                (self.head, self.newest) = (head, newest);
-                let mut reported = self.state.missing.lock();
-                reported.unrecorded -= missing.unrecorded;
-                reported.refused -= missing.refused;
-                drop(reported);
-                if !self.state.set_fault(None) {
-                    tracing::info!("the audit log can be written again");
-                }
-                self.state.head.send_replace(head);
-                if let Some(calls) = &self.open_calls {
-                    calls
-                        .clear(batch.iter().flat_map(|record| &record.events).filter_map(|event| event.ends));
-                }
-                finish(batch, &Ok(()));
-            }
-            Err(error) => self.fail(batch, error),
+        appended.or_else(|error| if is_new { self.durable(head, error) } else { Err(error) })?;
+        (self.head, self.newest) = (head, newest);
+        let mut reported = self.state.missing.lock();
+        reported.unrecorded -= missing.unrecorded;
+        reported.refused -= missing.refused;
+        drop(reported);
+        self.state.head.send_replace(head);
+        if let Some(calls) = &self.open_calls {
+            calls.clear(batch.iter().flat_map(|record| &record.events).filter_map(|event| event.ends));
         }
+        Ok(())
+    }
+
+    /// Writes the records that say that an operator takes a right away, with the space that is reserved for them. Returns
+    /// the others, and all if that fails.
+    fn write_urgent(&mut self, batch: Vec<RecordJob>) -> Vec<RecordJob> {
+        let Some(reserve) = self.reserve.clone() else { return batch };
+        let (mut urgent, mut others): (Vec<_>, Vec<_>) =
+            batch.into_iter().partition(|record| record.events.iter().any(takes_away));
+        if urgent.is_empty() {
+            return others;
+        }
+        match reserve.spend(|| self.write(&mut urgent, MissingEvents::default())) {
+            Ok(()) => finish(urgent, &Ok(())),
+            Err(_) => others.append(&mut urgent),
+        }
+        others
     }
 
     /// Returns success if the store ends at `end` after all, or else `error`.
@@ -130,6 +161,10 @@ impl LogWriter {
     }
 
     fn fail(&mut self, batch: Vec<RecordJob>, error: StoreError) {
+        let batch = if matches!(error, StoreError::Full) { self.write_urgent(batch) } else { batch };
+        if batch.is_empty() && *self.state.missing.lock() == MissingEvents::default() {
+            return;
+        }
         if self.state.fault().is_none() {
             let error: &(dyn std::error::Error + 'static) = &error;
             tracing::error!(error, "the audit log cannot be written; calls are refused until it can");
@@ -160,6 +195,19 @@ impl LogWriter {
         Ok(removed)
     }
 }
+
+/// Returns whether an event says that an operator takes a right away.
+fn takes_away(event: &AuditEvent) -> bool {
+    let is_taken = match &event.event_type {
+        EventType::AccessRevoked | EventType::PermissionRevoked | EventType::PermissionDenied => true,
+        EventType::AccessGranted => event.details.text("permission").as_deref() == Some("deny"),
+        kind => kind.as_str() == KEY_REVOKED,
+    };
+    is_taken && event.actor.kind == ActorType::Operator && event.result == Outcome::Success
+}
+
+/// The type of the event that reports that an operator revoked an API key.
+const KEY_REVOKED: &str = "dev.cloto.mgp.key_revoked";
 
 /// Tells the callers that wait for records how these ended, and frees the places of the records.
 fn finish(records: Vec<RecordJob>, outcome: &Result<(), Error>) {

@@ -1,6 +1,8 @@
 use mgp_types::code;
+use mgp_types::mgp::{Actor, ActorType, EventType};
 
 use super::*;
+use crate::doubles::{fill, make_room};
 use crate::sqlite::Database;
 
 /// Returns a log, the database by which it can be held up, and a count of its transactions.
@@ -146,4 +148,41 @@ async fn a_writer_that_dies_leaves_nobody_waiting() {
     assert!(log.retain(Retention::SizeBased(0), u64::MAX).await.is_err());
     assert!(log.open(&Object::new).is_err());
     assert!(log.with_durability(Durability::Async).record(sample::event(3)).await.is_err());
+}
+
+#[tokio::test]
+async fn on_a_full_disk_what_an_operator_takes_away_is_written_and_nothing_else() {
+    let (database, folder) = (database(), tempfile::tempdir().unwrap());
+    let reserve = Some(Reserve::open(&folder.path().join("reserve")));
+    let settings = AuditLogSettings { reserve, ..AuditLogSettings::default() };
+    let log = AuditLog::with_settings(LogStore::new(database.clone()).unwrap(), settings).unwrap();
+    fill(&database, "audit_events", "NEW.event_type <> 'ACCESS_REVOKED'");
+    log.clone().with_durability(Durability::Async).record(sample::event(1)).await.unwrap();
+    assert!(log.flush().await.is_err());
+    assert!(log.fault().is_some());
+    let mut revoked = sample::event(2);
+    revoked.event_type = EventType::AccessRevoked;
+    assert!(log.record(revoked.clone()).await.is_err(), "agents take nothing away");
+    revoked.actor = Actor::new(ActorType::Operator, "ada");
+    log.record(revoked).await.unwrap();
+    assert_eq!(log.head().seq, 1);
+    let refused = log.open(&Object::new).unwrap_err();
+    assert_eq!(refused.recovery().unwrap().retry_after_ms, Some(60_000));
+    make_room(&database);
+    log.flush().await.unwrap();
+    assert!(log.fault().is_none());
+    log.open(&Object::new).unwrap();
+    assert_eq!(log.reader().verify(&[]).unwrap().events, 3, "the first is kept, and one tells of what was lost");
+}
+
+#[test]
+fn a_caller_who_does_not_come_back_is_not_waited_for_long() {
+    let queue = queue::Queue::new(100);
+    let mut jobs = Vec::new();
+    for waiting in [3, 1] {
+        let push = |_| queue.push(Job::Flush(oneshot::channel().0));
+        (0..waiting).for_each(push);
+        assert!(queue.take(&mut jobs, None));
+        assert_eq!(jobs.drain(..).count(), waiting);
+    }
 }

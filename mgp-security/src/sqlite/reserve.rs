@@ -1,0 +1,174 @@
+//! The space on a disk that is reserved for changes which take rights away, and the room that a disk has.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::private;
+
+/// A file that holds space for changes which take a right away, so that a stolen key can be revoked on a full disk.
+///
+/// The space is given free for such a change alone. From then on until all of it is held again, the log refuses calls:
+/// what they would write could take it. Clones share the file.
+#[derive(Debug, Clone)]
+pub struct Reserve(Arc<ReserveFile>);
+
+#[derive(Debug)]
+struct ReserveFile {
+    path: PathBuf,
+    /// A lock that is held while something is written into the free space.
+    turn: Mutex<()>,
+    /// True from when the space was given free until all of it is held again.
+    is_spent: AtomicBool,
+}
+
+impl Reserve {
+    /// Opens the reserve in the file at `path`, and makes it if there is room. On a disk that is nearly full the space is
+    /// free from the start, because stores cannot be opened without any.
+    pub fn open(path: &Path) -> Self {
+        let file =
+            ReserveFile { path: path.to_owned(), turn: Mutex::default(), is_spent: AtomicBool::new(false) };
+        let reserve = Self(Arc::new(file));
+        let room = path.parent().and_then(DiskRoom::of);
+        if room.is_some_and(|room| room.free_bytes < LEAST_ROOM) {
+            reserve.give_free();
+        } else if let Err(error) = reserve.fill() {
+            tracing::warn!(%error, path = %path.display(), "no space is reserved for revocations on a full disk");
+        }
+        reserve
+    }
+
+    /// Returns whether the space was used, and is not all held again.
+    pub fn is_spent(&self) -> bool {
+        self.0.is_spent.load(Ordering::Acquire)
+    }
+
+    /// Makes a change with the space, and takes back what is left of it.
+    pub(crate) fn spend<T>(&self, change: impl FnOnce() -> T) -> T {
+        let _turn = self.turn();
+        self.give_free();
+        let outcome = change();
+        // Whatever is missing still is taken as soon as there is room.
+        let _ = self.fill();
+        outcome
+    }
+
+    /// Takes back as much of the space as there is, if it was used.
+    pub fn recover(&self) {
+        if self.is_spent() {
+            let _turn = self.turn();
+            let _ = self.fill();
+        }
+    }
+
+    /// Waits until nobody uses the space, and keeps others from it for as long as the result lives.
+    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
+        self.0.turn.lock()
+    }
+
+    fn give_free(&self) {
+        self.0.is_spent.store(true, Ordering::Release);
+        match fs::remove_file(&self.0.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::error!(%error, path = %self.0.path.display(), "the reserved space cannot be given free");
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds to the file what it lacks, as far as there is room.
+    fn fill(&self) -> io::Result<()> {
+        let mut file = private().create(true).append(true).open(&self.0.path)?;
+        let missing = BYTES.saturating_sub(file.metadata()?.len());
+        // Written, not only allocated: not every file system can do that.
+        for _ in 0..missing.div_ceil(PART.len() as u64) {
+            file.write_all(&PART)?;
+        }
+        if self.0.is_spent.swap(false, Ordering::AcqRel) {
+            tracing::info!("space is reserved for revocations again");
+        }
+        Ok(())
+    }
+}
+
+/// The room on the disk of a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskRoom {
+    /// The number of bytes that this user may still write.
+    pub free_bytes: u64,
+    /// The number of bytes of the disk.
+    pub total_bytes: u64,
+}
+
+impl DiskRoom {
+    /// Returns the room on the disk of `folder`, where the system tells.
+    #[cfg(unix)]
+    pub fn of(folder: &Path) -> Option<Self> {
+        let disk = rustix::fs::statvfs(folder).ok()?;
+        let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+        (disk.f_blocks > 0)
+            .then(|| Self { free_bytes: bytes(disk.f_bavail), total_bytes: bytes(disk.f_blocks) })
+    }
+
+    /// Returns the room on the disk of `folder`, where the system tells.
+    #[cfg(not(unix))]
+    pub fn of(_: &Path) -> Option<Self> {
+        None
+    }
+
+    /// Returns how much of the disk cannot be written to, in percent.
+    pub const fn used_percent(self) -> u64 {
+        100u64.saturating_sub(self.free_bytes.saturating_mul(100) / self.total_bytes)
+    }
+}
+
+/// The size of the reserved space, enough for some hundred revocations.
+const BYTES: u64 = 4 << 20;
+
+/// The zeros that are written at a time.
+static PART: [u8; 1 << 16] = [0; 1 << 16];
+
+/// The number of free bytes below which the space is given free at once: a store that is opened needs a part of that.
+const LEAST_ROOM: u64 = 512 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_space_is_free_for_one_change_and_held_before_and_after() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("reserve");
+        let held = || fs::metadata(&path).map_or(0, |file| file.len());
+        let reserve = Reserve::open(&path);
+        assert_eq!((held(), reserve.is_spent()), (BYTES, false));
+        assert!(reserve.spend(|| held() == 0 && reserve.is_spent()));
+        assert_eq!((held(), reserve.is_spent()), (BYTES, false));
+    }
+
+    #[test]
+    fn space_that_cannot_be_held_again_stays_spent_until_it_can() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("reserve");
+        let reserve = Reserve::open(&path);
+        // Nothing can be written where a folder stands.
+        reserve.spend(|| fs::create_dir(&path).unwrap());
+        reserve.recover();
+        assert!(reserve.is_spent());
+        fs::remove_dir(&path).unwrap();
+        reserve.recover();
+        assert!(!reserve.is_spent());
+    }
+
+    #[test]
+    fn room_is_told_in_percent() {
+        let used = |free_bytes, total_bytes| DiskRoom { free_bytes, total_bytes }.used_percent();
+        assert_eq!((used(0, 10), used(1, 10), used(10, 10), used(15, 100)), (100, 90, 0, 85));
+        assert!(DiskRoom::of(Path::new("/")).is_none_or(|room| room.free_bytes <= room.total_bytes));
+    }
+}

@@ -9,7 +9,7 @@ use mgp_client_sdk::oauth::TokenSource;
 use mgp_discovery::Config;
 use mgp_discovery::config::model::FirstUse;
 use mgp_lifecycle::idempotency::IdempotencyBook;
-use mgp_lifecycle::store::{EffectStore, StoreError};
+use mgp_lifecycle::store::{EffectStore, StoreError as EffectStoreError};
 use mgp_security::access::{AccessPolicy, AccessPolicySettings};
 use mgp_security::auth::KeyRing;
 use mgp_security::confirmation::{AskGate, FlowGate};
@@ -19,6 +19,8 @@ use mgp_security::oauth::ResourceServer;
 use mgp_security::permission::{GrantBook, PendingApprovals};
 use mgp_security::scope::ScopeBook;
 use mgp_security::sqlite::Database;
+use mgp_security::{Clock, StoreError};
+use mgp_types::mgp::{AuditPort, DefaultPolicy};
 use mgp_types::{AgentGroups, Error, Principal, code};
 
 use crate::StartError;
@@ -77,22 +79,13 @@ impl Policies {
         let database = Database::open(&path).map_err(|error| StartError::Kept { path, error })?;
         let groups = AgentGroups::default();
         groups.set(settings::groups(config));
-        let access = AccessPolicy::open(AccessPolicySettings {
-            default_policy: config.default_policy(),
-            database: Some(database.clone()),
-            audit: Some(audit.port()),
-            clock: clock.clone(),
-            groups: groups.clone(),
-        })?;
-        let grants = GrantBook::open(database.clone(), audit.port(), clock.clone()).await?;
-        grants.find_groups_in(groups.clone());
-        let pending = PendingApprovals::open(database.clone(), grants.clone(), DENIED_FOR, clock.clone())?;
-        let mut pins = PinnedDefinitions::load(database.clone())?;
+        database.set_reserve(audit.reserve.clone());
+        let stored =
+            StoredDecisions::open(database, config.default_policy(), audit.port(), clock.clone(), &groups).await?;
+        let StoredDecisions { access, grants, pending, mut pins, keys } = stored;
         if config.validators.first_use == FirstUse::Trust {
             pins = pins.trusting_first_lists();
         }
-        let keys = KeyRing::open(database, clock.clone())?;
-        keys.tell_groups(groups.clone());
         let scopes = ScopeBook::new(clock.clone());
         settings::check_token_holders(config)?;
         scopes.set(settings::scopes(config)?.with_groups(groups.clone()));
@@ -121,6 +114,44 @@ impl Policies {
     }
 }
 
+/// The decisions of operators as a database keeps them, with the questions that are open.
+pub(crate) struct StoredDecisions {
+    access: AccessPolicy,
+    grants: GrantBook,
+    pending: PendingApprovals,
+    pins: PinnedDefinitions,
+    keys: KeyRing,
+}
+
+impl StoredDecisions {
+    /// Opens the decisions in `database`, whose tables are brought up to date.
+    ///
+    /// # Errors
+    /// Fails if a newer version wrote the database, or it holds something other than decisions.
+    pub(crate) async fn open(
+        database: Database,
+        default_policy: DefaultPolicy,
+        audit: Arc<dyn AuditPort>,
+        clock: Clock,
+        groups: &AgentGroups,
+    ) -> Result<Self, StoreError> {
+        let access = AccessPolicy::open(AccessPolicySettings {
+            default_policy,
+            database: Some(database.clone()),
+            audit: Some(Arc::clone(&audit)),
+            clock: clock.clone(),
+            groups: groups.clone(),
+        })?;
+        let grants = GrantBook::open(database.clone(), audit, clock.clone()).await?;
+        grants.find_groups_in(groups.clone());
+        let pending = PendingApprovals::open(database.clone(), grants.clone(), DENIED_FOR, clock.clone())?;
+        let pins = PinnedDefinitions::load(database.clone())?;
+        let keys = KeyRing::open(database, clock)?;
+        keys.tell_groups(groups.clone());
+        Ok(Self { access, grants, pending, pins, keys })
+    }
+}
+
 /// Begins the decisions of a folder's kernel with those of its user: what was approved and denied there holds here. Keys
 /// stay the user's, who takes them back there, and so do questions, whose answers count once.
 fn take_over(users: &Path, own: &Path) -> Result<(), StartError> {
@@ -138,7 +169,7 @@ fn keyed_calls(config: &Config, state: &Path) -> Result<Option<IdempotencyBook>,
         return Ok(None);
     }
     let path = state.join("effects.db");
-    let failed = |error: StoreError| StartError::State { path: path.clone(), error: io::Error::other(error) };
+    let failed = |error: EffectStoreError| StartError::State { path: path.clone(), error: io::Error::other(error) };
     let store = EffectStore::open(&path).map_err(failed)?;
     IdempotencyBook::open(store).map(Some).map_err(failed)
 }

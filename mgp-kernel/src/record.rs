@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use mgp_security::Clock;
 use mgp_security::audit::{
     ArgumentRecording, AuditLog, AuditLogSettings, DigestKey, Durability, LogStore, Retention,
 };
+use mgp_security::sqlite::{DiskRoom, Reserve};
 use mgp_types::canonical::Digest;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId,
@@ -37,6 +38,8 @@ pub(crate) struct AuditTrail {
     /// The progress of the push to the receiver; `None` where the record is not pushed.
     pub(crate) push: Option<PushProgress>,
     pub(crate) clock: Clock,
+    /// The space on the disk for decisions that take a right away.
+    pub(crate) reserve: Reserve,
 }
 
 /// The progress of the push of the record, beside the position that [`ForwardedPositions`] keeps for [`RECEIVER`].
@@ -62,7 +65,9 @@ pub(crate) struct PushLag {
 impl AuditTrail {
     /// Opens the record that the configuration names.
     pub(crate) fn open(config: &Config, state: &Path) -> Result<Self, StartError> {
-        let log = open(config, state)?;
+        // On a full disk nothing else could be opened.
+        let reserve = Reserve::open(&state.join("reserve"));
+        let log = open(config, state, reserve.clone())?;
         let ends = AuditLogEnds::open(config, state, &log);
         let arguments = match config.audit.arguments {
             AuditArguments::Digest => ArgumentRecording::Digest(digest_key(state)?),
@@ -71,7 +76,7 @@ impl AuditTrail {
         };
         let forwarded = ForwardedPositions::open(state);
         let push = config.audit.push.is_some().then(PushProgress::default);
-        Ok(Self { log, ends, forwarded, arguments, push, clock: Clock::system() })
+        Ok(Self { log, ends, forwarded, arguments, push, clock: Clock::system(), reserve })
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
@@ -135,7 +140,7 @@ impl AuditTrail {
 }
 
 /// Opens the record that the configuration names.
-fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
+fn open(config: &Config, state: &Path, reserve: Reserve) -> Result<AuditLog, StartError> {
     let path = state.join("audit.db");
     let store = LogStore::open(&path).map_err(|error| StartError::Kept { path: path.clone(), error })?;
     let durability = match config.audit.durability {
@@ -143,7 +148,8 @@ fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
         _ => Durability::Async,
     };
     let open_calls = Some(state.join("audit.calls"));
-    let settings = AuditLogSettings { open_calls, ..AuditLogSettings::default() };
+    let settings =
+        AuditLogSettings { open_calls, reserve: Some(reserve), ..AuditLogSettings::default() };
     Ok(AuditLog::with_settings(store, settings)?.with_durability(durability))
 }
 
@@ -169,6 +175,53 @@ pub(crate) fn forget(config: &Config, audit: Arc<AuditTrail>) -> impl Future<Out
         }
     }
 }
+
+/// Logs that the disk of the state is nearly full, once until there is room again, for as long as it is polled. Has a log
+/// that cannot be written look whether it can.
+pub(crate) async fn watch_disk(state: PathBuf, log: AuditLog) {
+    let mut looks = interval(BETWEEN_LOOKS);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut alarm = DiskAlarm::default();
+    loop {
+        looks.tick().await;
+        if log.fault().is_some() {
+            // The log reports what cannot be written now.
+            let _ = log.flush().await;
+        }
+        let folder = state.clone();
+        let Ok(Some(room)) = tokio::task::spawn_blocking(move || DiskRoom::of(&folder)).await else { continue };
+        if alarm.is_due(room.used_percent()) {
+            let (used_percent, free_bytes) = (room.used_percent(), room.free_bytes);
+            tracing::warn!(
+                used_percent,
+                free_bytes,
+                state = %state.display(),
+                "the disk of the state is nearly full; once it is, calls are refused: free some space"
+            );
+        }
+    }
+}
+
+/// An alarm that goes off once when a disk is nearly full, and again after there was room.
+#[derive(Debug, Default)]
+struct DiskAlarm {
+    is_told: bool,
+}
+
+impl DiskAlarm {
+    /// Returns whether the alarm goes off at this use of the disk, in percent.
+    const fn is_due(&mut self, used: u64) -> bool {
+        let was_told = self.is_told;
+        self.is_told = used >= NEARLY_FULL || (was_told && used >= ROOM_AGAIN);
+        self.is_told && !was_told
+    }
+}
+
+/// The use of a disk, in percent, at which it is nearly full.
+const NEARLY_FULL: u64 = 90;
+/// The use of a disk, in percent, below which it has room again.
+const ROOM_AGAIN: u64 = 85;
+const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
 
 /// Returns the key of the digests, made when it is first needed. Digests of one key can be compared, and nobody without
 /// it finds out short arguments by trying.
@@ -213,6 +266,14 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn a_disk_that_fills_up_is_told_once_and_again_after_there_was_room() {
+        let mut alarm = DiskAlarm::default();
+        let told: Vec<_> = [50, 89, 90, 99, 86, 90, 84, 90].into_iter().filter(|used| alarm.is_due(*used)).collect();
+        assert_eq!(told, [90, 90]);
+        assert!(!alarm.is_due(95));
     }
 
     #[test]

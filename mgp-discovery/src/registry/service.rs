@@ -1,5 +1,6 @@
 //! The registry of servers that register themselves.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -56,6 +57,15 @@ impl Registry {
         let table = RegistrationTable::of(store.load()?);
         let policy = ArcSwap::from_pointee(policy);
         Ok(Self(Arc::new(RegistryInner { table, policy, fleet, inspector, store, audit })))
+    }
+
+    /// Writes a copy of all registrations, as they are now, to a database at `path`, where there is no file yet. Blocks for as
+    /// long as the disk takes.
+    ///
+    /// # Errors
+    /// The copy cannot be written.
+    pub fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+        self.0.store.copy_to(path)
     }
 
     /// Changes the policy for all further registrations, approvals and resumptions.

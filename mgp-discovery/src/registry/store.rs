@@ -79,6 +79,12 @@ impl SqliteRegistryStore {
         servers.collect()
     }
 
+    /// Writes a copy of the store to a file that does not exist. No other connection could: this one locks others out.
+    pub(super) fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+        self.0.lock().execute("VACUUM INTO ?1", [path.to_string_lossy()])?;
+        Ok(())
+    }
+
     /// Stores a server, in place of one of the same id.
     pub(super) fn put(&self, server: &ServerRegistration) -> Result<(), StoreError> {
         let record =

@@ -126,6 +126,7 @@ impl Kernel {
         beside.spawn(audit.forwarded.keep());
         beside.spawn(record::forget(&config.load(), Arc::clone(audit)));
         beside.spawn(record_push::push(&config.load(), Arc::clone(audit)));
+        beside.spawn(record::watch_disk(config.state().to_owned(), audit.log.clone()));
         beside.spawn(free_unused_patterns());
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));

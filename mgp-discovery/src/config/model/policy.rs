@@ -276,7 +276,8 @@ pub enum FirstUse {
 #[serde(default)]
 #[non_exhaustive]
 pub struct AuditSettings {
-    /// The moment at which a call is answered: before or after it is recorded.
+    /// The moment at which a call is answered: before or after it is recorded. With `async`, a kernel that is killed or
+    /// loses power may lose the record of calls that it answered in the last 200 ms; with `sync`, it loses none.
     pub durability: AuditDurability,
     /// The part of a call's arguments that is recorded.
     pub arguments: AuditArguments,
@@ -315,7 +316,7 @@ mgp_types::partial_debug!(AuditPush, self => ca: self.ca);
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AuditDurability {
-    /// Calls do not wait. A crash loses events that are not yet written.
+    /// Calls do not wait. A crash loses the events of the last 200 ms, and those that wait for a slow disk.
     #[default]
     Async,
     /// Calls go on when their event has been written.

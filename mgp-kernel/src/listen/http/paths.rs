@@ -6,17 +6,16 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use mgp_security::oauth::ResourceServer;
 use mgp_transport::http::{HttpBody, HttpConfig};
+use mgp_types::json::ObjectWriter;
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{ServerState, TraceId};
 
 use super::exposition::exposition;
 use crate::data::empty;
-use crate::lifecycle::Lifecycle;
 use crate::sections::Sections;
-use crate::servers::fleet::Fleet;
 
 /// Returns the answer at a path that takes no key: `/healthz`, which says whether this process answers, and `/readyz`, which
-/// says whether it takes calls, and how many servers are connected; the document that tells clients who issues the tokens for
+/// says whether it takes calls and, if it does not, why, and how many servers are connected; the document that tells clients who issues the tokens for
 /// this kernel; and the data of servers, which their address gives away. Web pages from other origins are refused.
 pub(super) fn open(
     kernel: &Sections,
@@ -31,7 +30,7 @@ pub(super) fn open(
     }
     let metadata = || Some((StatusCode::OK, tokens?.metadata_at(path)?));
     let get = Some(path).filter(|_| head.method == Method::GET)?;
-    let (status, text) = health(&kernel.fleet, &kernel.lifecycle, get).or_else(metadata)?;
+    let (status, text) = health(kernel, get).or_else(metadata)?;
     Some(unless_foreign(http, head, uncached(status, "application/json", text)))
 }
 
@@ -44,19 +43,28 @@ pub(super) fn metrics(kernel: &Sections, http: &HttpConfig, head: &Parts) -> Opt
     is_served.then(|| unless_foreign(http, head, metrics()))
 }
 
-fn health(fleet: &Fleet, lifecycle: &Lifecycle, path: &str) -> Option<(StatusCode, String)> {
+fn health(kernel: &Sections, path: &str) -> Option<(StatusCode, String)> {
     match path {
         "/healthz" => Some((StatusCode::OK, r#"{"status":"ok"}"#.to_owned())),
         "/readyz" => {
-            let servers = fleet.all();
+            let servers = kernel.fleet.all();
             let connected = servers.iter().filter(|server| server.state() == ServerState::Connected).count();
-            let (status, word) = if lifecycle.is_stopping() {
+            let fault = kernel.audit.log.fault();
+            let (status, word) = if kernel.lifecycle.is_stopping() {
                 (StatusCode::SERVICE_UNAVAILABLE, "draining")
+            } else if fault.is_some() {
+                (StatusCode::SERVICE_UNAVAILABLE, "not_recording")
             } else {
                 (StatusCode::OK, "ready")
             };
-            let total = servers.len();
-            Some((status, format!(r#"{{"status":"{word}","servers":{total},"connected":{connected}}}"#)))
+            let mut body = ObjectWriter::new();
+            body.text("status", word);
+            if let Some(fault) = &fault {
+                body.text("reason", fault.message());
+            }
+            body.value("servers", &servers.len());
+            body.value("connected", &connected);
+            Some((status, String::from_utf8_lossy(body.finish().to_raw().as_bytes()).into_owned()))
         }
         _ => None,
     }

@@ -42,9 +42,7 @@ pub(crate) struct AuditLogEnds {
 impl AuditLogEnds {
     /// Opens the ends that are kept of `log`, and logs it if the record does not hold them.
     pub(crate) fn open(config: &Config, state: &Path, log: &AuditLog) -> Self {
-        let beside = state.join("audit.end");
-        let added_to = config.audit.ends.as_ref().map(PathBuf::from);
-        let mut ends = Self { beside, added_to, are_held: true };
+        let mut ends = Self::anew(config, state);
         let reader = log.reader();
         let lost = ends.known().into_iter().find(|known| !holds(&reader, log.head(), known));
         if let Some(lost) = lost {
@@ -58,6 +56,12 @@ impl AuditLogEnds {
             );
         }
         ends
+    }
+
+    /// Returns the ends of a record that takes the place of another one, whatever ends that had.
+    pub(crate) fn anew(config: &Config, state: &Path) -> Self {
+        let added_to = config.audit.ends.as_ref().map(PathBuf::from);
+        Self { beside: state.join(LAST_END), added_to, are_held: true }
     }
 
     /// Returns the ends that the record had.
@@ -120,6 +124,9 @@ fn add(file: &Path, line: &str) -> io::Result<()> {
 }
 
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// The file in the state with the last end of the record.
+pub(crate) const LAST_END: &str = "audit.end";
 
 #[cfg(test)]
 mod tests {

@@ -55,6 +55,8 @@ mod record;
 mod record_push;
 mod registration;
 mod reload;
+#[cfg(unix)]
+mod restore;
 mod router;
 mod rules;
 mod running;
@@ -63,6 +65,7 @@ mod server_inventory;
 mod servers;
 mod settings;
 mod stack;
+mod state_copy;
 mod state_folder;
 mod telemetry;
 mod terminal;

@@ -6,13 +6,13 @@ use mgp_types::{BoxFuture, Error, Object, RawJson};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
-    access, audit, config, explain, keys, operators, permissions, pins, questions, registrations,
+    access, audit, backup, config, explain, keys, operators, permissions, pins, questions, registrations,
     server_additions, server_details, server_orders, servers, status, tools,
 };
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 53] = [
+static OPERATIONS: [OperationEntry; 54] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
@@ -21,6 +21,7 @@ static OPERATIONS: [OperationEntry; 53] = [
     OperationEntry::of::<audit::QueryEvents>("kernel/audit/query", ProofNeed::None),
     OperationEntry::of::<audit::ReadLogEnd>("kernel/audit/head", ProofNeed::None),
     OperationEntry::of::<audit::VerifyLog>("kernel/audit/verify", ProofNeed::None),
+    OperationEntry::of::<backup::BackUp>("kernel/backup", ProofNeed::Others),
     OperationEntry::of::<config::ListUnmatched>("kernel/config/unmatched", ProofNeed::None),
     OperationEntry::of::<config::ReloadConfig>("kernel/config/reload", ProofNeed::All),
     OperationEntry::of::<config::ShowConfig>("kernel/config/show", ProofNeed::None),
@@ -135,7 +136,7 @@ mod tests {
             OPERATIONS.iter().filter(of).map(|entry| entry.name.trim_start_matches("kernel/")).collect()
         };
         let tightening =
-            ["stop", "restart", "permissions/revoke", "permissions/deny", "server/reconnect", "server/stop"];
+            ["backup", "stop", "restart", "permissions/revoke", "permissions/deny", "server/reconnect", "server/stop"];
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
             "access/list", "access/groups", "access/matrix", "audit/counts", "audit/export", "audit/query",

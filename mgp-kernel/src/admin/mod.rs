@@ -9,6 +9,7 @@
 
 pub(crate) mod access;
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod config;
 pub(crate) mod definition_status;
 pub(crate) mod explain;

@@ -49,8 +49,8 @@ pub(crate) trait Operation: Serialize + DeserializeOwned + Send + 'static {
 pub(crate) enum ProofNeed {
     /// No connection has to prove anything: the operation only reads, ends what nobody uses, or brings the proof itself.
     None,
-    /// Connections of other accounts than the kernel's have to: the operation only takes something away, or ends what the kernel's own
-    /// account could end anyway.
+    /// Connections of other accounts than the kernel's have to: the operation only takes something away, or ends or copies what
+    /// the kernel's own account could end or copy anyway.
     Others,
     /// All connections have to: the operation decides something, or may.
     All,

@@ -16,9 +16,10 @@ use serde_json::json;
 
 use super::output::{Global, Output};
 use super::{
-    access, apply, audit, call, call_rules, config, export, import, login, model, page, permissions, pins,
+    access, apply, audit, backup, call, call_rules, config, export, import, login, model, page, permissions, pins,
     proof, replacing, secrets, serve, server_commands, servers_edit, service, spec, tools, trust,
 };
+use crate::admin::backup::BackUp;
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey, RotateKey};
 use crate::admin::registrations::{
     ApproveRegistration, DenyRegistration, KeepRegistration, ListRegistrations,
@@ -115,6 +116,10 @@ pub(super) enum Command {
     /// Show, search, export and verify the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// Copy the state of the kernel to a folder: keys, rules, grants, pins, registrations and the audit log
+    Backup(BackUp),
+    /// Restore the state from a copy that `mgp backup` made; what was revoked or denied since stays so
+    Restore(backup::RestoreArgs),
     /// Open the page of the kernel in a browser, where people see and decide
     Ui(page::PageArgs),
     /// Show what waits, the servers and the record on this terminal, and answer with one key

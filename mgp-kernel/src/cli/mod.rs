@@ -10,6 +10,7 @@ mod apply;
 mod args;
 mod audit;
 mod background;
+mod backup;
 mod call;
 mod call_rules;
 mod clients;
@@ -163,6 +164,8 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Secrets(args) => changed(cx, secrets::run(cx, args)).await,
         Command::Service(args) => service::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
+        Command::Backup(copy) => operate(cx, copy).await,
+        Command::Restore(args) => Box::pin(backup::restore(cx, &args)).await,
         Command::Ui(args) => page::run(cx, &args).await,
         Command::Watch => watch::run(cx).await,
         Command::Pin(args) => pins::run(cx, args).await,

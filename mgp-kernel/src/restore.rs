@@ -48,6 +48,8 @@ pub(crate) struct Restored {
 /// is as it was then.
 pub(crate) async fn restore(config: &Config, state: &Path, folder: &Path, by: &Principal) -> Result<Restored> {
     let copy = StateCopy::read(folder)?;
+    // SQLite follows no link in the path of a database.
+    let state = &fs::canonicalize(state).map_err(unusable(state))?;
     let staged = private_folder(state, "restore-").map_err(unusable(state))?;
     let at = staged.path();
     copy.unpack(folder, at).map_err(unusable(folder))?;

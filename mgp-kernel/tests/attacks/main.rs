@@ -20,6 +20,7 @@ mod commands;
 mod confinement;
 mod connections;
 mod definitions;
+mod full_disk;
 mod held;
 #[path = "../support/home.rs"]
 mod home;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         lenient_names::TESTS,
         registration::TESTS,
         record::TESTS,
+        full_disk::TESTS,
         resources::TESTS,
         definitions::TESTS,
         held::TESTS,

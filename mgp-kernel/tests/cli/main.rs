@@ -9,6 +9,7 @@ mod apply;
 mod asking;
 mod audit;
 mod background;
+mod backup;
 mod clients;
 mod connecting_again;
 mod deciding;

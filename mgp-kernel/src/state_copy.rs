@@ -62,12 +62,8 @@ impl StateCopying {
     /// Begins a copy of the state in `state`, which belongs in `folder`, with everything but the record.
     ///
     /// # Errors
-    /// Fails if there is such a folder already, or if something cannot be read or written.
+    /// Fails if something cannot be read or written.
     pub(crate) fn begin(state: &Path, folder: PathBuf, registry: &Registry) -> Result<Self, Error> {
-        if folder.symlink_metadata().is_ok() {
-            let message = format!("{} is there already: name a folder that is not", folder.display());
-            return Err(Error::invalid_params(message));
-        }
         let above = folder.parent().unwrap_or(&folder);
         let unfinished = private_folder(above, ".mgp-backup-").map_err(failed(above))?;
         let mut copying = Self { state: state.to_owned(), folder, unfinished, names: Vec::new() };

@@ -183,6 +183,11 @@ impl Database {
         }
     }
 
+    /// Makes a change that gives a right, except while the space is used that is reserved for taking rights away.
+    pub(crate) fn give<T>(&self, change: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.0.reserve.get().is_some_and(Reserve::is_spent) { Err(StoreError::Full) } else { change() }
+    }
+
     /// Returns what `read` makes of each row that `query` selects.
     pub(crate) fn read_all<T>(
         &self,

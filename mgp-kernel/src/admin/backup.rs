@@ -36,6 +36,10 @@ impl Operation for BackUp {
             return Err(Error::invalid_params("`folder` has to be an absolute path"));
         }
         let shown = folder.display().to_string();
+        if folder.symlink_metadata().is_ok() {
+            let message = format!("{shown} is there already: name a folder that is not");
+            return Err(Error::invalid_params(message));
+        }
         call.record_act("dev.cloto.mgp.state_copied", &[("folder", &shown)]).await?;
         let kernel = &call.kernel;
         let (state, registry, place) =

@@ -240,7 +240,7 @@ impl AccessStore {
     /// Stores `entry` in place of the one for the same agent, server and tool, and returns its number.
     pub(super) fn put(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
         let put = || self.insert(entry);
-        if entry.permission == AccessPermission::Deny { self.0.take_away(put) } else { put() }
+        if entry.permission == AccessPermission::Deny { self.0.take_away(put) } else { self.0.give(put) }
     }
 
     fn insert(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
@@ -274,7 +274,7 @@ impl AccessStore {
                 params![agent.as_str(), server.as_str(), tool_column(tool)],
             )
         };
-        if entry.permission == AccessPermission::Allow { self.0.take_away(remove) } else { remove() }
+        if entry.permission == AccessPermission::Allow { self.0.take_away(remove) } else { self.0.give(remove) }
     }
 }
 

@@ -72,7 +72,7 @@ impl GrantStore {
         )?;
         Ok(())
         });
-        if matches!(record.verdict, GrantVerdict::Denied { .. }) { self.0.take_away(put) } else { put() }
+        if matches!(record.verdict, GrantVerdict::Denied { .. }) { self.0.take_away(put) } else { self.0.give(put) }
     }
 
     /// Removes the record about `permission` of `server` for `agent`; if `agent` is `None`, the records for all agents

@@ -27,16 +27,15 @@ struct ReserveFile {
 }
 
 impl Reserve {
-    /// Opens the reserve in the file at `path`, and makes it if there is room. On a disk that is nearly full the space is
-    /// free from the start, because stores cannot be opened without any.
+    /// Opens the reserve in the file at `path`, and makes it if there is room. On a disk that is full the space is free from
+    /// the start, because stores cannot be opened without any.
     pub fn open(path: &Path) -> Self {
         let file =
             ReserveFile { path: path.to_owned(), turn: Mutex::default(), is_spent: AtomicBool::new(false) };
         let reserve = Self(Arc::new(file));
-        let room = path.parent().and_then(DiskRoom::of);
-        if room.is_some_and(|room| room.free_bytes < LEAST_ROOM) {
+        if !reserve.has_room_beside(0) {
             reserve.give_free();
-        } else if let Err(error) = reserve.fill() {
+        } else if let Err(error) = reserve.complete() {
             tracing::warn!(%error, path = %path.display(), "no space is reserved for revocations on a full disk");
         }
         reserve
@@ -57,11 +56,11 @@ impl Reserve {
         outcome
     }
 
-    /// Takes back as much of the space as there is, if it was used.
+    /// Takes the space back, if it was used and there is room for all of it.
     pub fn recover(&self) {
         if self.is_spent() {
             let _turn = self.turn();
-            let _ = self.fill();
+            let _ = self.complete();
         }
     }
 
@@ -80,10 +79,24 @@ impl Reserve {
         }
     }
 
+    /// Adds to the file what it lacks, unless others would find no room then.
+    fn complete(&self) -> io::Result<()> {
+        if self.has_room_beside(self.missing_bytes()) { self.fill() } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+
+    fn has_room_beside(&self, bytes: u64) -> bool {
+        let room = self.0.path.parent().and_then(DiskRoom::of);
+        room.is_none_or(|room| room.free_bytes >= bytes + LEAST_ROOM)
+    }
+
+    fn missing_bytes(&self) -> u64 {
+        BYTES.saturating_sub(fs::metadata(&self.0.path).map_or(0, |file| file.len()))
+    }
+
     /// Adds to the file what it lacks, as far as there is room.
     fn fill(&self) -> io::Result<()> {
+        let missing = self.missing_bytes();
         let mut file = private().create(true).append(true).open(&self.0.path)?;
-        let missing = BYTES.saturating_sub(file.metadata()?.len());
         // Written, not only allocated: not every file system can do that.
         for _ in 0..missing.div_ceil(PART.len() as u64) {
             file.write_all(&PART)?;
@@ -133,7 +146,7 @@ const BYTES: u64 = 4 << 20;
 /// The zeros that are written at a time.
 static PART: [u8; 1 << 16] = [0; 1 << 16];
 
-/// The number of free bytes below which the space is given free at once: a store that is opened needs a part of that.
+/// The number of bytes that others find free on a disk that is not full: a store that is opened needs a part of that.
 const LEAST_ROOM: u64 = 512 << 10;
 
 #[cfg(test)]

@@ -64,9 +64,8 @@ pub(crate) async fn restore(config: &Config, state: &Path, folder: &Path, by: &P
     let going_on = going_on(state, &copy);
     let is_going_on = going_on.is_some();
     let log = going_on.map_or_else(|| open_record(at), Ok)?;
-    let (carried, is_known) =
-        prepare(config, state, at, &Preparation { log: &log, copy: &copy, present: present.as_ref(), is_going_on })
-            .await?;
+    let from = Preparation { log: &log, copy: &copy, has_decisions: present.is_some(), is_going_on };
+    let (carried, is_known) = prepare(config, state, at, &from).await?;
     let target = AuditTarget::new(None, None);
     let kind = EventType::read("dev.cloto.mgp.state_restored");
     let event = AuditEvent::new(clock.now(), TraceId::random(), kind, Actor::of(by), target, Outcome::Success)
@@ -108,8 +107,8 @@ pub(crate) async fn restore(config: &Config, state: &Path, folder: &Path, by: &P
 struct Preparation<'a> {
     log: &'a AuditLog,
     copy: &'a StateCopy,
-    /// The decisions of the present state, if they can be read.
-    present: Option<&'a Database>,
+    /// True if the decisions of the present state can be opened.
+    has_decisions: bool,
     /// True if the record is that of the present state.
     is_going_on: bool,
 }
@@ -127,7 +126,7 @@ async fn prepare(
     let policy = config.default_policy();
     let opened = StoredDecisions::open(database.clone(), policy, Arc::new(from.log.clone()), Clock::system());
     drop(opened.await.map_err(unusable(&path))?);
-    let of_present = from.present.map(|_| {
+    let of_present = from.has_decisions.then(|| {
         carry(&database.connection(), &state.join(DECISIONS).to_string_lossy(), &DECISION_TABLES)
     });
     let (mut carried, mut is_known) = match of_present {

@@ -35,9 +35,9 @@ fn a_copy_made_while_calls_run_is_whole_and_gives_back_nothing_that_was_revoked_
     let (home, mut kernel, port) = doors::open("");
     let (kept, stolen) = (new_key(&home, "agent.kept"), new_key(&home, "agent.stolen"));
     let (calls, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
-    std::thread::scope(|scope| {
+    let copied = std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
+            while !is_over.load(Ordering::Relaxed) && calls.load(Ordering::Relaxed) < 50_000 {
                 let media = "Content-Type: application/json\r\n";
                 let query = r#"{"query":"tea"}"#;
                 let status = doors::send(port, "POST", "/tools/context.recall_memory", media, query).0;
@@ -46,9 +46,11 @@ fn a_copy_made_while_calls_run_is_whole_and_gives_back_nothing_that_was_revoked_
             }
         });
         until("calls run", || calls.load(Ordering::Relaxed) > 3);
-        home.done(["backup", "copy"]);
+        let copied = home.run(["backup", "copy"]);
         is_over.store(true, Ordering::Relaxed);
+        copied
     });
+    assert!(copied.code == Some(0) && copied.err.contains("secrets and logins"), "{copied:?}");
     let again = home.run(["backup", "copy"]);
     assert!(again.code == Some(1) && again.err.contains("is there already"), "{again:?}");
     assert_eq!(mode(&home.path("copy")), 0o700);

@@ -80,9 +80,8 @@ impl Policies {
         let groups = AgentGroups::default();
         groups.set(settings::groups(config));
         database.set_reserve(audit.reserve.clone());
-        let stored =
-            StoredDecisions::open(database, config.default_policy(), audit.port(), clock.clone(), &groups).await?;
-        let StoredDecisions { access, grants, pending, mut pins, keys } = stored;
+        let stored = stored_decisions(database, config.default_policy(), audit.port(), clock.clone(), &groups).await?;
+        let (access, grants, pending, mut pins, keys) = stored;
         if config.validators.first_use == FirstUse::Trust {
             pins = pins.trusting_first_lists();
         }
@@ -114,42 +113,31 @@ impl Policies {
     }
 }
 
-/// The decisions of operators as a database keeps them, with the questions that are open.
-pub(crate) struct StoredDecisions {
-    access: AccessPolicy,
-    grants: GrantBook,
-    pending: PendingApprovals,
-    pins: PinnedDefinitions,
-    keys: KeyRing,
-}
-
-impl StoredDecisions {
-    /// Opens the decisions in `database`, whose tables are brought up to date.
-    ///
-    /// # Errors
-    /// Fails if a newer version wrote the database, or it holds something other than decisions.
-    pub(crate) async fn open(
-        database: Database,
-        default_policy: DefaultPolicy,
-        audit: Arc<dyn AuditPort>,
-        clock: Clock,
-        groups: &AgentGroups,
-    ) -> Result<Self, StoreError> {
-        let access = AccessPolicy::open(AccessPolicySettings {
-            default_policy,
-            database: Some(database.clone()),
-            audit: Some(Arc::clone(&audit)),
-            clock: clock.clone(),
-            groups: groups.clone(),
-        })?;
-        let grants = GrantBook::open(database.clone(), audit, clock.clone()).await?;
-        grants.find_groups_in(groups.clone());
-        let pending = PendingApprovals::open(database.clone(), grants.clone(), DENIED_FOR, clock.clone())?;
-        let pins = PinnedDefinitions::load(database.clone())?;
-        let keys = KeyRing::open(database, clock)?;
-        keys.tell_groups(groups.clone());
-        Ok(Self { access, grants, pending, pins, keys })
-    }
+/// Opens the decisions of operators in `database`, whose tables are brought up to date, and the questions that are open.
+///
+/// # Errors
+/// Fails if a newer version wrote the database, or it holds something other than decisions.
+pub(crate) async fn stored_decisions(
+    database: Database,
+    default_policy: DefaultPolicy,
+    audit: Arc<dyn AuditPort>,
+    clock: Clock,
+    groups: &AgentGroups,
+) -> Result<(AccessPolicy, GrantBook, PendingApprovals, PinnedDefinitions, KeyRing), StoreError> {
+    let access = AccessPolicy::open(AccessPolicySettings {
+        default_policy,
+        database: Some(database.clone()),
+        audit: Some(Arc::clone(&audit)),
+        clock: clock.clone(),
+        groups: groups.clone(),
+    })?;
+    let grants = GrantBook::open(database.clone(), audit, clock.clone()).await?;
+    grants.find_groups_in(groups.clone());
+    let pending = PendingApprovals::open(database.clone(), grants.clone(), DENIED_FOR, clock.clone())?;
+    let pins = PinnedDefinitions::load(database.clone())?;
+    let keys = KeyRing::open(database, clock)?;
+    keys.tell_groups(groups.clone());
+    Ok((access, grants, pending, pins, keys))
 }
 
 /// Begins the decisions of a folder's kernel with those of its user: what was approved and denied there holds here. Keys

@@ -181,7 +181,7 @@ pub(crate) fn forget(config: &Config, audit: Arc<AuditTrail>) -> impl Future<Out
 pub(crate) async fn watch_disk(state: PathBuf, log: AuditLog) {
     let mut looks = interval(BETWEEN_LOOKS);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut alarm = DiskAlarm::default();
+    let mut is_told = false;
     loop {
         looks.tick().await;
         if log.fault().is_some() {
@@ -190,37 +190,19 @@ pub(crate) async fn watch_disk(state: PathBuf, log: AuditLog) {
         }
         let folder = state.clone();
         let Ok(Some(room)) = tokio::task::spawn_blocking(move || DiskRoom::of(&folder)).await else { continue };
-        if alarm.is_due(room.used_percent()) {
-            let (used_percent, free_bytes) = (room.used_percent(), room.free_bytes);
-            tracing::warn!(
-                used_percent,
-                free_bytes,
-                state = %state.display(),
-                "the disk of the state is nearly full; once it is, calls are refused: free some space"
-            );
+        let (used, free_bytes, state) = (room.used_percent(), room.free_bytes, state.display());
+        let was_told = std::mem::replace(&mut is_told, is_nearly_full(used, is_told));
+        if is_told && !was_told {
+            tracing::warn!(used, free_bytes, %state, "the disk of the state is nearly full: free some space");
         }
     }
 }
 
-/// An alarm that goes off once when a disk is nearly full, and again after there was room.
-#[derive(Debug, Default)]
-struct DiskAlarm {
-    is_told: bool,
+/// Returns whether a disk is nearly full at this use, in percent. One that was has room again only well below.
+const fn is_nearly_full(used: u64, was: bool) -> bool {
+    used >= if was { 85 } else { 90 }
 }
 
-impl DiskAlarm {
-    /// Returns whether the alarm goes off at this use of the disk, in percent.
-    const fn is_due(&mut self, used: u64) -> bool {
-        let was_told = self.is_told;
-        self.is_told = used >= NEARLY_FULL || (was_told && used >= ROOM_AGAIN);
-        self.is_told && !was_told
-    }
-}
-
-/// The use of a disk, in percent, at which it is nearly full.
-const NEARLY_FULL: u64 = 90;
-/// The use of a disk, in percent, below which it has room again.
-const ROOM_AGAIN: u64 = 85;
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
 
 /// Returns the key of the digests, made when it is first needed. Digests of one key can be compared, and nobody without
@@ -270,10 +252,12 @@ mod tests {
 
     #[test]
     fn a_disk_that_fills_up_is_told_once_and_again_after_there_was_room() {
-        let mut alarm = DiskAlarm::default();
-        let told: Vec<_> = [50, 89, 90, 99, 86, 90, 84, 90].into_iter().filter(|used| alarm.is_due(*used)).collect();
-        assert_eq!(told, [90, 90]);
-        assert!(!alarm.is_due(95));
+        let mut is_full = false;
+        let full = [50, 89, 90, 99, 86, 85, 84, 89, 90].map(|used| {
+            is_full = is_nearly_full(used, is_full);
+            is_full
+        });
+        assert_eq!(full, [false, false, true, true, true, true, false, false, true]);
     }
 
     #[test]

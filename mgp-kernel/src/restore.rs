@@ -12,6 +12,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::{Context as _, Result, bail};
 use mgp_discovery::Config;
 use mgp_discovery::registry::SqliteRegistryStore;
 use mgp_lifecycle::store::EffectStore;
@@ -23,11 +24,11 @@ use mgp_types::mgp::{Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, 
 use rusqlite::Connection;
 use serde::Serialize;
 
-use self::carried::{DECISION_TABLES, REGISTRATIONS, carry, carry_recorded};
+use self::carried::{DECIDED, RECORDED, REGISTERED, carry};
 use crate::audit_log_ends::{AuditLogEnds, LAST_END};
-use crate::policies::StoredDecisions;
+use crate::policies::stored_decisions;
 use crate::state_copy::{DECISIONS, EFFECTS, RECORD, REGISTRY, StateCopy, private_folder};
-use crate::terminal::{Exit, Failure, Result, TextForm, TextWriter, printable, with_causes};
+use crate::terminal::{TextForm, TextWriter, printable};
 
 /// The outcome of a restoration.
 #[derive(Debug, Serialize)]
@@ -44,31 +45,35 @@ pub(crate) struct Restored {
 /// Puts the copy in `folder` in the place of the state in `state`, in the name of the operator `by`.
 ///
 /// # Errors
-/// Fails if the copy is not whole or not intact, if a newer version made it, or if a kernel runs with the state. The state
-/// is as it was then.
+/// Fails if the copy is not whole or not intact, or a newer version made it; with [`StoreError::InUse`] if a kernel runs with
+/// the state. The state is as it was then.
 pub(crate) async fn restore(config: &Config, state: &Path, folder: &Path, by: &Principal) -> Result<Restored> {
-    let copy = StateCopy::read(folder)?;
+    let copy = StateCopy::read(folder).with_context(|| folder.display().to_string())?;
     // SQLite follows no link in the path of a database.
-    let state = &fs::canonicalize(state).map_err(unusable(state))?;
-    let staged = private_folder(state, "restore-").map_err(unusable(state))?;
+    let state = &fs::canonicalize(state)?;
+    let staged = private_folder(state, "restore-")?;
     let at = staged.path();
-    copy.unpack(folder, at).map_err(unusable(folder))?;
-    let record = LogStore::open_read_only(&at.join(RECORD)).map_err(unusable(&at.join(RECORD)))?;
-    record.verify(&[copy.record.head()]).map_err(|error| {
-        Failure::new(Exit::Tool, format!("the copy in {} cannot be trusted: {error}", folder.display()))
-    })?;
-    drop(record);
+    copy.unpack(folder, at)?;
+    let end = [copy.record.head()];
+    LogStore::open_read_only(&at.join(RECORD))?.verify(&end).context("the copy cannot be trusted")?;
     // It stays locked until its place is taken.
-    let present = present(state)?;
-    let clock = Clock::system();
-    let going_on = going_on(state, &copy);
+    let path = state.join(DECISIONS);
+    let present = path.exists().then(|| Database::open(&path));
+    if let Some(Err(StoreError::InUse)) = present {
+        bail!(StoreError::InUse);
+    }
+    let record = state.join(RECORD);
+    let going_on = record.exists().then(|| LogStore::open(&record).ok()).flatten();
+    let going_on = going_on.filter(|record| record.verify(&end).is_ok());
     let is_going_on = going_on.is_some();
-    let log = going_on.map_or_else(|| open_record(at), Ok)?;
-    let from = Preparation { log: &log, copy: &copy, has_decisions: present.is_some(), is_going_on };
-    let (carried, is_known) = prepare(config, state, at, &from).await?;
-    let target = AuditTarget::new(None, None);
-    let kind = EventType::read("dev.cloto.mgp.state_restored");
-    let event = AuditEvent::new(clock.now(), TraceId::random(), kind, Actor::of(by), target, Outcome::Success)
+    let log = AuditLog::open(going_on.map_or_else(|| LogStore::open(&at.join(RECORD)), Ok)?)?;
+    let decisions = prepare(config, at, &log).await?;
+    let after = is_going_on.then_some(copy.record.seq);
+    let (carried, is_known) = take_away(&decisions, state, at, after)?;
+    drop(decisions);
+    let (now, kind) = (Timestamp::now(), EventType::read("dev.cloto.mgp.state_restored"));
+    let (actor, target) = (Actor::of(by), AuditTarget::new(None, None));
+    let event = AuditEvent::new(now, TraceId::random(), kind, actor, target, Outcome::Success)
         .with_detail("made_at", &copy.made_at)
         .with_detail("record", &copy.record)
         .with_detail("carried", &carried);
@@ -81,10 +86,10 @@ pub(crate) async fn restore(config: &Config, state: &Path, folder: &Path, by: &P
     drop(log);
     if !is_going_on {
         // Whatever lies beside the file is written into it when its last writer closes it.
-        drop(Database::open(&at.join(RECORD)).map_err(unusable(&at.join(RECORD)))?);
+        drop(Database::open(&at.join(RECORD))?);
     }
-    let keeps_effects = state.join(EFFECTS).exists() && EffectStore::open(&state.join(EFFECTS)).is_ok();
     drop(present);
+    let keeps_effects = state.join(EFFECTS).exists() && EffectStore::open(&state.join(EFFECTS)).is_ok();
     let stays = |name: &str| match name {
         // These say who may decide, and what was accepted.
         "accepted.json" | "operators.json" => state.join(name).exists(),
@@ -93,91 +98,51 @@ pub(crate) async fn restore(config: &Config, state: &Path, folder: &Path, by: &P
         EFFECTS => keeps_effects,
         _ => false,
     };
-    let former = state.join(format!("replaced-{}", clock.now().to_string().replace(':', "-")));
+    let former = state.join(format!("replaced-{}", now.to_string().replace(':', "-")));
+    DirBuilder::new().mode(0o700).create(&former)?;
     let names = copy.files.keys().map(String::as_str).chain([LAST_END]).filter(|name| !stays(name));
-    let put = DirBuilder::new().mode(0o700).create(&former).and_then(|()| put_in_place(at, state, &former, names));
-    put.map_err(unusable(state))?;
+    put_in_place(at, state, &former, names)?;
     // It goes only if it is empty.
     let former = fs::remove_dir(&former).is_err().then_some(former);
     let unknown_since = (!is_known).then_some(copy.made_at);
     Ok(Restored { made_at: copy.made_at, former, carried, unknown_since })
 }
 
-/// The state and the copy from which a new state is prepared.
-struct Preparation<'a> {
-    log: &'a AuditLog,
-    copy: &'a StateCopy,
-    /// True if the decisions of the present state can be opened.
-    has_decisions: bool,
-    /// True if the record is that of the present state.
-    is_going_on: bool,
+/// Brings the databases in `at` up to date, and returns that of the decisions.
+async fn prepare(config: &Config, at: &Path, log: &AuditLog) -> Result<Database> {
+    let decisions = Database::open(&at.join(DECISIONS))?;
+    let (policy, audit) = (config.default_policy(), Arc::new(log.clone()));
+    drop(stored_decisions(decisions.clone(), policy, audit, Clock::system()).await?);
+    // An answer counts once, and may have been used since.
+    decisions.connection().execute("DELETE FROM questions", [])?;
+    drop(SqliteRegistryStore::open(&at.join(REGISTRY))?);
+    if at.join(EFFECTS).exists() {
+        drop(EffectStore::open(&at.join(EFFECTS))?);
+    }
+    Ok(decisions)
 }
 
-/// Brings the databases in `at` up to date, and takes from them the rights that were taken away since the copy was made.
-/// Returns these, and whether that is all of them.
-async fn prepare(
-    config: &Config,
+/// Takes from the databases in `at` the rights that were taken away since the copy was made: by the present state or else by
+/// its record, if that goes on behind the event `after`. Returns them, and whether these are all.
+fn take_away(
+    decisions: &Database,
     state: &Path,
     at: &Path,
-    from: &Preparation<'_>,
+    after: Option<u64>,
 ) -> Result<(Vec<String>, bool)> {
-    let path = at.join(DECISIONS);
-    let database = Database::open(&path).map_err(unusable(&path))?;
-    let policy = config.default_policy();
-    let opened = StoredDecisions::open(database.clone(), policy, Arc::new(from.log.clone()), Clock::system());
-    drop(opened.await.map_err(unusable(&path))?);
-    let of_present = from.has_decisions.then(|| {
-        carry(&database.connection(), &state.join(DECISIONS).to_string_lossy(), &DECISION_TABLES)
-    });
-    let (mut carried, mut is_known) = match of_present {
-        Some(Ok(carried)) => (carried, true),
-        _ if from.is_going_on => {
-            let record = from.log.reader();
-            let carried = carry_recorded(&database.connection(), &record, from.copy.record.seq);
-            (carried.map_err(unusable(&path))?, true)
+    let decisions = decisions.connection();
+    let (mut carried, mut is_known) = match (carry(&decisions, &state.join(DECISIONS), DECIDED), after) {
+        (Ok(carried), _) => (carried, true),
+        (Err(_), Some(after)) => {
+            decisions.execute_batch(&format!("CREATE TEMP TABLE copied AS SELECT {after} AS seq"))?;
+            (carry(&decisions, &state.join(RECORD), RECORDED)?, true)
         }
-        _ => (Vec::new(), false),
+        (Err(_), None) => (Vec::new(), false),
     };
-    // An answer counts once, and may have been used since.
-    database.connection().execute("DELETE FROM questions", []).map_err(unusable(&path))?;
-    if at.join(EFFECTS).exists() {
-        drop(EffectStore::open(&at.join(EFFECTS)).map_err(unusable(&at.join(EFFECTS)))?);
-    }
-    let (path, present) = (at.join(REGISTRY), state.join(REGISTRY));
-    drop(SqliteRegistryStore::open(&path).map_err(unusable(&path))?);
-    if present.exists() {
-        let registry = Connection::open(&path).map_err(unusable(&path))?;
-        match carry(&registry, &present.to_string_lossy(), &REGISTRATIONS) {
-            Ok(more) => carried.extend(more),
-            Err(_) => is_known = false,
-        }
-    }
+    let registered = carry(&Connection::open(at.join(REGISTRY))?, &state.join(REGISTRY), REGISTERED);
+    is_known &= registered.is_ok() || !state.join(REGISTRY).exists();
+    carried.extend(registered.unwrap_or_default());
     Ok((carried, is_known))
-}
-
-/// Opens the decisions of the state in `state`; `None` if there are none that can be read.
-fn present(state: &Path) -> Result<Option<Database>> {
-    let path = state.join(DECISIONS);
-    if !path.exists() {
-        return Ok(None);
-    }
-    match Database::open(&path) {
-        Ok(database) => Ok(Some(database)),
-        Err(StoreError::InUse) => Err(in_use(state)),
-        Err(_) => Ok(None),
-    }
-}
-
-/// Opens the record of the state in `state`, if it is intact and goes on from that of the copy.
-fn going_on(state: &Path, copy: &StateCopy) -> Option<AuditLog> {
-    let path = state.join(RECORD);
-    let store = path.exists().then(|| LogStore::open(&path).ok())??;
-    store.verify(&[copy.record.head()]).is_ok().then(|| AuditLog::open(store).ok())?
-}
-
-fn open_record(at: &Path) -> Result<AuditLog> {
-    let path = at.join(RECORD);
-    LogStore::open(&path).and_then(AuditLog::open).map_err(unusable(&path))
 }
 
 /// Moves the files of these names from the folder `at` to `state`, and keeps those that were there in `former`.
@@ -194,9 +159,8 @@ fn put_in_place<'a>(
         }
         // The part of a database that lies beside it belongs to the former one.
         for beside in ["-wal", "-shm", "-journal"].map(|ending| format!("{name}{ending}")) {
-            match fs::rename(state.join(&beside), former.join(&beside)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+            if state.join(&beside).exists() {
+                fs::rename(state.join(&beside), former.join(&beside))?;
             }
         }
         if place.exists() {
@@ -208,33 +172,20 @@ fn put_in_place<'a>(
     File::open(state)?.sync_all()
 }
 
-/// Returns the failure of a restoration while somebody uses the state.
-pub(crate) fn in_use(state: &Path) -> Failure {
-    Failure::unreachable(format!("a kernel runs with the state in {}", state.display()))
-        .hint("`mgp stop` stops it; restore the copy then")
-}
-
-/// Returns a function that makes the failure of a file that cannot be used.
-fn unusable<E: std::error::Error>(path: &Path) -> impl FnOnce(E) -> Failure + use<E> {
-    let path = path.to_owned();
-    move |error| Failure::file(&path, with_causes(&error.to_string(), &error))
-}
-
 impl TextForm for Restored {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         writeln!(out, "restored the state of {}", self.made_at)?;
         self.carried.iter().try_for_each(|carried| writeln!(out, "{}", printable(carried)))?;
-        let former = self.former.iter();
-        former.into_iter().try_for_each(|former| writeln!(out, "the former files are in {}", former.display()))
+        self.former.iter().try_for_each(|former| writeln!(out, "the former files are in {}", former.display()))
     }
 
     fn notes(&self) -> Vec<String> {
-        let unknown = self.unknown_since.map(|since| {
+        let unknown = |since| {
             format!(
                 "what was revoked or denied after {since} is not known here, and holds again: revoke it once more before \
                  the kernel starts"
             )
-        });
-        unknown.into_iter().collect()
+        };
+        self.unknown_since.map(unknown).into_iter().collect()
     }
 }

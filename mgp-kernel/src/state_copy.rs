@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
 
+use anyhow::{Context as _, Result, ensure};
 use mgp_discovery::registry::Registry;
 use mgp_security::audit::{Filter, LogEntry, LogStore, Query};
 use mgp_security::sqlite::Database;
@@ -20,7 +21,7 @@ use tempfile::TempDir;
 
 use crate::audit_log_ends::LogEnd;
 use crate::state_folder::{read_json, write_json};
-use crate::terminal::with_causes;
+use crate::terminal::{TextForm, TextWriter};
 
 /// The database with the decisions of operators.
 pub(crate) const DECISIONS: &str = "mgp.db";
@@ -30,8 +31,12 @@ pub(crate) const EFFECTS: &str = "effects.db";
 pub(crate) const REGISTRY: &str = "registry.db";
 /// The database with the record.
 pub(crate) const RECORD: &str = "audit.db";
-/// The other files of a state that cannot be made again. Secrets and logins are not kept in the state.
-const FILES: [&str; 4] = ["accepted.json", "arguments.key", "audit.forwarded", "operators.json"];
+
+/// The files of a state that cannot be made again. Secrets and logins are not kept in the state.
+const FILES: [&str; 8] = [
+    DECISIONS, EFFECTS, REGISTRY, RECORD, "accepted.json", "arguments.key", "audit.forwarded",
+    "operators.json",
+];
 /// The folder with the scripts of tools that were made on demand.
 const CREATED: &str = "created";
 const MANIFEST: &str = "manifest.json";
@@ -50,119 +55,64 @@ pub(crate) struct StateCopy {
     pub(crate) files: BTreeMap<String, Digest>,
 }
 
-/// A copy that is being made, in a folder beside its own, which is removed if the copy is given up.
-pub(crate) struct StateCopying {
-    state: PathBuf,
-    folder: PathBuf,
-    unfinished: TempDir,
-    names: Vec<String>,
-}
-
-impl StateCopying {
-    /// Begins a copy of the state in `state`, which belongs in `folder`, with everything but the record.
-    ///
-    /// # Errors
-    /// Fails if something cannot be read or written.
-    pub(crate) fn begin(state: &Path, folder: PathBuf, registry: &Registry) -> Result<Self, Error> {
-        let above = folder.parent().unwrap_or(&folder);
-        let unfinished = private_folder(above, ".mgp-backup-").map_err(failed(above))?;
-        let mut copying = Self { state: state.to_owned(), folder, unfinished, names: Vec::new() };
-        copying.copy_database(DECISIONS)?;
-        copying.copy_database(EFFECTS)?;
-        let registered = copying.place(REGISTRY);
-        registry.copy_to(&registered).map_err(failed(&registered))?;
-        for name in FILES.iter().filter(|name| state.join(name).exists()) {
-            copying.copy_file(name)?;
-        }
-        copying.copy_created()?;
-        Ok(copying)
-    }
-
-    /// Copies the record, which has to be written up to now, and puts the copy in its folder.
+impl StateCopy {
+    /// Copies the state in `state` to `folder`, where nothing is yet. `flush` waits until all that happened is in the record.
     ///
     /// # Errors
     /// Fails if something cannot be read or written; there is no copy then.
-    pub(crate) fn finish(mut self, made_at: Timestamp) -> Result<StateCopy, Error> {
-        self.copy_database(RECORD)?;
-        let folder = self.unfinished.path();
-        let record = folder.join(RECORD);
-        let mut newest = Query::new(Filter::default());
-        newest.limit = 1;
-        let last = LogStore::open_read_only(&record).and_then(|record| record.query(&newest));
-        let last = last.map_err(failed(&record))?;
-        let end = last.first().map(LogEntry::head).ok_or_else(|| Error::internal("the record has no event"))?;
-        let (mut schemas, mut files) = (BTreeMap::new(), BTreeMap::new());
-        for name in &self.names {
-            let path = folder.join(name);
-            files.insert(name.clone(), settle(&path).map_err(failed(&path))?);
-            if path.extension().is_some_and(|ending| ending == "db") {
-                let versions = Database::open_read_only(&path).and_then(|database| database.versions());
-                schemas.insert(name.clone(), versions.map_err(failed(&path))?);
+    pub(crate) fn make(
+        state: &Path,
+        folder: &Path,
+        registry: &Registry,
+        made_at: Timestamp,
+        flush: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<Self> {
+        let unfinished = private_folder(folder.parent().unwrap_or(folder), ".mgp-backup-")?;
+        let at = unfinished.path();
+        fs::create_dir(at.join(CREATED))?;
+        for name in names_in(state) {
+            let (from, to) = (state.join(&name), at.join(&name));
+            match &*name {
+                RECORD => {}
+                REGISTRY => registry.copy_to(&to)?,
+                DECISIONS | EFFECTS => Database::open_read_only(&from)?.copy_to(&to, &[])?,
+                _ => drop(fs::copy(from, to)?),
             }
         }
+        flush()?;
+        Database::open_read_only(&state.join(RECORD))?.copy_to(&at.join(RECORD), &[])?;
+        let last = LogStore::open_read_only(&at.join(RECORD))?.query(&Query::new(Filter::default()))?;
+        let record = last.first().map(LogEntry::head).context("the record has no event")?;
+        let (mut schemas, mut files) = (BTreeMap::new(), BTreeMap::new());
+        for name in names_in(at) {
+            let path = at.join(&name);
+            #[cfg(unix)]
+            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+            File::open(&path)?.sync_all()?;
+            if name.ends_with(".db") {
+                schemas.insert(name.clone(), Database::open_read_only(&path)?.versions()?);
+            }
+            files.insert(name, digest_of(&path)?);
+        }
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let copy = StateCopy { version, made_at, record: LogEnd::of(end), schemas, files };
-        let manifest = folder.join(MANIFEST);
-        write_json(&manifest, &copy).map_err(failed(&manifest))?;
-        fs::rename(folder, &self.folder).map_err(failed(&self.folder))?;
+        let copy = Self { version, made_at, record: LogEnd::of(record), schemas, files };
+        write_json(&at.join(MANIFEST), &copy)?;
+        fs::rename(at, folder)?;
         Ok(copy)
     }
 
-    /// Returns the path of a file in the copy, and notes that the copy has it.
-    fn place(&mut self, name: &str) -> PathBuf {
-        self.names.push(name.to_owned());
-        self.unfinished.path().join(name)
-    }
-
-    fn copy_database(&mut self, name: &str) -> Result<(), Error> {
-        let path = self.state.join(name);
-        if !path.exists() {
-            return Ok(());
-        }
-        let place = self.place(name);
-        let copied = Database::open_read_only(&path).and_then(|database| database.copy_to(&place, &[]));
-        copied.map_err(failed(&path))
-    }
-
-    fn copy_file(&mut self, name: &str) -> Result<(), Error> {
-        let place = self.place(name);
-        fs::copy(self.state.join(name), &place).map(drop).map_err(failed(&place))
-    }
-
-    fn copy_created(&mut self) -> Result<(), Error> {
-        let from = self.state.join(CREATED);
-        let Ok(scripts) = fs::read_dir(&from) else { return Ok(()) };
-        let place = self.unfinished.path().join(CREATED);
-        fs::create_dir(&place).map_err(failed(&place))?;
-        for script in scripts {
-            let name = script.map_err(failed(&from))?.file_name();
-            let name = format!("{CREATED}/{}", name.to_string_lossy());
-            if is_of_state(&name) && self.state.join(&name).is_file() {
-                self.copy_file(&name)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl StateCopy {
     /// Reads the manifest of the copy in `folder`, and checks that all files are as they were copied.
     ///
     /// # Errors
     /// Fails if it is no copy, or is not whole.
-    pub(crate) fn read(folder: &Path) -> Result<Self, Error> {
-        let manifest = folder.join(MANIFEST);
-        let copy: Option<Self> = read_json(&manifest).map_err(failed(&manifest))?;
-        let wrong = |what: &str| Err(Error::invalid_params(format!("{}: {what}", folder.display())));
-        let Some(copy) = copy else { return wrong("there is no copy that `mgp backup` made") };
-        if [DECISIONS, RECORD].iter().any(|name| !copy.files.contains_key(*name)) {
-            return wrong("the copy is not whole");
-        }
+    pub(crate) fn read(folder: &Path) -> Result<Self> {
+        let copy: Option<Self> = read_json(&folder.join(MANIFEST)).context(MANIFEST)?;
+        let copy = copy.context("there is no copy that `mgp backup` made")?;
+        let is_whole = [DECISIONS, RECORD].iter().all(|name| copy.files.contains_key(*name));
+        ensure!(is_whole, "the copy lacks the decisions, or the record");
         for (name, digest) in &copy.files {
-            let path = folder.join(name);
-            if !is_of_state(name) || digest_of(&path).map_err(failed(&path))? != *digest {
-                return wrong(&format!("{} is not what was copied", name.escape_debug()));
-            }
+            let is_same = is_of_state(name) && digest_of(&folder.join(name))? == *digest;
+            ensure!(is_same, "{} is not what was copied", name.escape_debug());
         }
         Ok(copy)
     }
@@ -177,6 +127,19 @@ impl StateCopy {
     }
 }
 
+impl TextForm for StateCopy {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "copied {} files\nhead {}:{}", self.files.len(), self.record.seq, self.record.hash)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        vec![KEEP_PRIVATE.to_owned()]
+    }
+}
+
+const KEEP_PRIVATE: &str = "the copy has the digests of keys and of the passphrase, and what was recorded: keep it private; \
+    secrets and logins lie elsewhere, in the keyring or in ~/.config/mgp, and are not in it";
+
 /// Creates a folder under a new name in `above` that only its owner may open. It is removed with the result.
 pub(crate) fn private_folder(above: &Path, prefix: &str) -> io::Result<TempDir> {
     let mut folder = tempfile::Builder::new();
@@ -186,19 +149,18 @@ pub(crate) fn private_folder(above: &Path, prefix: &str) -> io::Result<TempDir> 
     folder.tempdir_in(above)
 }
 
-/// Returns whether a copy may have a file of this name.
-fn is_of_state(name: &str) -> bool {
-    let is_script =
-        name.strip_prefix("created/").is_some_and(|script| !script.starts_with('.') && !script.contains('/'));
-    is_script || FILES.contains(&name) || [DECISIONS, EFFECTS, REGISTRY, RECORD].contains(&name)
+/// Returns the names of the files in a folder that belong to a copy.
+fn names_in(folder: &Path) -> Vec<String> {
+    let scripts = fs::read_dir(folder.join(CREATED)).into_iter().flatten().flatten();
+    let scripts = scripts.map(|script| format!("{CREATED}/{}", script.file_name().to_string_lossy()));
+    let all = FILES.into_iter().map(str::to_owned).chain(scripts);
+    all.filter(|name| is_of_state(name) && folder.join(name).is_file()).collect()
 }
 
-/// Lets nobody but its owner read a file, waits until it is on the disk, and returns its digest.
-fn settle(path: &Path) -> io::Result<Digest> {
-    #[cfg(unix)]
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-    File::open(path)?.sync_all()?;
-    digest_of(path)
+/// Returns whether a copy may have a file of this name.
+fn is_of_state(name: &str) -> bool {
+    let is_script = |script: &str| !script.starts_with('.') && !script.is_empty() && !script.contains('/');
+    FILES.contains(&name) || name.strip_prefix("created/").is_some_and(is_script)
 }
 
 fn digest_of(path: &Path) -> io::Result<Digest> {
@@ -211,12 +173,6 @@ fn digest_of(path: &Path) -> io::Result<Digest> {
         }
         digest.update(&part[..read]);
     }
-}
-
-/// Returns a function that makes the error of a file that cannot be read or written.
-fn failed<E: std::error::Error>(path: &Path) -> impl FnOnce(E) -> Error + use<E> {
-    let path = path.display().to_string();
-    move |error| Error::internal(with_causes(&format!("{path}: {error}"), &error))
 }
 
 #[cfg(test)]
@@ -238,7 +194,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let refused = |what: &str| {
             let error = StateCopy::read(folder.path()).unwrap_err();
-            assert!(error.message().contains(what), "{error}");
+            assert!(error.to_string().contains(what), "{error:#}");
         };
         refused("no copy");
         fs::write(folder.path().join(MANIFEST), "{}").unwrap();

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use mgp_security::StoreError;
 
 use super::background::start_lock;
 use super::context::{CommandContext, EffectiveConfig};
 use crate::listen::socket;
-use crate::restore::{in_use, restore as put_back};
-use crate::terminal::Result;
+use crate::restore::restore as put_back;
+use crate::terminal::{Failure, Result};
 
 #[derive(Debug, Args)]
 pub(super) struct RestoreArgs {
@@ -19,10 +20,19 @@ pub(super) struct RestoreArgs {
 /// Restores the state from a copy, while no kernel runs.
 pub(super) async fn restore(cx: &CommandContext, args: &RestoreArgs) -> Result {
     let EffectiveConfig { config, state, socket, .. } = cx.read()?;
+    let in_use = || {
+        let failure = Failure::unreachable(format!("a kernel runs with the state in {}", state.display()));
+        failure.hint("`mgp stop` stops it; restore the copy then")
+    };
     // No client starts a kernel meanwhile.
-    let Some(_lock) = start_lock(&state)? else { return Err(in_use(&state)) };
+    let Some(_lock) = start_lock(&state)? else { return Err(in_use()) };
     if socket::connect(&socket).await.is_ok() {
-        return Err(in_use(&state));
+        return Err(in_use());
     }
-    cx.output.result(&put_back(&config, &state, &args.folder, &socket::oneself()).await?)
+    let restored = put_back(&config, &state, &args.folder, &socket::oneself()).await;
+    let failed = |error: anyhow::Error| match error.downcast_ref() {
+        Some(StoreError::InUse) => in_use(),
+        _ => Failure::usage(format!("{error:#}")),
+    };
+    cx.output.result(&restored.map_err(failed)?)
 }

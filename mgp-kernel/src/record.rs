@@ -13,7 +13,7 @@ use mgp_security::Clock;
 use mgp_security::audit::{
     ArgumentRecording, AuditLog, AuditLogSettings, DigestKey, Durability, LogStore, Retention,
 };
-use mgp_security::sqlite::{DiskRoom, Reserve};
+use mgp_security::sqlite::{Reserve, disk_room};
 use mgp_types::canonical::Digest;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId,
@@ -189,11 +189,11 @@ pub(crate) async fn watch_disk(state: PathBuf, log: AuditLog) {
             let _ = log.flush().await;
         }
         let folder = state.clone();
-        let Ok(Some(room)) = tokio::task::spawn_blocking(move || DiskRoom::of(&folder)).await else { continue };
-        let (used, free_bytes, state) = (room.used_percent(), room.free_bytes, state.display());
+        let Ok(Some((free, all))) = tokio::task::spawn_blocking(move || disk_room(&folder)).await else { continue };
+        let (used, state) = (100u64.saturating_sub(free.saturating_mul(100) / all), state.display());
         let was_told = std::mem::replace(&mut is_told, is_nearly_full(used, is_told));
         if is_told && !was_told {
-            tracing::warn!(used, free_bytes, %state, "the disk of the state is nearly full: free some space");
+            tracing::warn!(used, free, %state, "the disk of the state is nearly full: free some space");
         }
     }
 }

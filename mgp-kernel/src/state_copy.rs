@@ -49,7 +49,7 @@ pub(crate) struct StateCopy {
     pub(crate) made_at: Timestamp,
     /// The end of the record.
     pub(crate) record: LogEnd,
-    /// The versions of the tables of each database, by section.
+    /// The versions of the tables of the decisions and of the record, by section.
     schemas: BTreeMap<String, BTreeMap<String, u32>>,
     /// The files, with the SHA-256 digests of their bytes.
     pub(crate) files: BTreeMap<String, Digest>,
@@ -89,7 +89,7 @@ impl StateCopy {
             #[cfg(unix)]
             fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
             File::open(&path)?.sync_all()?;
-            if name.ends_with(".db") {
+            if [DECISIONS, RECORD].contains(&&*name) {
                 schemas.insert(name.clone(), Database::open_read_only(&path)?.versions()?);
             }
             files.insert(name, digest_of(&path)?);

@@ -15,7 +15,7 @@ use rusqlite::{
     params,
 };
 
-pub use self::reserve::{DiskRoom, Reserve};
+pub use self::reserve::{Reserve, disk_room};
 use crate::StoreError;
 
 /// One SQLite database, open for writing by this process alone.
@@ -99,17 +99,12 @@ impl Database {
         let _ = self.0.reserve.set(reserve);
     }
 
-    /// Returns the versions of the tables, by section; for a database of one section, its version under the empty name.
+    /// Returns the versions of the tables, by section.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
     pub fn versions(&self) -> Result<BTreeMap<String, u32>, StoreError> {
-        let has_sections = self.connection().table_exists(None, "mgp_schema")?;
-        let query = if has_sections {
-            "SELECT section, version FROM mgp_schema"
-        } else {
-            "SELECT '', user_version FROM pragma_user_version"
-        };
+        let query = "SELECT section, version FROM mgp_schema";
         Ok(self.read_all(query, |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?.into_iter().collect())
     }
 
@@ -163,13 +158,11 @@ impl Database {
     /// Returns the advice on how to go back to the version `known` of the tables of `section`, if there is a copy of it.
     fn way_back(&self, section: &str, known: u32) -> String {
         let copy = self.copy_of(section, known).filter(|copy| copy.exists());
-        let advice = copy.map(|copy| {
-            format!(
-                "; to go back, stop mgp and copy {} over the database: what was decided since is lost, revocations too",
-                copy.display()
-            )
-        });
-        advice.unwrap_or_default()
+        let Some(copy) = copy else { return String::new() };
+        format!(
+            "; to go back, stop mgp and copy {} over the database: what was decided since is lost, revocations too",
+            copy.display()
+        )
     }
 
     /// Makes a change that takes a right away; on a full disk, with the space that is reserved for that.

@@ -19,16 +19,13 @@ pub(super) struct RestoreArgs {
 
 /// Restores the state from a copy, while no kernel runs.
 pub(super) async fn restore(cx: &CommandContext, args: &RestoreArgs) -> Result {
-    let EffectiveConfig { config, state, socket, .. } = cx.read()?;
+    let EffectiveConfig { config, state, .. } = cx.read()?;
     let in_use = || {
         let failure = Failure::unreachable(format!("a kernel runs with the state in {}", state.display()));
         failure.hint("`mgp stop` stops it; restore the copy then")
     };
     // No client starts a kernel meanwhile.
     let Some(_lock) = start_lock(&state)? else { return Err(in_use()) };
-    if socket::connect(&socket).await.is_ok() {
-        return Err(in_use());
-    }
     let restored = put_back(&config, &state, &args.folder, &socket::oneself()).await;
     let failed = |error: anyhow::Error| match error.downcast_ref() {
         Some(StoreError::InUse) => in_use(),

@@ -1,18 +1,14 @@
 //! The tower layer that records calls in the audit trail.
 
 use std::future::{Future, ready};
-use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use futures_util::future::Either;
 use mgp_types::mgp::{AuditPort, CallRecord, Recovery, ServerId, TraceId};
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
-use parking_lot::Mutex;
 use pin_project_lite::pin_project;
-use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -82,38 +78,13 @@ pub(super) struct AuditLayerSettings {
     pub(super) clock: Clock,
     pub(super) server: Option<ServerId>,
     pub(super) arguments: ArgumentRecording,
-    refused: Arc<Mutex<RefusedCalls>>,
 }
-
-/// The calls that were refused because they could not be recorded, of which the log tells once a minute: a line for each
-/// would fill the disk that is full.
-#[derive(Debug, Default)]
-struct RefusedCalls {
-    untold: u64,
-    /// The time from which on the next line may be written.
-    next_line: Option<Instant>,
-}
-
-impl RefusedCalls {
-    /// Counts a refused call. Returns how many there were since the last line, if the next one is due.
-    fn count(&mut self, now: Instant) -> Option<u64> {
-        self.untold += 1;
-        if self.next_line.is_some_and(|next| now < next) {
-            return None;
-        }
-        self.next_line = Some(now + BETWEEN_LINES);
-        Some(mem::take(&mut self.untold))
-    }
-}
-
-const BETWEEN_LINES: Duration = Duration::from_mins(1);
 
 impl AuditLayer {
     /// Returns a layer that records to `port`, for example to an [`AuditLog`](super::AuditLog).
     pub fn new(port: Arc<dyn AuditPort>) -> Self {
         let (clock, arguments) = (Clock::default(), ArgumentRecording::Omitted);
-        let refused = Arc::default();
-        Self { settings: Arc::new(AuditLayerSettings { port, clock, server: None, arguments, refused }) }
+        Self { settings: Arc::new(AuditLayerSettings { port, clock, server: None, arguments }) }
     }
 
     /// Sets the server that is recorded for requests that nothing resolves.
@@ -173,9 +144,6 @@ impl<S: RpcService> Service<Request> for Audit<S> {
         request.context.trail = Some(Arc::clone(&trail));
         let mut call = RecordedCall::new(&request, subject, trace, trail, Arc::clone(&self.settings));
         if let Err(error) = call.open() {
-            if let Some(calls) = self.settings.refused.lock().count(Instant::now()) {
-                tracing::warn!(code = error.code(), calls, "calls are refused because they could not be recorded");
-            }
             return AuditFuture { stage: Either::Right(Box::pin(ready(Err(error)))), open: OpenCall(None) };
         }
         // The call is open before the service sees it, so everything from here on is recorded, a panic included.
@@ -248,17 +216,4 @@ fn withhold(error: Error) -> Error {
     Error::new(error.code(), "the call is over, but its record cannot be kept, so its answer is withheld")
         .with_recovery(again)
         .with_source(error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flood_of_refused_calls_is_one_line_a_minute() {
-        let (mut refused, start) = (RefusedCalls::default(), Instant::now());
-        let lines: Vec<_> = (0..1_000).filter_map(|_| refused.count(start)).collect();
-        assert_eq!(lines, [1]);
-        assert_eq!(refused.count(start + BETWEEN_LINES), Some(1_000));
-    }
 }

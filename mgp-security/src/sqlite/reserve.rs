@@ -85,8 +85,8 @@ impl Reserve {
     }
 
     fn has_room_beside(&self, bytes: u64) -> bool {
-        let room = self.0.path.parent().and_then(DiskRoom::of);
-        room.is_none_or(|room| room.free_bytes >= bytes + LEAST_ROOM)
+        let room = self.0.path.parent().and_then(disk_room);
+        room.is_none_or(|(free, _)| free >= bytes + LEAST_ROOM)
     }
 
     fn missing_bytes(&self) -> u64 {
@@ -108,36 +108,14 @@ impl Reserve {
     }
 }
 
-/// The room on the disk of a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DiskRoom {
-    /// The number of bytes that this user may still write.
-    pub free_bytes: u64,
-    /// The number of bytes of the disk.
-    pub total_bytes: u64,
-}
-
-impl DiskRoom {
-    /// Returns the room on the disk of `folder`, where the system tells.
+/// Returns how many bytes of the disk of `folder` this user may still write, and how many it has, where the system tells.
+pub fn disk_room(folder: &Path) -> Option<(u64, u64)> {
     #[cfg(unix)]
-    pub fn of(folder: &Path) -> Option<Self> {
-        let disk = rustix::fs::statvfs(folder).ok()?;
-        let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
-        (disk.f_blocks > 0)
-            .then(|| Self { free_bytes: bytes(disk.f_bavail), total_bytes: bytes(disk.f_blocks) })
-    }
-
-    /// Returns the room on the disk of `folder`, where the system tells.
+    let disk = rustix::fs::statvfs(folder).ok().map(|disk| (disk.f_bavail, disk.f_blocks, disk.f_frsize));
     #[cfg(not(unix))]
-    pub fn of(_: &Path) -> Option<Self> {
-        None
-    }
-
-    /// Returns how much of the disk cannot be written to, in percent.
-    pub const fn used_percent(self) -> u64 {
-        100u64.saturating_sub(self.free_bytes.saturating_mul(100) / self.total_bytes)
-    }
+    let disk: Option<(u64, u64, u64)> = folder.parent().and(None);
+    let (free, all, bytes) = disk.filter(|(_, all, _)| *all > 0)?;
+    Some((free.saturating_mul(bytes), all.saturating_mul(bytes)))
 }
 
 /// The size of the reserved space, enough for some hundred revocations.
@@ -179,9 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn room_is_told_in_percent() {
-        let used = |free_bytes, total_bytes| DiskRoom { free_bytes, total_bytes }.used_percent();
-        assert_eq!((used(0, 10), used(1, 10), used(10, 10), used(15, 100)), (100, 90, 0, 85));
-        assert!(DiskRoom::of(Path::new("/")).is_none_or(|room| room.free_bytes <= room.total_bytes));
+    fn a_disk_has_no_more_room_than_it_has_bytes() {
+        assert!(disk_room(&std::env::temp_dir()).is_none_or(|(free, all)| free <= all && all > 0));
+        assert_eq!(disk_room(Path::new("/nowhere/at/all")), None);
     }
 }

@@ -19,6 +19,7 @@ use std::thread::{self, JoinHandle};
 use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
 use mgp_types::{BoxFuture, Error, Object};
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 
 pub use self::chain::LogHead;
 pub use self::entry::{EventFacets, LogEntry};
@@ -139,6 +140,7 @@ impl AuditLog {
             kept: Vec::new(),
             open_calls: open_calls.clone(),
             reserve: reserve.clone(),
+            told: Instant::now(),
         };
         let thread =
             thread::Builder::new().name("mgp-audit".into()).spawn(move || writer.run()).map_err(unusable)?;
@@ -288,7 +290,14 @@ impl AuditPort for AuditLog {
                     .with_source(error),
             }),
         };
-        noted.inspect_err(|_| state.missing.lock().refused += 1)
+        noted.inspect_err(|error| {
+            let mut missing = state.missing.lock();
+            missing.refused += 1;
+            // The writer tells how many there are; a line for each would fill the disk that is full.
+            if missing.refused == 1 {
+                tracing::warn!(code = error.code(), "calls are refused because they cannot be recorded");
+            }
+        })
     }
 }
 

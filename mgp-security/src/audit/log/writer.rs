@@ -7,6 +7,7 @@ use std::time::Duration;
 use mgp_types::mgp::{ActorType, AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName};
 use mgp_types::{Error, Object, RawJson};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry, own_event};
@@ -36,6 +37,8 @@ pub(super) struct LogWriter {
     pub(super) open_calls: Option<Arc<OpenCalls>>,
     /// The space for records on a full disk that say that an operator takes a right away.
     pub(super) reserve: Option<Reserve>,
+    /// The time at which the program's log last told that nothing can be written.
+    pub(super) told: Instant,
 }
 
 impl LogWriter {
@@ -165,9 +168,11 @@ impl LogWriter {
         if batch.is_empty() && *self.state.missing.lock() == MissingEvents::default() {
             return;
         }
-        if self.state.fault().is_none() {
+        if self.state.fault().is_none() || self.told.elapsed() >= BETWEEN_LINES {
+            self.told = Instant::now();
             let error: &(dyn std::error::Error + 'static) = &error;
-            tracing::error!(error, "the audit log cannot be written; calls are refused until it can");
+            let refused = self.state.missing.lock().refused;
+            tracing::error!(error, refused, "the audit log cannot be written; calls are refused until it can");
         }
         let error = Error::from(error);
         self.state.set_fault(Some(error.clone()));
@@ -286,6 +291,9 @@ const MAX_BATCH: usize = 2_048;
 
 /// The largest number of entries that are removed in one step, for the same reason as `MAX_BATCH`.
 pub(super) const MAX_FORGOTTEN: u64 = 10_000;
+
+/// The time after which it is told once more that nothing can be written.
+const BETWEEN_LINES: Duration = Duration::from_mins(1);
 
 /// The time after which writing is tried again when the log could not be written.
 const RETRY: Duration = Duration::from_millis(200);

@@ -78,11 +78,9 @@ pub(crate) async fn restore(config: &Config, state: &Path, folder: &Path, by: &P
         .with_detail("record", &copy.record)
         .with_detail("carried", &carried);
     log.record(event).await?;
-    if is_going_on {
-        AuditLogEnds::open(config, state, &log).note(log.head());
-    } else {
-        AuditLogEnds::anew(config, at).note(log.head());
-    }
+    let ends =
+        if is_going_on { AuditLogEnds::open(config, state, &log) } else { AuditLogEnds::anew(config, at) };
+    ends.note(log.head());
     drop(log);
     if !is_going_on {
         // Whatever lies beside the file is written into it when its last writer closes it.
@@ -116,9 +114,7 @@ async fn prepare(config: &Config, at: &Path, log: &AuditLog) -> Result<Database>
     // An answer counts once, and may have been used since.
     decisions.connection().execute("DELETE FROM questions", [])?;
     drop(SqliteRegistryStore::open(&at.join(REGISTRY))?);
-    if at.join(EFFECTS).exists() {
-        drop(EffectStore::open(&at.join(EFFECTS))?);
-    }
+    drop(EffectStore::open(&at.join(EFFECTS))?);
     Ok(decisions)
 }
 

@@ -58,16 +58,8 @@ pub(crate) struct DiskSpace {
 
 impl DiskSpace {
     /// Returns the room on the disk of `state`; `None` if the system does not tell it.
-    #[cfg(unix)]
     pub(crate) fn of(state: &Path) -> Option<Self> {
-        let disk = rustix::fs::statvfs(state).ok()?;
-        let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
-        Some(Self { free: bytes(disk.f_bavail), total: bytes(disk.f_blocks) })
-    }
-
-    #[cfg(not(unix))]
-    pub(crate) const fn of(_: &Path) -> Option<Self> {
-        None
+        disk_room(state).map(|(free, total)| Self { free, total })
     }
 }
 

@@ -79,24 +79,18 @@ impl<S: RpcService, T> Call<S, T> {
         Call { stack, shared, request, timeout, max_timeout, report, check, read }
     }
 
-    /// Sets how long to wait for the answer, or for the next report of progress. Default: 60 s.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets how long to wait for the answer, or for the next report of progress. Default: 60 s.
+        pub fn timeout(timeout: Duration) => self.timeout = timeout;
 
-    /// Sets how long to wait in all, however much progress is reported. Default: 600 s.
-    pub fn max_timeout(mut self, timeout: Duration) -> Self {
-        self.max_timeout = timeout;
-        self
-    }
+        /// Sets how long to wait in all, however much progress is reported. Default: 600 s.
+        pub fn max_timeout(timeout: Duration) => self.max_timeout = timeout;
 
-    /// Asks for progress, and calls `report` with each report, in order and before the answer.
-    ///
-    /// Each report gives the call another [`timeout`](Self::timeout).
-    pub fn on_progress(mut self, report: impl FnMut(ProgressParams) + Send + 'static) -> Self {
-        self.report = Some(Box::new(report));
-        self
+        /// Asks for progress, and calls `report` with each report, in order and before the answer.
+        ///
+        /// Each report gives the call another [`timeout`](Self::timeout).
+        pub fn on_progress(report: impl FnMut(ProgressParams) + Send + 'static) =>
+            self.report = Some(Box::new(report));
     }
 
     /// Puts a value into the request's `_meta`, under the key of its type. A handler reads it by `Cx::meta_value`.

@@ -24,11 +24,13 @@ impl ConnectionHandle {
         Self::default()
     }
 
-    /// Sets the task that carries the connection; the task is aborted at the end.
-    #[must_use]
-    pub fn with_task(mut self, task: JoinHandle<()>) -> Self {
-        self.tasks.push(task);
-        self
+    mgp_types::setters! { #[must_use] self =>
+        /// Sets the task that carries the connection; the task is aborted at the end.
+        pub fn with_task(task: JoinHandle<()>) => self.tasks.push(task);
+
+        /// Sets the future of the connection's end, in place of an earlier one.
+        pub fn with_ended(ended: impl Future<Output = ServerEnd> + Send + 'static) =>
+            self.ended = Some(Box::pin(ended));
     }
 
     /// Adds a step of the graceful end, after the steps so far.
@@ -38,13 +40,6 @@ impl ConnectionHandle {
         F: Future<Output = Result<(), Error>> + Send + 'static,
     {
         self.closes.push(Box::new(|| Box::pin(close())));
-        self
-    }
-
-    /// Sets the future of the connection's end, in place of an earlier one.
-    #[must_use]
-    pub fn with_ended(mut self, ended: impl Future<Output = ServerEnd> + Send + 'static) -> Self {
-        self.ended = Some(Box::pin(ended));
         self
     }
 

@@ -113,16 +113,13 @@ impl Prompt {
         Self { wire: mcp::Prompt::new(name).with_description(description) }
     }
 
-    /// Sets the name for people.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.wire.title = Some(title.into());
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the name for people.
+        pub fn title(title: impl Into<String>) => self.wire.title = Some(title.into());
 
-    /// Adds an argument, in place of one that the handler's type describes under this name.
-    pub fn argument(mut self, argument: PromptArgument) -> Self {
-        self.wire.arguments.get_or_insert_default().push(argument);
-        self
+        /// Adds an argument, in place of one that the handler's type describes under this name.
+        pub fn argument(argument: PromptArgument) =>
+            self.wire.arguments.get_or_insert_default().push(argument);
     }
 
     /// Adds an argument that must be given.
@@ -135,16 +132,13 @@ impl Prompt {
         self.argument(PromptArgument::new(name).with_description(description).with_required(false))
     }
 
-    /// Adds an image for a user interface.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.wire.icons.get_or_insert_default().push(icon);
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Adds an image for a user interface.
+        pub fn icon(icon: Icon) => self.wire.icons.get_or_insert_default().push(icon);
 
-    /// Adds metadata that clients get with the prompt.
-    pub fn meta(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
-        self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
-        self
+        /// Adds metadata that clients get with the prompt.
+        pub fn meta(key: impl Into<Box<str>>, value: RawJson) =>
+            self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
     }
 }
 

@@ -62,40 +62,27 @@ impl ClientBuilder {
 }
 
 impl<L, I> ClientBuilder<L, I> {
-    /// Changes how the client introduces itself: its title, description, page or icons.
-    pub fn info(mut self, change: impl FnOnce(Implementation) -> Implementation) -> Self {
-        self.options.identity.info = change(self.options.identity.info);
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Changes how the client introduces itself: its title, description, page or icons.
+        pub fn info(change: impl FnOnce(Implementation) -> Implementation) =>
+            self.options.identity.info = change(self.options.identity.info);
 
-    /// Sets the era that the client looks for. Default: the server is asked.
-    pub fn era(mut self, mode: EraMode) -> Self {
-        self.options.era.mode = mode;
-        self
-    }
+        /// Sets the era that the client looks for. Default: the server is asked.
+        pub fn era(mode: EraMode) => self.options.era.mode = mode;
 
-    /// Sets the revisions of MCP that the client speaks, preferred ones first. Default: all, newest first.
-    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
-        self.options.identity.revisions = revisions.into_iter().collect();
-        self
-    }
+        /// Sets the revisions of MCP that the client speaks, preferred ones first. Default: all, newest first.
+        pub fn revisions(revisions: impl IntoIterator<Item = Revision>) =>
+            self.options.identity.revisions = revisions.into_iter().collect();
 
-    /// Remembers the era of each server in `memory`, which clients may share, so that each server is asked once.
-    pub fn era_memory(mut self, memory: EraMemory) -> Self {
-        self.options.era.memory = memory;
-        self
-    }
+        /// Remembers the era of each server in `memory`, which clients may share, so that each server is asked once.
+        pub fn era_memory(memory: EraMemory) => self.options.era.memory = memory;
 
-    /// Sets the client's offer of MGP; `None` for plain MCP. Default: MGP without extensions.
-    pub fn mgp(mut self, offer: impl Into<Option<Offer>>) -> Self {
-        self.options.identity.offer = offer.into();
-        self
-    }
+        /// Sets the client's offer of MGP; `None` for plain MCP. Default: MGP without extensions.
+        pub fn mgp(offer: impl Into<Option<Offer>>) => self.options.identity.offer = offer.into();
 
-    /// Declares a capability that is not one of the handlers': `json` is its value.
-    pub fn capability(mut self, name: impl Into<Cow<'static, str>>, json: RawJson) -> Self {
-        self.options.registry.capabilities.set(name, json);
-        self
+        /// Declares a capability that is not one of the handlers': `json` is its value.
+        pub fn capability(name: impl Into<Cow<'static, str>>, json: RawJson) =>
+            self.options.registry.capabilities.set(name, json);
     }
 
     /// Declares an extension of MCP with its settings.
@@ -110,51 +97,35 @@ impl<L, I> ClientBuilder<L, I> {
         self.extension(mgp_types::mcp::task_extension::EXTENSION_ID, &Object::new())
     }
 
-    /// Refuses servers that lack one of these capabilities, like `tools`.
-    pub fn require(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
-        self.options.identity.required = capabilities.into_iter().map(Into::into).collect();
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Refuses servers that lack one of these capabilities, like `tools`.
+        pub fn require(capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) =>
+            self.options.identity.required = capabilities.into_iter().map(Into::into).collect();
 
-    /// Sets how long the server may take to answer each request of the handshake. Default: 10 s.
-    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
-        self.options.era.handshake_timeout = timeout;
-        self
-    }
+        /// Sets how long the server may take to answer each request of the handshake. Default: 10 s.
+        pub fn handshake_timeout(timeout: Duration) => self.options.era.handshake_timeout = timeout;
 
-    /// Sets how long calls wait for an answer or the next report of progress, and in all. Default: 60 s and 600 s. A
-    /// single call may set other times.
-    pub fn timeouts(mut self, timeout: Duration, max_timeout: Duration) -> Self {
-        self.options.timeouts = (timeout, max_timeout);
-        self
-    }
+        /// Sets how long calls wait for an answer or the next report of progress, and in all. Default: 60 s and 600 s.
+        /// A single call may set other times.
+        pub fn timeouts(timeout: Duration, max_timeout: Duration) =>
+            self.options.timeouts = (timeout, max_timeout);
 
-    /// Sets whether results are cached as long as the server allows. Default: yes.
-    pub fn caching(mut self, caching: bool) -> Self {
-        self.options.caching = caching;
-        self
-    }
+        /// Sets whether results are cached as long as the server allows. Default: yes.
+        pub fn caching(caching: bool) => self.options.caching = caching;
 
-    /// Makes the client a gateway's: a request whose `context.session` is that of another client is relayed.
-    ///
-    /// See [`EraOptions::relays`](mgp_transport::era::EraOptions::relays). Results are cached per server, not
-    /// per client behind it, so a gateway for several clients should turn [`caching`](Self::caching) off.
-    pub fn relay_clients(mut self) -> Self {
-        self.options.era.relays = true;
-        self
-    }
+        /// Makes the client a gateway's: a request whose `context.session` is that of another client is relayed.
+        ///
+        /// See [`EraOptions::relays`](mgp_transport::era::EraOptions::relays). Results are cached per server, not
+        /// per client behind it, so a gateway for several clients should turn [`caching`](Self::caching) off.
+        pub fn relay_clients() => self.options.era.relays = true;
 
-    /// Sets the limits of the connection.
-    pub fn limits(mut self, limits: ConnectionLimits) -> Self {
-        self.options.limits = limits;
-        self
-    }
+        /// Sets the limits of the connection.
+        pub fn limits(limits: ConnectionLimits) => self.options.limits = limits;
 
-    /// Hands `take` each line that the server writes and that is no message, such as a greeting on standard output.
-    /// Default: such lines are ignored.
-    pub fn on_stray_line(mut self, take: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.options.strays = StrayLines(Some(Arc::new(take)));
-        self
+        /// Hands `take` each line that the server writes and that is no message, such as a greeting on standard output.
+        /// Default: such lines are ignored.
+        pub fn on_stray_line(take: impl Fn(&str) + Send + Sync + 'static) =>
+            self.options.strays = StrayLines(Some(Arc::new(take)));
     }
 
     /// Adds a layer around the connection, inside of the layers so far.

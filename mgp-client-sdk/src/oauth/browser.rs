@@ -51,24 +51,18 @@ pub struct LoopbackBrowser {
 }
 
 impl LoopbackBrowser {
-    /// Creates the browser. `show` opens the page that it is given, or prints it. It gets addresses of `https` or `http`
-    /// alone, and must not hand them to a shell.
+    /// Creates the browser. `show` opens the page that it is given, or prints it. It gets addresses of `https` or
+    /// `http` alone, and must not hand them to a shell.
     pub fn new(show: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self { show: Arc::new(show), port: None, patience: PATIENCE }
     }
 
-    /// Sets the port to which answers come, for issuers that know one port only. Default: any that is free.
-    #[must_use]
-    pub fn port(mut self, port: u16) -> Self {
-        self.port = Some(port);
-        self
-    }
+    mgp_types::setters! { #[must_use] self =>
+        /// Sets the port to which answers come, for issuers that know one port only. Default: any that is free.
+        pub fn port(port: u16) => self.port = Some(port);
 
-    /// Sets the time that the person has. Default: 5 min.
-    #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
+        /// Sets the time that the person has. Default: 5 min.
+        pub fn patience(patience: Duration) => self.patience = patience;
     }
 }
 

@@ -55,46 +55,29 @@ impl OAuthBuilder {
         }
     }
 
-    /// Sets the owner of the login, where several have logins of their own at the server. Default: one for all.
-    pub fn owner(mut self, owner: impl Into<Box<str>>) -> Self {
-        self.owner = owner.into();
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the owner of the login, where several have logins of their own at the server. Default: one for all.
+        pub fn owner(owner: impl Into<Box<str>>) => self.owner = owner.into();
 
-    /// Sets the store of the login. Default: memory.
-    pub fn store(mut self, store: impl TokenStore) -> Self {
-        self.store = Arc::new(store);
-        self
-    }
+        /// Sets the store of the login. Default: memory.
+        pub fn store(store: impl TokenStore) => self.store = Arc::new(store);
 
-    /// Sets what fetches metadata and tokens. Default: reaches the public network, and the host of the server itself.
-    pub fn fetcher(mut self, fetcher: Fetcher) -> Self {
-        self.fetcher = Some(fetcher);
-        self
-    }
+        /// Sets what fetches metadata and tokens. Default: reaches the public network, and the host of the server
+        /// itself.
+        pub fn fetcher(fetcher: Fetcher) => self.fetcher = Some(fetcher);
 
-    /// Sets the name under which the client registers itself, which people see when they sign in.
-    pub fn client_name(mut self, name: impl Into<Box<str>>) -> Self {
-        self.settings.client_name = name.into();
-        self
-    }
+        /// Sets the name under which the client registers itself, which people see when they sign in.
+        pub fn client_name(name: impl Into<Box<str>>) => self.settings.client_name = name.into();
 
-    /// Sets who the client is at the issuer. Default: it registers itself.
-    pub fn credentials(mut self, credentials: ClientCredentials) -> Self {
-        self.settings.credentials = Some(credentials);
-        self
-    }
+        /// Sets who the client is at the issuer. Default: it registers itself.
+        pub fn credentials(credentials: ClientCredentials) => self.settings.credentials = Some(credentials);
 
-    /// Sets the URL of the document that describes the client (client id metadata document), for issuers that accept such.
-    pub fn client_metadata_url(mut self, url: impl Into<Box<str>>) -> Self {
-        self.settings.metadata_url = Some(url.into());
-        self
-    }
+        /// Sets the URL of the document that describes the client (client id metadata document), for issuers that
+        /// accept such.
+        pub fn client_metadata_url(url: impl Into<Box<str>>) => self.settings.metadata_url = Some(url.into());
 
-    /// Accepts tokens of this issuer alone. Default: the first one that the server names.
-    pub fn issuer(mut self, issuer: impl Into<Box<str>>) -> Self {
-        self.settings.issuer = Some(issuer.into());
-        self
+        /// Accepts tokens of this issuer alone. Default: the first one that the server names.
+        pub fn issuer(issuer: impl Into<Box<str>>) => self.settings.issuer = Some(issuer.into());
     }
 
     /// Sets the scopes to ask for. Default: those that the server asks for, or else knows.
@@ -103,28 +86,18 @@ impl OAuthBuilder {
         self
     }
 
-    /// Sets the way to a token. Default: a person signs in.
-    pub fn grant(mut self, grant: Grant) -> Self {
-        self.settings.grant = grant;
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the way to a token. Default: a person signs in.
+        pub fn grant(grant: Grant) => self.settings.grant = grant;
 
-    /// Has a person sign in with `browser` whenever a login is needed. Default: a request that needs a login fails.
-    pub fn browser(mut self, browser: impl Browser) -> Self {
-        self.settings.browser = Some(Arc::new(browser));
-        self
-    }
+        /// Has a person sign in with `browser` whenever a login is needed. Default: a request that needs a login fails.
+        pub fn browser(browser: impl Browser) => self.settings.browser = Some(Arc::new(browser));
 
-    /// Binds tokens to a key of the client (DPoP), so that nobody else can use them.
-    pub fn bound_tokens(mut self) -> Self {
-        self.settings.binds_tokens = true;
-        self
-    }
+        /// Binds tokens to a key of the client (DPoP), so that nobody else can use them.
+        pub fn bound_tokens() => self.settings.binds_tokens = true;
 
-    /// Sets what errors say that a person has to do for a login, such as which command to run.
-    pub fn login_advice(mut self, advice: impl Into<Box<str>>) -> Self {
-        self.settings.login_advice = advice.into();
-        self
+        /// Sets what errors say that a person has to do for a login, such as which command to run.
+        pub fn login_advice(advice: impl Into<Box<str>>) => self.settings.login_advice = advice.into();
     }
 
     /// Creates the authorization.

@@ -44,32 +44,29 @@ impl SagaBuilder {
         }
     }
 
-    /// Sets the log. Default: one in memory, which is forgotten with the process.
-    ///
-    /// A log in a store (`mgp_lifecycle::store`) has each call on the disk before it is made, and the next process
-    /// [resumes](Self::resume) what this one began. The arguments of open sagas are in it as they are.
-    pub fn log(mut self, log: &TransactionBook) -> Self {
-        self.log = log.clone();
-        self
+    mgp_types::setters! { self =>
+        /// Sets the log. Default: one in memory, which is forgotten with the process.
+        ///
+        /// A log in a store (`mgp_lifecycle::store`) has each call on the disk before it is made, and the next process
+        /// [resumes](Self::resume) what this one began. The arguments of open sagas are in it as they are.
+        pub fn log(log: &TransactionBook) => self.log = log.clone();
+
+        /// Adds a server under a name of the caller's own. All calls at the server go through `client`, those that take
+        /// a step back as well, so that they have the same authentication and pass the same layers.
+        pub fn server(name: impl Into<ServerId>, client: Client) =>
+            self.undo.servers.insert(name.into(), SagaServer(client));
     }
 
-    /// Adds a server under a name of the caller's own. All calls at the server go through `client`, those that take a step
-    /// back as well, so that they have the same authentication and pass the same layers.
-    pub fn server(mut self, name: impl Into<ServerId>, client: Client) -> Self {
-        self.undo.servers.insert(name.into(), SagaServer(client));
-        self
-    }
-
-    /// Sets how long a server with transactions waits for this client before it takes back by itself what a step did that the
-    /// client did not hear of. Default: five minutes; at least a second and at most an hour.
+    /// Sets how long a server with transactions waits for this client before it takes back by itself what a step did
+    /// that the client did not hear of. Default: five minutes; at least a second and at most an hour.
     pub const fn server_timeout(mut self, timeout: Duration) -> Self {
         self.server_timeout = timeout;
         self
     }
 
     /// Asks somebody before a step is taken back by a call that may destroy something, unless that call was
-    /// [authorised](Saga::authorise_undo). Without this such a call is not made. An answer is for the server and the arguments
-    /// of the question; one that takes ten minutes is too late.
+    /// [authorised](Saga::authorise_undo). Without this such a call is not made. An answer is for the server and the
+    /// arguments of the question; one that takes ten minutes is too late.
     pub fn confirm_undo<F, A>(mut self, ask: F) -> Self
     where
         F: Fn(UndoCall) -> A + Send + Sync + 'static,

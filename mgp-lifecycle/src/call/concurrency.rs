@@ -17,9 +17,9 @@ use crate::refusal::unsent;
 /// Sits around the attempt's timeout, for the time in line is not the server's. Reads and writes nothing. Calls are let
 /// through in the order in which they began to wait. Beyond the line, and after too long in it, they are refused with
 /// 3001, marked as [`NotExecuted`](super::NotExecuted). Notifications, questions about health, calls that end work or
-/// feed it, and those that last as long as a subscription or a task are never held back and take no place. Allocates for
-/// calls that wait. Dropping the future gives the place back. A layer, its clones, and the services behind them share the
-/// limit.
+/// feed it, and those that last as long as a subscription or a task are never held back and take no place. Allocates
+/// for calls that wait. Dropping the future gives the place back. A layer, its clones, and the services behind them
+/// share the limit.
 ///
 /// A limit may lie [within](Self::within) another one: a call then takes a place of both, and waits in the line of its
 /// own limit for both. So calls that wait take no places that others could use. A limit [per agent](Self::per_agent)
@@ -61,24 +61,18 @@ impl ConcurrencyLimit {
         Self(Arc::new(Limit { max_calls, max_waiting, places, line, patience, refusal, within, of_agents }))
     }
 
-    /// Sets the message of refusals: the limit that is reached, and the setting that raises it. Services that were made
-    /// before keep theirs.
-    pub fn refusing_with(mut self, refusal: impl Into<Cow<'static, str>>) -> Self {
-        Arc::make_mut(&mut self.0).refusal = refusal.into();
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the message of refusals: the limit that is reached, and the setting that raises it. Services that were
+        /// made before keep theirs.
+        pub fn refusing_with(refusal: impl Into<Cow<'static, str>>) =>
+            Arc::make_mut(&mut self.0).refusal = refusal.into();
 
-    /// Has each call take a place of `outer`, too; the line of `outer` only counts those that wait, and its time in line is
-    /// not used. Services that were made before are not held to it.
-    pub fn within(mut self, outer: Self) -> Self {
-        Arc::make_mut(&mut self.0).within = Some(outer);
-        self
-    }
+        /// Has each call take a place of `outer`, too; the line of `outer` only counts those that wait, and its time in
+        /// line is not used. Services that were made before are not held to it.
+        pub fn within(outer: Self) => Arc::make_mut(&mut self.0).within = Some(outer);
 
-    /// Gives each agent places and a line of its own, so that one takes nobody else's.
-    pub fn per_agent(mut self) -> Self {
-        Arc::make_mut(&mut self.0).of_agents = Some(Arc::default());
-        self
+        /// Gives each agent places and a line of its own, so that one takes nobody else's.
+        pub fn per_agent() => Arc::make_mut(&mut self.0).of_agents = Some(Arc::default());
     }
 
     /// Returns how many calls have a place and how many wait for one, of all agents together where each has its own.
@@ -151,8 +145,8 @@ impl ConcurrencyLimit {
         self.0.patience
     }
 
-    /// 3001 for a call that found no place, in the words of the limit that is reached. There is room in a line that moves
-    /// long before everybody is gone from it.
+    /// 3001 for a call that found no place, in the words of the limit that is reached. There is room in a line that
+    /// moves long before everybody is gone from it.
     pub(super) fn exhausted(&self) -> Error {
         let reached =
             self.0.within.as_ref().filter(|outer| outer.0.places.available_permits() == 0).unwrap_or(self);

@@ -37,21 +37,15 @@ impl FallbackLayer {
         Self::default()
     }
 
-    /// Records that another tool is called. What cannot be recorded is not done.
-    pub fn with_audit(mut self, port: Arc<dyn AuditPort>) -> Self {
-        self.audit = Some(port);
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Records that another tool is called. What cannot be recorded is not done.
+        pub fn with_audit(port: Arc<dyn AuditPort>) => self.audit = Some(port);
 
-    /// Sets the names of tools where those of several servers stand side by side: `known_as` gives the name under which a
-    /// tool of the server that the request was for is known here. A server names its own tools; one that it does not have
-    /// is none of its business, and the answer is `None`.
-    pub fn known_as(
-        mut self,
-        known_as: impl Fn(&Request, &ToolName) -> Option<ToolName> + Send + Sync + 'static,
-    ) -> Self {
-        self.known_as = Some(Arc::new(known_as));
-        self
+        /// Sets the names of tools where those of several servers stand side by side: `known_as` gives the name under
+        /// which a tool of the server that the request was for is known here. A server names its own tools; one that it
+        /// does not have is none of its business, and the answer is `None`.
+        pub fn known_as(known_as: impl Fn(&Request, &ToolName) -> Option<ToolName> + Send + Sync + 'static) =>
+            self.known_as = Some(Arc::new(known_as));
     }
 }
 

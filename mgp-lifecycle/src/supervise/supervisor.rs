@@ -62,16 +62,15 @@ impl<C: Connect> Supervisor<C> {
         Self { server, restarts: RestartSettings::default(), audit: None, plan }
     }
 
-    /// Sets the policy of restarts (§11.5).
-    pub fn with_restarts(mut self, settings: RestartSettings) -> Self {
-        self.restarts = settings;
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the policy of restarts (§11.5).
+        pub fn with_restarts(settings: RestartSettings) => self.restarts = settings;
 
-    /// Sets the time limits of the steps.
-    pub fn with_limits(mut self, limits: TimeLimits) -> Self {
-        self.plan.limits = limits;
-        self
+        /// Sets the time limits of the steps.
+        pub fn with_limits(limits: TimeLimits) => self.plan.limits = limits;
+
+        /// Records in `audit` when the server connects and disconnects (§6.4).
+        pub fn with_audit(audit: Arc<dyn AuditPort>) => self.audit = Some(audit);
     }
 
     /// Runs `restore` after each connect, before the server takes calls.
@@ -162,12 +161,6 @@ impl<C: Connect> Supervisor<C> {
         if let Some(probing) = &mut self.plan.probing {
             probing.settings = settings;
         }
-        self
-    }
-
-    /// Records in `audit` when the server connects and disconnects (§6.4).
-    pub fn with_audit(mut self, audit: Arc<dyn AuditPort>) -> Self {
-        self.audit = Some(audit);
         self
     }
 

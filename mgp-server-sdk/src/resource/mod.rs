@@ -67,54 +67,39 @@ impl ResourceTemplate {
 macro_rules! common {
     ($($name:ident)+) => {
         $(impl $name {
-            /// Sets the name for people.
-            pub fn title(mut self, title: impl Into<String>) -> Self {
-                self.wire.title = Some(title.into());
-                self
-            }
+            mgp_types::setters! { self =>
+                /// Sets the name for people.
+                pub fn title(title: impl Into<String>) => self.wire.title = Some(title.into());
 
-            /// Sets the description for a model.
-            pub fn description(mut self, description: impl Into<String>) -> Self {
-                self.wire.description = Some(description.into());
-                self
-            }
+                /// Sets the description for a model.
+                pub fn description(description: impl Into<String>) =>
+                    self.wire.description = Some(description.into());
 
-            /// Sets the media type.
-            pub fn media_type(mut self, media_type: impl Into<String>) -> Self {
-                self.wire.mime_type = Some(media_type.into());
-                self
-            }
+                /// Sets the media type.
+                pub fn media_type(media_type: impl Into<String>) =>
+                    self.wire.mime_type = Some(media_type.into());
 
-            /// Adds an image for a user interface.
-            pub fn icon(mut self, icon: Icon) -> Self {
-                self.wire.icons.get_or_insert_default().push(icon);
-                self
-            }
+                /// Adds an image for a user interface.
+                pub fn icon(icon: Icon) => self.wire.icons.get_or_insert_default().push(icon);
 
-            /// Sets hints about the use of the contents.
-            pub fn annotations(mut self, annotations: Annotations) -> Self {
-                self.wire.annotations = Some(Box::new(annotations));
-                self
-            }
+                /// Sets hints about the use of the contents.
+                pub fn annotations(annotations: Annotations) =>
+                    self.wire.annotations = Some(Box::new(annotations));
 
-            /// Adds metadata that clients get in the list.
-            pub fn meta(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
-                self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
-                self
+                /// Adds metadata that clients get in the list.
+                pub fn meta(key: impl Into<Box<str>>, value: RawJson) =>
+                    self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
+
+                /// Caches the contents in this server too, for the time and the audience of [`cache`](Self::cache).
+                /// They have to depend on the URI alone, and on the principal if they are private.
+                #[cfg(feature = "ext")]
+                pub fn cached_in(cache: &ResourceCache) => self.kept.cached_in = Some(cache.clone());
             }
 
             /// Sets how long the contents may be cached, and by which audience. Default: not at all.
             pub fn cache(mut self, time: Duration, scope: CacheScope) -> Self {
                 let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 self.kept.hint = Some(CacheHint { ttl_ms, scope });
-                self
-            }
-
-            /// Caches the contents in this server too, for the time and the audience of [`cache`](Self::cache). They
-            /// have to depend on the URI alone, and on the principal if they are private.
-            #[cfg(feature = "ext")]
-            pub fn cached_in(mut self, cache: &ResourceCache) -> Self {
-                self.kept.cached_in = Some(cache.clone());
                 self
             }
         })+

@@ -82,52 +82,34 @@ impl Server {
 }
 
 impl<L> Server<L> {
-    /// Sets the name for people.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.info.title = Some(title.into());
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the name for people.
+        pub fn title(title: impl Into<String>) => self.info.title = Some(title.into());
 
-    /// Sets the description of the server.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.info.description = Some(description.into());
-        self
-    }
+        /// Sets the description of the server.
+        pub fn description(description: impl Into<String>) =>
+            self.info.description = Some(description.into());
 
-    /// Sets the page of the server.
-    pub fn website(mut self, url: impl Into<String>) -> Self {
-        self.info.website_url = Some(url.into());
-        self
-    }
+        /// Sets the page of the server.
+        pub fn website(url: impl Into<String>) => self.info.website_url = Some(url.into());
 
-    /// Adds an image for a user interface.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.info.icons.get_or_insert_default().push(icon);
-        self
-    }
+        /// Adds an image for a user interface.
+        pub fn icon(icon: Icon) => self.info.icons.get_or_insert_default().push(icon);
 
-    /// Sets the instructions for use of the server, for a model.
-    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.parts.about.instructions = Some(instructions.into());
-        self
-    }
+        /// Sets the instructions for use of the server, for a model.
+        pub fn instructions(instructions: impl Into<String>) =>
+            self.parts.about.instructions = Some(instructions.into());
 
-    /// Serves only these revisions of MCP.
-    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
-        self.parts.revisions = Some(revisions.into_iter().collect());
-        self
-    }
+        /// Serves only these revisions of MCP.
+        pub fn revisions(revisions: impl IntoIterator<Item = Revision>) =>
+            self.parts.revisions = Some(revisions.into_iter().collect());
 
-    /// Sets the answer to `initialize` for a revision that is not served.
-    pub fn version_mismatch(mut self, mismatch: VersionMismatch) -> Self {
-        self.parts.mismatch = mismatch;
-        self
-    }
+        /// Sets the answer to `initialize` for a revision that is not served.
+        pub fn version_mismatch(mismatch: VersionMismatch) => self.parts.mismatch = mismatch;
 
-    /// Refuses clients that lack one of these capabilities, like `sampling`.
-    pub fn require(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
-        self.parts.required = capabilities.into_iter().map(Into::into).collect();
-        self
+        /// Refuses clients that lack one of these capabilities, like `sampling`.
+        pub fn require(capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) =>
+            self.parts.required = capabilities.into_iter().map(Into::into).collect();
     }
 
     /// Offers MGP to clients that speak it. A server without this, and without a section of MGP like
@@ -142,16 +124,17 @@ impl<L> Server<L> {
         self
     }
 
-    /// Declares an extension of MCP with its settings, an object.
-    pub fn extension(mut self, id: impl Into<Box<str>>, settings: RawJson) -> Self {
-        self.parts.about.extensions.insert(id, settings);
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Declares an extension of MCP with its settings, an object.
+        pub fn extension(id: impl Into<Box<str>>, settings: RawJson) =>
+            self.parts.about.extensions.insert(id, settings);
 
-    /// Declares a capability outside the specification.
-    pub fn experimental(mut self, name: impl Into<Box<str>>, settings: RawJson) -> Self {
-        self.parts.about.experimental.insert(name, settings);
-        self
+        /// Declares a capability outside the specification.
+        pub fn experimental(name: impl Into<Box<str>>, settings: RawJson) =>
+            self.parts.about.experimental.insert(name, settings);
+
+        /// Sets how many entries one page of a list holds. Default: all of them.
+        pub fn page_size(entries: usize) => self.parts.catalog.set_page_size(entries.max(1));
     }
 
     /// Adds a value that all handlers share, one of each type; [`Cx::state`](crate::Cx::state) returns it.
@@ -170,12 +153,6 @@ impl<L> Server<L> {
         self
     }
 
-    /// Sets how many entries one page of a list holds. Default: all of them.
-    pub fn page_size(mut self, entries: usize) -> Self {
-        self.parts.catalog.set_page_size(entries.max(1));
-        self
-    }
-
     /// Sets how long lists may be cached, and by which audience (2026-07-28). Default: not at all.
     pub fn cache_lists(mut self, time: Duration, scope: CacheScope) -> Self {
         let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -190,17 +167,13 @@ impl<L> Server<L> {
         self
     }
 
-    /// Sets the key that seals the state which clients keep between the rounds of one request. Default: a random one.
-    /// Processes that answer for each other need the same.
-    pub fn sealing_key(mut self, key: SealingKey) -> Self {
-        self.parts.sealing = Some(key);
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the key that seals the state which clients keep between the rounds of one request. Default: a random
+        /// one. Processes that answer for each other need the same.
+        pub fn sealing_key(key: SealingKey) => self.parts.sealing = Some(key);
 
-    /// Sets the limits of tasks.
-    pub fn task_limits(mut self, limits: TaskLimits) -> Self {
-        self.parts.tasks = limits;
-        self
+        /// Sets the limits of tasks.
+        pub fn task_limits(limits: TaskLimits) => self.parts.tasks = limits;
     }
 
     /// Offers a tool: its description, and the async function that it runs.

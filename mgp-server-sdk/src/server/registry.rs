@@ -27,8 +27,8 @@ impl<L> Server<L> {
         self
     }
 
-    /// Serves `tools/validate`, also as `mgp/tools/validate`: whether a call with these arguments would be accepted, and
-    /// all that is wrong with them. No tool runs for it.
+    /// Serves `tools/validate`, also as `mgp/tools/validate`: whether a call with these arguments would be accepted,
+    /// and all that is wrong with them. No tool runs for it.
     pub fn offer_validation(mut self) -> Self {
         let methods = Arc::make_mut(&mut self.parts.catalog.methods);
         for name in ["tools/validate", "mgp/tools/validate"] {
@@ -37,22 +37,23 @@ impl<L> Server<L> {
         self
     }
 
-    /// Refuses tools that do not describe their arguments and their results by schemas, and results that do not fit the schema
-    /// of their tool: their calls end with an error, and not only with a warning in the log.
-    pub fn require_schemas(mut self) -> Self {
-        self.parts.about.registry.requires_schemas = true;
-        self
+    mgp_types::setters! { self =>
+        /// Refuses tools that do not describe their arguments and their results by schemas, and results that do not fit
+        /// the schema of their tool: their calls end with an error, and not only with a warning in the log.
+        pub fn require_schemas() => self.parts.about.registry.requires_schemas = true;
+
+        /// Limits how long a call may take. Without this, a tool takes as long as it does. A call that runs as a task
+        /// has the limits of tasks instead.
+        pub fn timeouts(timeouts: Timeouts) => self.parts.about.registry.timeouts = Some(timeouts);
+
+        /// Recommends another server for related work: `recommendations` of the [manifest](Self::offer_manifest).
+        pub fn recommend(recommendation: ServerRecommendation) =>
+            self.parts.about.manifest.recommendations.push(recommendation);
     }
 
-    /// Limits how long a call may take. Without this, a tool takes as long as it does. A call that runs as a task has the
-    /// limits of tasks instead.
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.parts.about.registry.timeouts = Some(timeouts);
-        self
-    }
-
-    /// Declares the extensions of hints: the purpose of a call, costs and quotas, sources, and media. Handlers give hints
-    /// by [`Cx::cost`](crate::Cx::cost) and the methods beside it, tools by [`Tool::declare`](crate::Tool::declare).
+    /// Declares the extensions of hints: the purpose of a call, costs and quotas, sources, and media. Handlers give
+    /// hints by [`Cx::cost`](crate::Cx::cost) and the methods beside it, tools by
+    /// [`Tool::declare`](crate::Tool::declare).
     pub fn hints(mut self) -> Self {
         for id in HINTS {
             self.parts.about.extensions.insert(id.id(), RawJson::empty_object());
@@ -60,19 +61,13 @@ impl<L> Server<L> {
         self
     }
 
-    /// Serves `mgp/manifest/get`: one document with the server, its tools, what they [declare](crate::Tool::declare), the
-    /// scopes that they need, and the extensions that the server declares.
+    /// Serves `mgp/manifest/get`: one document with the server, its tools, what they [declare](crate::Tool::declare),
+    /// the scopes that they need, and the extensions that the server declares.
     pub fn offer_manifest(self) -> Self {
         let mut server = self.extension(ExtensionId::ServiceManifest.id(), RawJson::empty_object());
         let methods = Arc::make_mut(&mut server.parts.catalog.methods);
         methods.insert(method::MANIFEST_GET.into(), Arc::new(|input| Ok(Box::pin(manifest(input)))));
         server
-    }
-
-    /// Recommends another server for related work: `recommendations` of the [manifest](Self::offer_manifest).
-    pub fn recommend(mut self, recommendation: ServerRecommendation) -> Self {
-        self.parts.about.manifest.recommendations.push(recommendation);
-        self
     }
 
     /// Serves `mgp/tools/batch`: up to 50 calls of tools in one request, each of which goes through all layers of the

@@ -65,7 +65,8 @@ impl FieldType {
         })
     }
 
-    /// Returns the type of the values of a Rust type; [`FieldType::String`] for a type that has no JSON type of its own.
+    /// Returns the type of the values of a Rust type; [`FieldType::String`] for a type that has no JSON type of its
+    /// own.
     pub fn of_rust_or_string(name: &str) -> Self {
         Self::known(name, 0).unwrap_or(Self::String)
     }
@@ -153,12 +154,6 @@ impl InputField {
         }
     }
 
-    /// Lets callers leave the argument out.
-    pub fn optional(mut self) -> Self {
-        self.is_required = false;
-        self
-    }
-
     /// Adds a constraint.
     pub fn constraint(mut self, constraint: Constraint) -> Self {
         self.is_required &= !matches!(constraint, Constraint::Default(_));
@@ -166,16 +161,15 @@ impl InputField {
         self
     }
 
-    /// Marks the argument as a secret: no message quotes its values.
-    pub fn secret(mut self) -> Self {
-        self.is_secret = true;
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Lets callers leave the argument out.
+        pub fn optional() => self.is_required = false;
 
-    /// Adds a value for generated examples, which stands before those that constraints give.
-    pub fn example(mut self, value: impl Into<Value>) -> Self {
-        self.examples.push(value.into());
-        self
+        /// Marks the argument as a secret: no message quotes its values.
+        pub fn secret() => self.is_secret = true;
+
+        /// Adds a value for generated examples, which stands before those that constraints give.
+        pub fn example(value: impl Into<Value>) => self.examples.push(value.into());
     }
 
     /// Returns the schema of the argument, in order of declaration.

@@ -83,22 +83,15 @@ impl Signature {
         Self { name: name.into(), description: description.into(), inputs: vec![], outputs: vec![], metadata }
     }
 
-    /// Adds an argument.
-    pub fn input(mut self, field: InputField) -> Self {
-        self.inputs.push(field);
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Adds an argument.
+        pub fn input(field: InputField) => self.inputs.push(field);
 
-    /// Adds a member of the result.
-    pub fn output(mut self, field: OutputField) -> Self {
-        self.outputs.push(field);
-        self
-    }
+        /// Adds a member of the result.
+        pub fn output(field: OutputField) => self.outputs.push(field);
 
-    /// Sets the facts that catalogs show. Default: category `general`, version `1.0.0`, no author.
-    pub fn metadata(mut self, metadata: ToolMetadata) -> Self {
-        self.metadata = metadata;
-        self
+        /// Sets the facts that catalogs show. Default: category `general`, version `1.0.0`, no author.
+        pub fn metadata(metadata: ToolMetadata) => self.metadata = metadata;
     }
 
     /// Returns the JSON Schema of the arguments.

@@ -81,22 +81,16 @@ impl Tool {
         }
     }
 
-    /// Sets the name for people.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.wire.title = Some(title.into());
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the name for people.
+        pub fn title(title: impl Into<String>) => self.wire.title = Some(title.into());
 
-    /// Adds an image for a user interface.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.wire.icons.get_or_insert_default().push(icon);
-        self
-    }
+        /// Adds an image for a user interface.
+        pub fn icon(icon: Icon) => self.wire.icons.get_or_insert_default().push(icon);
 
-    /// Sets hints about the behaviour of the tool.
-    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-        self.wire.annotations = Some(Box::new(annotations));
-        self
+        /// Sets hints about the behaviour of the tool.
+        pub fn annotations(annotations: ToolAnnotations) =>
+            self.wire.annotations = Some(Box::new(annotations));
     }
 
     /// Hints that the tool changes nothing.
@@ -119,65 +113,44 @@ impl Tool {
         self.hint(|hints| hints.open_world_hint = Some(open_world))
     }
 
-    /// Sets the JSON Schema of the structured result, in place of the one that the handler's result has.
-    pub fn output_schema(mut self, schema: RawJson) -> Self {
-        self.wire.output_schema = Some(schema);
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the JSON Schema of the structured result, in place of the one that the handler's result has.
+        pub fn output_schema(schema: RawJson) => self.wire.output_schema = Some(schema);
 
-    /// Adds metadata that clients get with the tool.
-    pub fn meta(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
-        self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
-        self
-    }
+        /// Adds metadata that clients get with the tool.
+        pub fn meta(key: impl Into<Box<str>>, value: RawJson) =>
+            self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
 
-    /// Sets any other member of the tool as it is listed.
-    pub fn member(mut self, name: impl Into<Box<str>>, value: RawJson) -> Self {
-        self.wire.extra.insert(name, value);
-        self
-    }
+        /// Sets any other member of the tool as it is listed.
+        pub fn member(name: impl Into<Box<str>>, value: RawJson) => self.wire.extra.insert(name, value);
 
-    /// Sets the effects and the guards of the tool (MGP §4), for clients that speak MGP; others never see them.
-    ///
-    /// ```
-    /// use mgp_server_sdk::Tool;
-    /// use mgp_types::mgp::{Permission, RiskLevel, ToolSecurity, ValidatorName};
-    ///
-    /// let tool = Tool::new("execute_command", "Executes a shell command").security(
-    ///     &ToolSecurity::new(RiskLevel::Dangerous)
-    ///         .with_permissions([Permission::ShellExecute])
-    ///         .with_validator(ValidatorName::Sandbox)
-    ///         .with_confirmation_required(true),
-    /// );
-    /// ```
-    pub fn security(mut self, security: &ToolSecurity) -> Self {
-        self.security = Some(crate::schema::to_raw(security));
-        self
-    }
+        /// Sets the effects and the guards of the tool (MGP §4), for clients that speak MGP; others never see them.
+        ///
+        /// ```
+        /// use mgp_server_sdk::Tool;
+        /// use mgp_types::mgp::{Permission, RiskLevel, ToolSecurity, ValidatorName};
+        ///
+        /// let tool = Tool::new("execute_command", "Executes a shell command").security(
+        ///     &ToolSecurity::new(RiskLevel::Dangerous)
+        ///         .with_permissions([Permission::ShellExecute])
+        ///         .with_validator(ValidatorName::Sandbox)
+        ///         .with_confirmation_required(true),
+        /// );
+        /// ```
+        pub fn security(security: &ToolSecurity) => self.security = Some(crate::schema::to_raw(security));
 
-    /// Leaves the demands of the schema beyond the types of the arguments to the handler.
-    pub fn unvalidated(mut self) -> Self {
-        self.validated = false;
-        self
-    }
+        /// Leaves the demands of the schema beyond the types of the arguments to the handler.
+        pub fn unvalidated() => self.validated = false;
 
-    /// Runs the handler where the call is read, without a task of its own.
-    ///
-    /// This saves a few microseconds and is for handlers that are done in that time and never block: while one runs,
-    /// its connection stands still.
-    pub fn inline(mut self) -> Self {
-        self.inline = true;
-        self
-    }
+        /// Runs the handler where the call is read, without a task of its own.
+        ///
+        /// This saves a few microseconds and is for handlers that are done in that time and never block: while one
+        /// runs, its connection stands still.
+        pub fn inline() => self.inline = true;
 
-    /// Sets whether calls run as tasks.
-    pub fn task(mut self, mode: TaskMode) -> Self {
-        self.mode = mode;
-        self
-    }
+        /// Sets whether calls run as tasks.
+        pub fn task(mode: TaskMode) => self.mode = mode;
 
-    fn hint(mut self, set: impl FnOnce(&mut ToolAnnotations)) -> Self {
-        set(self.wire.annotations.get_or_insert_default());
-        self
+        fn hint(set: impl FnOnce(&mut ToolAnnotations)) => set(self.wire.annotations.get_or_insert_default());
     }
 }

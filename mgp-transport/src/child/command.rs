@@ -40,70 +40,39 @@ impl ChildCommand {
         }
     }
 
-    /// Adds an argument.
-    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
-        self.command.arg(arg);
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Adds an argument.
+        pub fn arg(arg: impl AsRef<OsStr>) => self.command.arg(arg);
 
-    /// Adds arguments.
-    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
-        self.command.args(args);
-        self
-    }
+        /// Adds arguments.
+        pub fn args(args: impl IntoIterator<Item = impl AsRef<OsStr>>) => self.command.args(args);
 
-    /// Sets an environment variable.
-    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.command.env(name, value);
-        self
-    }
+        /// Sets an environment variable.
+        pub fn env(name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) => self.command.env(name, value);
 
-    /// Removes an environment variable.
-    pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
-        self.command.env_remove(name);
-        self
-    }
+        /// Removes an environment variable.
+        pub fn env_remove(name: impl AsRef<OsStr>) => self.command.env_remove(name);
 
-    /// Removes every inherited environment variable.
-    pub fn env_clear(mut self) -> Self {
-        self.command.env_clear();
-        self
-    }
+        /// Removes every inherited environment variable.
+        pub fn env_clear() => self.command.env_clear();
 
-    /// Sets the working directory.
-    pub fn current_dir(mut self, folder: impl AsRef<Path>) -> Self {
-        self.command.current_dir(folder);
-        self
-    }
+        /// Sets the working directory.
+        pub fn current_dir(folder: impl AsRef<Path>) => self.command.current_dir(folder);
 
-    /// Sets the target of stderr. Default: the stderr of this process.
-    pub fn stderr(mut self, stderr: StderrTarget) -> Self {
-        self.stderr = stderr;
-        self
-    }
+        /// Sets the target of stderr. Default: the stderr of this process.
+        pub fn stderr(stderr: StderrTarget) => self.stderr = stderr;
 
-    /// Sets the place to which the process id is written when the server starts, for display.
-    pub fn id_into(mut self, place: Arc<AtomicU32>) -> Self {
-        self.id_into = Some(place);
-        self
-    }
+        /// Sets the place to which the process id is written when the server starts, for display.
+        pub fn id_into(place: Arc<AtomicU32>) => self.id_into = Some(place);
 
-    /// Sets the place to which the exit status is written of a server that exits by itself; a start empties it.
-    pub fn exit_into(mut self, place: Arc<Mutex<Option<ExitStatus>>>) -> Self {
-        self.exit_into = Some(place);
-        self
-    }
+        /// Sets the place to which the exit status is written of a server that exits by itself; a start empties it.
+        pub fn exit_into(place: Arc<Mutex<Option<ExitStatus>>>) => self.exit_into = Some(place);
 
-    /// Sets the time that a server has to exit once its stdin is closed. Default: 2 s.
-    pub fn exit_timeout(mut self, timeout: Duration) -> Self {
-        self.exit_timeout = timeout;
-        self
-    }
+        /// Sets the time that a server has to exit once its stdin is closed. Default: 2 s.
+        pub fn exit_timeout(timeout: Duration) => self.exit_timeout = timeout;
 
-    /// Sets the time that a server has to exit once it got SIGTERM. Default: 2 s.
-    pub fn terminate_timeout(mut self, timeout: Duration) -> Self {
-        self.terminate_timeout = timeout;
-        self
+        /// Sets the time that a server has to exit once it got SIGTERM. Default: 2 s.
+        pub fn terminate_timeout(timeout: Duration) => self.terminate_timeout = timeout;
     }
 
     /// Starts the server; returns it with its stdout and its stdin.

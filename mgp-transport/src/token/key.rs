@@ -84,18 +84,12 @@ impl SealingKey {
         }
     }
 
-    /// Opens tokens that `previous` sealed, too. Several keys can be previous ones.
-    #[must_use]
-    pub fn with_previous(mut self, previous: [u8; 32]) -> Self {
-        self.previous.push(CipherKey::new(previous));
-        self
-    }
+    mgp_types::setters! { #[must_use] self =>
+        /// Opens tokens that `previous` sealed, too. Several keys can be previous ones.
+        pub fn with_previous(previous: [u8; 32]) => self.previous.push(CipherKey::new(previous));
 
-    /// Binds all tokens to the server of this name, so that servers with the same key do not take each other's.
-    #[must_use]
-    pub fn for_server(mut self, name: &str) -> Self {
-        self.server = name.into();
-        self
+        /// Binds all tokens to the server of this name, so that servers with the same key do not take each other's.
+        pub fn for_server(name: &str) => self.server = name.into();
     }
 
     /// Seals `content` for the use that `binding` says; it can be opened for the time `ttl`.
@@ -139,8 +133,8 @@ impl SealingKey {
         if self.now() > opened.expiry { Err(TokenError::Expired) } else { Ok(opened) }
     }
 
-    /// Returns the milliseconds since 1970, which never go back: the later of the time of day, and of the time since the key
-    /// was made.
+    /// Returns the milliseconds since 1970, which never go back: the later of the time of day, and of the time since
+    /// the key was made.
     pub(super) fn now(&self) -> u64 {
         let (began, began_at) = self.began;
         time_of_day().max(began_at.saturating_add(millis(began.elapsed())))
@@ -185,8 +179,8 @@ impl CipherKey {
     }
 }
 
-/// Seals tokens that are accepted once, by the process that sealed them: which ones were used is remembered nowhere else,
-/// so that another process with the same key, or this one after a restart, takes none of them.
+/// Seals tokens that are accepted once, by the process that sealed them: which ones were used is remembered nowhere
+/// else, so that another process with the same key, or this one after a restart, takes none of them.
 pub struct SingleUseTokens {
     key: SealingKey,
     process: [u8; 16],

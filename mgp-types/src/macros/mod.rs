@@ -34,6 +34,54 @@ macro_rules! partial_debug {
     };
 }
 
+/// Defines methods that take a value, change it and return it.
+///
+/// Each is written as a function without its receiver, then `=>` and the change. `self` has to be named in front, since
+/// a macro cannot lend its own. `#[must_use]` in front of that counts for all the methods.
+///
+/// ```
+/// #[derive(Default)]
+/// struct Greeting {
+///     name: String,
+///     is_loud: bool,
+/// }
+///
+/// impl Greeting {
+///     mgp_types::setters! { self =>
+///         /// Sets whom it greets.
+///         pub fn name(name: impl Into<String>) => self.name = name.into();
+///
+///         /// Says it loudly.
+///         pub fn loud() => self.is_loud = true;
+///     }
+/// }
+///
+/// let greeting = Greeting::default().name("Ada").loud();
+/// assert_eq!((greeting.name.as_str(), greeting.is_loud), ("Ada", true));
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! setters {
+    (
+        #[must_use] $this:ident =>
+        $($(#[$attribute:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),*) => $change:expr;)+
+    ) => {
+        $crate::setters! { $this =>
+            $($(#[$attribute])* #[must_use] $visibility fn $name($($argument: $type),*) => $change;)+
+        }
+    };
+    (
+        $this:ident =>
+        $($(#[$attribute:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),*) => $change:expr;)+
+    ) => {$(
+        $(#[$attribute])*
+        $visibility fn $name(mut $this $(, $argument: $type)*) -> Self {
+            $change;
+            $this
+        }
+    )+};
+}
+
 /// Implements traits of a type that the wire writes as text.
 ///
 /// `Display`, `Debug` and `Serialize` write what `as_str` returns, `Deserialize(read)` gives the text to `read`, which

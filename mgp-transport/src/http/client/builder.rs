@@ -53,14 +53,8 @@ impl HttpClientBuilder {
         }
     }
 
-    /// Sends a header with every request, like `Authorization`. Headers of the protocol cannot be replaced.
-    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.append(name, value);
-        self
-    }
-
-    /// Sends a key with every message, as the member `auth` beside `params`, to a server that reads keys there. A request
-    /// without a message, such as one that listens, has no key: servers that want one there need a
+    /// Sends a key with every message, as the member `auth` beside `params`, to a server that reads keys there. A
+    /// request without a message, such as one that listens, has no key: servers that want one there need a
     /// [`header`](Self::header).
     #[cfg(feature = "ext")]
     pub fn auth_member(mut self, token: &str) -> Self {
@@ -70,44 +64,35 @@ impl HttpClientBuilder {
         self
     }
 
-    /// Has `authorizer` authorize each request, and judge each answer that demands authorization.
-    pub fn authorize_with(mut self, authorizer: Arc<dyn Authorize>) -> Self {
-        self.authorizer = Some(authorizer);
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sends a header with every request, like `Authorization`. Headers of the protocol cannot be replaced.
+        pub fn header(name: HeaderName, value: HeaderValue) => self.headers.append(name, value);
 
-    /// Sets the limits of the connection to the server.
-    pub fn limits(mut self, limits: ConnectionLimits) -> Self {
-        self.limits = limits;
-        self
-    }
+        /// Has `authorizer` authorize each request, and judge each answer that demands authorization.
+        pub fn authorize_with(authorizer: Arc<dyn Authorize>) => self.authorizer = Some(authorizer);
 
-    /// Sets the time that a connection may take to open, and the `endpoint` event of HTTP+SSE to come. Default: 10 s.
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
-        self
-    }
+        /// Sets the limits of the connection to the server.
+        pub fn limits(limits: ConnectionLimits) => self.limits = limits;
 
-    /// Sets how many connections stay open between requests, for a few seconds each. As many connections as there are
-    /// concurrent requests save each request from connecting anew. Default: 64.
-    pub fn max_idle_connections(mut self, connections: usize) -> Self {
-        self.max_idle_connections = connections;
-        self
-    }
+        /// Sets the time that a connection may take to open, and the `endpoint` event of HTTP+SSE to come. Default:
+        /// 10 s.
+        pub fn connect_timeout(timeout: Duration) => self.connect_timeout = timeout;
 
-    /// Trusts these certificates (PEM, one or several) besides those of the public authorities, like that of a company's own.
-    #[cfg(feature = "tls")]
-    pub fn root_certificates_pem(mut self, certificates: impl Into<Vec<u8>>) -> Self {
-        self.tls.root_certificates_pem.push(certificates.into());
-        self
-    }
+        /// Sets how many connections stay open between requests, for a few seconds each. As many connections as there
+        /// are concurrent requests save each request from connecting anew. Default: 64.
+        pub fn max_idle_connections(connections: usize) => self.max_idle_connections = connections;
 
-    /// Shows this certificate (PEM, followed by those that lead to its authority) to servers that ask for one, and proves that
-    /// the client holds its private key (PEM).
-    #[cfg(feature = "tls")]
-    pub fn client_certificate_pem(mut self, chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
-        self.tls.client_certificate_pem = Some((chain.into(), key.into()));
-        self
+        /// Trusts these certificates (PEM, one or several) besides those of the public authorities, like that of a
+        /// company's own.
+        #[cfg(feature = "tls")]
+        pub fn root_certificates_pem(certificates: impl Into<Vec<u8>>) =>
+            self.tls.root_certificates_pem.push(certificates.into());
+
+        /// Shows this certificate (PEM, followed by those that lead to its authority) to servers that ask for one, and
+        /// proves that the client holds its private key (PEM).
+        #[cfg(feature = "tls")]
+        pub fn client_certificate_pem(chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) =>
+            self.tls.client_certificate_pem = Some((chain.into(), key.into()));
     }
 
     /// Makes connections by `dial` instead of by TCP: over a Unix socket, a tunnel, or in memory.

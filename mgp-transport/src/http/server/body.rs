@@ -130,16 +130,12 @@ impl EventBody {
         Self { stream, reader, call: None, rest: Bytes::new(), keep_alive, next_keep_alive, held: None }
     }
 
-    /// Lets the stream own the call whose answer ends it, if that goes on.
-    pub(super) fn owning(mut self, call: Option<BoxCall>) -> Self {
-        self.call = call;
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Lets the stream own the call whose answer ends it, if that goes on.
+        pub(super) fn owning(call: Option<BoxCall>) => self.call = call;
 
-    /// Drops `held` when the stream ends.
-    pub(super) fn holding(mut self, held: impl Send + 'static) -> Self {
-        self.held = Some(Box::new(held));
-        self
+        /// Drops `held` when the stream ends.
+        pub(super) fn holding(held: impl Send + 'static) => self.held = Some(Box::new(held));
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {

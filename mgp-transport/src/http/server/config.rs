@@ -47,8 +47,8 @@ macro_rules! settings {
 settings! {
     /// The permissions and limits of an HTTP server.
     ///
-    /// The defaults are safe for a server on one's own machine: only loopback names are accepted as `Host` and `Origin`. A
-    /// server that is reached under another name has to set it.
+    /// The defaults are safe for a server on one's own machine: only loopback names are accepted as `Host` and
+    /// `Origin`. A server that is reached under another name has to set it.
     ///
     /// ```
     /// use mgp_transport::http::HttpConfig;
@@ -80,7 +80,8 @@ settings! {
         #[cfg(feature = "tls-server")]
         max_streams: u32 = 100;
     } set {
-        /// Sets the bounds on bodies, JSON, the calls of one session and the bytes that wait to be written on one stream.
+        /// Sets the bounds on bodies, JSON, the calls of one session and the bytes that wait to be written on one
+        /// stream.
         ///
         /// A body longer than `max_frame_bytes` is refused with 413. A stream whose reader does not keep up makes its
         /// writers wait at `max_queued` messages or `max_unwritten_bytes`, and loses its reader after `write_timeout`.
@@ -96,8 +97,8 @@ settings! {
         /// Sets how long the body of a request may take to arrive, and each further MiB of a long one; then the server
         /// answers 408. Default: 10 s.
         body_timeout: Duration = Duration::from_secs(10);
-        /// Sets how long a client may take to answer a request of the server. Default: 10 min, since a human may have to
-        /// answer.
+        /// Sets how long a client may take to answer a request of the server. Default: 10 min, since a human may have
+        /// to answer.
         peer_timeout: Duration = Duration::from_mins(10);
         /// Sets how long a client should wait before it resumes a stream. Default: 1 s.
         retry: Duration = Duration::from_secs(1);
@@ -105,19 +106,19 @@ settings! {
         keep_alive: Duration = Duration::from_secs(15);
         /// Sets how many connections [`serve`](super::serve()) holds open; 16 more are for requests of its health.
         ///
-        /// A further connection takes the place of one that has no request in work: of one that never sent a request, if
-        /// there is any, and of the one that has been idle for longest. Default: 1024.
+        /// A further connection takes the place of one that has no request in work: of one that never sent a request,
+        /// if there is any, and of the one that has been idle for longest. Default: 1024.
         max_connections: usize = 1024;
         /// Sets how many of the connections one address may have. Default: 512.
         max_connections_per_peer: usize = 512;
         /// Sets the time that a new connection to [`serve`](super::serve()) has for the head of its first request; the
         /// connection ends after once to one and a half times as long. Default: 10 s.
         header_timeout: Duration = Duration::from_secs(10);
-        /// Sets how long a connection to [`serve`](super::serve()) may be idle between one answer and the head of the next
-        /// request. Default: 60 s.
+        /// Sets how long a connection to [`serve`](super::serve()) may be idle between one answer and the head of the
+        /// next request. Default: 60 s.
         idle_timeout: Duration = Duration::from_mins(1);
-        /// Sets how long [`serve`](super::serve()) waits for calls when it ends, and then once more for the work that they
-        /// leave behind. Default: 2 s.
+        /// Sets how long [`serve`](super::serve()) waits for calls when it ends, and then once more for the work that
+        /// they leave behind. Default: 2 s.
         shutdown_grace: Duration = Duration::from_secs(2);
     }
 }
@@ -141,63 +142,41 @@ pub struct ConnectionAddrs {
 mgp_types::partial_debug!(ConnectionMarker);
 
 impl HttpConfig {
-    /// Adds the extensions that `look` returns for a connection to each request on it. `look` is called once for each
-    /// connection, before its first request is read.
-    pub fn mark_connections(
-        mut self,
-        look: impl Fn(ConnectionAddrs) -> Option<Extensions> + Send + Sync + 'static,
-    ) -> Self {
-        self.marks = Some(ConnectionMarker(Arc::new(look)));
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Adds the extensions that `look` returns for a connection to each request on it. `look` is called once for
+        /// each connection, before its first request is read.
+        pub fn mark_connections(
+            look: impl Fn(ConnectionAddrs) -> Option<Extensions> + Send + Sync + 'static
+        ) => self.marks = Some(ConnectionMarker(Arc::new(look)));
 
-    /// Serves over TLS alone in [`serve`](super::serve()), with HTTP/2 for clients that ask for it. Requests of a client that
-    /// showed a certificate have it as [`PeerCertificate`](mgp_types::PeerCertificate) among their extensions.
-    #[cfg(feature = "tls-server")]
-    pub fn tls(mut self, tls: TlsConfig) -> Self {
-        self.tls = Some(tls);
-        self
-    }
+        /// Serves over TLS alone in [`serve`](super::serve()), with HTTP/2 for clients that ask for it. Requests of a
+        /// client that showed a certificate have it as [`PeerCertificate`](mgp_types::PeerCertificate) among their
+        /// extensions.
+        #[cfg(feature = "tls-server")]
+        pub fn tls(tls: TlsConfig) => self.tls = Some(tls);
 
-    /// Sets how many requests may be in work at once on one connection of HTTP/2. Default: 100.
-    #[cfg(feature = "tls-server")]
-    pub fn max_streams(mut self, streams: u32) -> Self {
-        self.max_streams = streams.max(1);
-        self
-    }
+        /// Sets how many requests may be in work at once on one connection of HTTP/2. Default: 100.
+        #[cfg(feature = "tls-server")]
+        pub fn max_streams(streams: u32) => self.max_streams = streams.max(1);
 
-    /// Accepts a `Host` besides the loopback names, with any port.
-    pub fn allow_host(mut self, host: impl Into<Box<str>>) -> Self {
-        self.hosts.push(host.into());
-        self
-    }
+        /// Accepts a `Host` besides the loopback names, with any port.
+        pub fn allow_host(host: impl Into<Box<str>>) => self.hosts.push(host.into());
 
-    /// Accepts every `Host`. This is safe only behind a proxy that checks the name: a web page can otherwise reach the
-    /// server under a name of its own.
-    pub fn allow_any_host(mut self) -> Self {
-        self.any_host = true;
-        self
-    }
+        /// Accepts every `Host`. This is safe only behind a proxy that checks the name: a web page can otherwise reach
+        /// the server under a name of its own.
+        pub fn allow_any_host() => self.any_host = true;
 
-    /// Accepts an `Origin`, like `https://app.example.com`, besides the loopback ones.
-    pub fn allow_origin(mut self, origin: impl Into<Box<str>>) -> Self {
-        self.origins.push(origin.into());
-        self
-    }
+        /// Accepts an `Origin`, like `https://app.example.com`, besides the loopback ones.
+        pub fn allow_origin(origin: impl Into<Box<str>>) => self.origins.push(origin.into());
 
-    /// Accepts an `Accept` that does not name both `application/json` and `text/event-stream`.
-    pub fn lenient_accept(mut self) -> Self {
-        self.lenient_accept = true;
-        self
-    }
+        /// Accepts an `Accept` that does not name both `application/json` and `text/event-stream`.
+        pub fn lenient_accept() => self.lenient_accept = true;
 
-    /// Takes requests in parts, too: `multipart/related` whose first part is the message, where an argument
-    /// `{"$part": "cid:ID"}` stands for the part with that `Content-ID`. The service sees the part in base64. Default: refused
-    /// with 415.
-    #[cfg(feature = "ext")]
-    pub fn multipart(mut self) -> Self {
-        self.multipart = true;
-        self
+        /// Takes requests in parts, too: `multipart/related` whose first part is the message, where an argument
+        /// `{"$part": "cid:ID"}` stands for the part with that `Content-ID`. The service sees the part in base64.
+        /// Default: refused with 415.
+        #[cfg(feature = "ext")]
+        pub fn multipart() => self.multipart = true;
     }
 
     /// Returns the number of sessions that are open at the servers that have this configuration, or a clone of it.
@@ -212,40 +191,27 @@ impl HttpConfig {
         self.open_streams.load(Ordering::Relaxed)
     }
 
-    /// Sets how much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB.
-    pub fn replay(mut self, events: usize, bytes: usize) -> Self {
-        (self.replay_events, self.replay_bytes) = (events.max(1), bytes);
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets how much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB.
+        pub fn replay(events: usize, bytes: usize) =>
+            (self.replay_events, self.replay_bytes) = (events.max(1), bytes);
 
-    /// Sets how many finished streams of a session are kept for a client that lost them, and for how long. Default: 16,
-    /// 5 min.
-    pub fn replay_streams(mut self, streams: usize, ttl: Duration) -> Self {
-        (self.replay_streams, self.replay_ttl) = (streams, ttl);
-        self
-    }
+        /// Sets how many finished streams of a session are kept for a client that lost them, and for how long. Default:
+        /// 16, 5 min.
+        pub fn replay_streams(streams: usize, ttl: Duration) =>
+            (self.replay_streams, self.replay_ttl) = (streams, ttl);
 
-    /// Sets the path of the endpoint in [`serve`](super::serve()). Default: `/mcp`.
-    pub fn path(mut self, path: impl Into<Box<str>>) -> Self {
-        self.path = path.into();
-        self
-    }
+        /// Sets the path of the endpoint in [`serve`](super::serve()). Default: `/mcp`.
+        pub fn path(path: impl Into<Box<str>>) => self.path = path.into();
 
-    /// Sets the paths of HTTP+SSE: that of the stream, and that of the messages. Default: `/sse`, `/message`.
-    pub fn sse_paths(mut self, stream: impl Into<Box<str>>, message: impl Into<Box<str>>) -> Self {
-        self.sse_paths = Some((stream.into(), message.into()));
-        self
-    }
+        /// Sets the paths of HTTP+SSE: that of the stream, and that of the messages. Default: `/sse`, `/message`.
+        pub fn sse_paths(stream: impl Into<Box<str>>, message: impl Into<Box<str>>) =>
+            self.sse_paths = Some((stream.into(), message.into()));
 
-    /// Switches HTTP+SSE off.
-    pub fn without_sse(mut self) -> Self {
-        self.sse_paths = None;
-        self
-    }
+        /// Switches HTTP+SSE off.
+        pub fn without_sse() => self.sse_paths = None;
 
-    /// Sets how long the head of a request may be in [`serve`](super::serve()), at least 8 KiB. Default: 64 KiB.
-    pub fn max_header_bytes(mut self, bytes: usize) -> Self {
-        self.max_header_bytes = bytes.max(8 << 10);
-        self
+        /// Sets how long the head of a request may be in [`serve`](super::serve()), at least 8 KiB. Default: 64 KiB.
+        pub fn max_header_bytes(bytes: usize) => self.max_header_bytes = bytes.max(8 << 10);
     }
 }

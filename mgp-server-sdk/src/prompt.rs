@@ -120,6 +120,13 @@ impl Prompt {
         /// Adds an argument, in place of one that the handler's type describes under this name.
         pub fn argument(argument: PromptArgument) =>
             self.wire.arguments.get_or_insert_default().push(argument);
+
+        /// Adds an image for a user interface.
+        pub fn icon(icon: Icon) => self.wire.icons.get_or_insert_default().push(icon);
+
+        /// Adds metadata that clients get with the prompt.
+        pub fn meta(key: impl Into<Box<str>>, value: RawJson) =>
+            self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
     }
 
     /// Adds an argument that must be given.
@@ -130,15 +137,6 @@ impl Prompt {
     /// Adds an argument that may be left out.
     pub fn optional(self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.argument(PromptArgument::new(name).with_description(description).with_required(false))
-    }
-
-    mgp_types::setters! { self =>
-        /// Adds an image for a user interface.
-        pub fn icon(icon: Icon) => self.wire.icons.get_or_insert_default().push(icon);
-
-        /// Adds metadata that clients get with the prompt.
-        pub fn meta(key: impl Into<Box<str>>, value: RawJson) =>
-            self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
     }
 }
 

@@ -83,21 +83,7 @@ impl<L, I> ClientBuilder<L, I> {
         /// Declares a capability that is not one of the handlers': `json` is its value.
         pub fn capability(name: impl Into<Cow<'static, str>>, json: RawJson) =>
             self.options.registry.capabilities.set(name, json);
-    }
 
-    /// Declares an extension of MCP with its settings.
-    pub fn extension(mut self, id: &str, settings: &Object) -> Self {
-        let extensions = self.options.registry.capabilities.object_mut_or_new("extensions");
-        extensions.set(id.to_owned(), settings.to_raw());
-        self
-    }
-
-    /// Declares that tools may go on as tasks: see [`Client::start_tool`](crate::Client::start_tool).
-    pub fn tasks(self) -> Self {
-        self.extension(mgp_types::mcp::task_extension::EXTENSION_ID, &Object::new())
-    }
-
-    mgp_types::setters! { self =>
         /// Refuses servers that lack one of these capabilities, like `tools`.
         pub fn require(capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) =>
             self.options.identity.required = capabilities.into_iter().map(Into::into).collect();
@@ -126,6 +112,18 @@ impl<L, I> ClientBuilder<L, I> {
         /// Default: such lines are ignored.
         pub fn on_stray_line(take: impl Fn(&str) + Send + Sync + 'static) =>
             self.options.strays = StrayLines(Some(Arc::new(take)));
+    }
+
+    /// Declares an extension of MCP with its settings.
+    pub fn extension(mut self, id: &str, settings: &Object) -> Self {
+        let extensions = self.options.registry.capabilities.object_mut_or_new("extensions");
+        extensions.set(id.to_owned(), settings.to_raw());
+        self
+    }
+
+    /// Declares that tools may go on as tasks: see [`Client::start_tool`](crate::Client::start_tool).
+    pub fn tasks(self) -> Self {
+        self.extension(mgp_types::mcp::task_extension::EXTENSION_ID, &Object::new())
     }
 
     /// Adds a layer around the connection, inside of the layers so far.

@@ -110,6 +110,24 @@ impl<L> Server<L> {
         /// Refuses clients that lack one of these capabilities, like `sampling`.
         pub fn require(capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) =>
             self.parts.required = capabilities.into_iter().map(Into::into).collect();
+
+        /// Declares an extension of MCP with its settings, an object.
+        pub fn extension(id: impl Into<Box<str>>, settings: RawJson) =>
+            self.parts.about.extensions.insert(id, settings);
+
+        /// Declares a capability outside the specification.
+        pub fn experimental(name: impl Into<Box<str>>, settings: RawJson) =>
+            self.parts.about.experimental.insert(name, settings);
+
+        /// Sets how many entries one page of a list holds. Default: all of them.
+        pub fn page_size(entries: usize) => self.parts.catalog.set_page_size(entries.max(1));
+
+        /// Sets the key that seals the state which clients keep between the rounds of one request. Default: a random
+        /// one. Processes that answer for each other need the same.
+        pub fn sealing_key(key: SealingKey) => self.parts.sealing = Some(key);
+
+        /// Sets the limits of tasks.
+        pub fn task_limits(limits: TaskLimits) => self.parts.tasks = limits;
     }
 
     /// Offers MGP to clients that speak it. A server without this, and without a section of MGP like
@@ -122,19 +140,6 @@ impl<L> Server<L> {
         }
         self.parts.mgp = Some(offer);
         self
-    }
-
-    mgp_types::setters! { self =>
-        /// Declares an extension of MCP with its settings, an object.
-        pub fn extension(id: impl Into<Box<str>>, settings: RawJson) =>
-            self.parts.about.extensions.insert(id, settings);
-
-        /// Declares a capability outside the specification.
-        pub fn experimental(name: impl Into<Box<str>>, settings: RawJson) =>
-            self.parts.about.experimental.insert(name, settings);
-
-        /// Sets how many entries one page of a list holds. Default: all of them.
-        pub fn page_size(entries: usize) => self.parts.catalog.set_page_size(entries.max(1));
     }
 
     /// Adds a value that all handlers share, one of each type; [`Cx::state`](crate::Cx::state) returns it.
@@ -165,15 +170,6 @@ impl<L> Server<L> {
         let dynamic = &mut self.parts.about.dynamic;
         (dynamic.tools, dynamic.prompts, dynamic.resources) = (true, true, true);
         self
-    }
-
-    mgp_types::setters! { self =>
-        /// Sets the key that seals the state which clients keep between the rounds of one request. Default: a random
-        /// one. Processes that answer for each other need the same.
-        pub fn sealing_key(key: SealingKey) => self.parts.sealing = Some(key);
-
-        /// Sets the limits of tasks.
-        pub fn task_limits(limits: TaskLimits) => self.parts.tasks = limits;
     }
 
     /// Offers a tool: its description, and the async function that it runs.

@@ -91,29 +91,21 @@ impl Tool {
         /// Sets hints about the behaviour of the tool.
         pub fn annotations(annotations: ToolAnnotations) =>
             self.wire.annotations = Some(Box::new(annotations));
-    }
 
-    /// Hints that the tool changes nothing.
-    pub fn read_only(self) -> Self {
-        self.hint(|hints| hints.read_only_hint = Some(true))
-    }
+        /// Hints that the tool changes nothing.
+        pub fn read_only() => self.wire.annotations.get_or_insert_default().read_only_hint = Some(true);
 
-    /// Hints whether the tool may destroy something.
-    pub fn destructive(self, destructive: bool) -> Self {
-        self.hint(|hints| hints.destructive_hint = Some(destructive))
-    }
+        /// Hints whether the tool may destroy something.
+        pub fn destructive(destructive: bool) =>
+            self.wire.annotations.get_or_insert_default().destructive_hint = Some(destructive);
 
-    /// Hints that calling the tool again with the same arguments changes nothing more.
-    pub fn idempotent(self) -> Self {
-        self.hint(|hints| hints.idempotent_hint = Some(true))
-    }
+        /// Hints that calling the tool again with the same arguments changes nothing more.
+        pub fn idempotent() => self.wire.annotations.get_or_insert_default().idempotent_hint = Some(true);
 
-    /// Hints whether the tool deals with a world beyond the server.
-    pub fn open_world(self, open_world: bool) -> Self {
-        self.hint(|hints| hints.open_world_hint = Some(open_world))
-    }
+        /// Hints whether the tool deals with a world beyond the server.
+        pub fn open_world(open_world: bool) =>
+            self.wire.annotations.get_or_insert_default().open_world_hint = Some(open_world);
 
-    mgp_types::setters! { self =>
         /// Sets the JSON Schema of the structured result, in place of the one that the handler's result has.
         pub fn output_schema(schema: RawJson) => self.wire.output_schema = Some(schema);
 
@@ -150,7 +142,5 @@ impl Tool {
 
         /// Sets whether calls run as tasks.
         pub fn task(mode: TaskMode) => self.mode = mode;
-
-        fn hint(set: impl FnOnce(&mut ToolAnnotations)) => set(self.wire.annotations.get_or_insert_default());
     }
 }

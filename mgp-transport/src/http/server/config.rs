@@ -177,21 +177,7 @@ impl HttpConfig {
         /// Default: refused with 415.
         #[cfg(feature = "ext")]
         pub fn multipart() => self.multipart = true;
-    }
 
-    /// Returns the number of sessions that are open at the servers that have this configuration, or a clone of it.
-    #[must_use]
-    pub fn open_sessions(&self) -> usize {
-        self.open_sessions.count()
-    }
-
-    /// Returns the number of event streams that clients read at the servers that have this configuration, or a clone of it.
-    #[must_use]
-    pub fn open_streams(&self) -> usize {
-        self.open_streams.load(Ordering::Relaxed)
-    }
-
-    mgp_types::setters! { self =>
         /// Sets how much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB.
         pub fn replay(events: usize, bytes: usize) =>
             (self.replay_events, self.replay_bytes) = (events.max(1), bytes);
@@ -213,5 +199,17 @@ impl HttpConfig {
 
         /// Sets how long the head of a request may be in [`serve`](super::serve()), at least 8 KiB. Default: 64 KiB.
         pub fn max_header_bytes(bytes: usize) => self.max_header_bytes = bytes.max(8 << 10);
+    }
+
+    /// Returns the number of sessions that are open at the servers that have this configuration, or a clone of it.
+    #[must_use]
+    pub fn open_sessions(&self) -> usize {
+        self.open_sessions.count()
+    }
+
+    /// Returns the number of event streams that clients read at the servers that have this configuration, or a clone of it.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        self.open_streams.load(Ordering::Relaxed)
     }
 }

@@ -51,32 +51,6 @@ where
     }
 }
 
-impl<F, Fut, P, T, E> MethodHandler<form::Args<P>> for F
-where
-    F: Fn(P) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<T, E>> + Send + 'static,
-    P: DeserializeOwned + 'static,
-    T: Serialize + 'static,
-    E: Into<ToolError> + 'static,
-{
-    fn serve(&self, input: CallInput) -> Result<MethodFuture, Error> {
-        Ok(written(self(input.request.body()?)))
-    }
-}
-
-impl<F, Fut, P, T, E> MethodHandler<form::ArgsContext<P>> for F
-where
-    F: Fn(P, Cx) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<T, E>> + Send + 'static,
-    P: DeserializeOwned + 'static,
-    T: Serialize + 'static,
-    E: Into<ToolError> + 'static,
-{
-    fn serve(&self, input: CallInput) -> Result<MethodFuture, Error> {
-        Ok(written(self(input.request.body()?, input.into_cx())))
-    }
-}
-
 impl<F, Fut> NotificationHandler<form::Raw> for F
 where
     F: Fn(Request) -> Fut + Send + Sync + 'static,
@@ -87,26 +61,40 @@ where
     }
 }
 
-impl<F, Fut, P> NotificationHandler<form::Args<P>> for F
-where
-    F: Fn(P) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = ()> + Send + 'static,
-    P: DeserializeOwned + 'static,
-{
-    fn take(&self, input: CallInput) -> Result<MethodFuture, Error> {
-        Ok(taken(self(input.request.body()?)))
-    }
+/// Implements both traits for functions of typed params.
+macro_rules! typed {
+    ($($form:ident($($argument:ty),+), |$handler:ident, $input:ident| $call:expr;)+) => {$(
+        impl<F, Fut, P, T, E> MethodHandler<form::$form<P>> for F
+        where
+            F: Fn($($argument),+) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output = Result<T, E>> + Send + 'static,
+            P: DeserializeOwned + 'static,
+            T: Serialize + 'static,
+            E: Into<ToolError> + 'static,
+        {
+            fn serve(&self, $input: CallInput) -> Result<MethodFuture, Error> {
+                let $handler = self;
+                Ok(written($call))
+            }
+        }
+
+        impl<F, Fut, P> NotificationHandler<form::$form<P>> for F
+        where
+            F: Fn($($argument),+) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output = ()> + Send + 'static,
+            P: DeserializeOwned + 'static,
+        {
+            fn take(&self, $input: CallInput) -> Result<MethodFuture, Error> {
+                let $handler = self;
+                Ok(taken($call))
+            }
+        }
+    )+};
 }
 
-impl<F, Fut, P> NotificationHandler<form::ArgsContext<P>> for F
-where
-    F: Fn(P, Cx) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = ()> + Send + 'static,
-    P: DeserializeOwned + 'static,
-{
-    fn take(&self, input: CallInput) -> Result<MethodFuture, Error> {
-        Ok(taken(self(input.request.body()?, input.into_cx())))
-    }
+typed! {
+    Args(P), |handler, input| handler(input.request.body()?);
+    ArgsContext(P, Cx), |handler, input| handler(input.request.body()?, input.into_cx());
 }
 
 fn written<T: Serialize + 'static, E: Into<ToolError> + 'static>(

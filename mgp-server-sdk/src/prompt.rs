@@ -16,7 +16,7 @@ use crate::cx::Cx;
 use crate::error::Fault;
 use crate::list::{ListDialect, ListEntry};
 use crate::method::MethodFuture;
-use crate::tool::{CallInput, ToolError, form};
+use crate::tool::{CallInput, ToolError, form, turn_into};
 use crate::{schema, strings};
 
 /// A prompt with its handler.
@@ -231,45 +231,22 @@ pub trait IntoPrompt {
     fn into_prompt(self) -> Result<GetPromptResult, Error>;
 }
 
-impl IntoPrompt for GetPromptResult {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        Ok(self)
-    }
-}
+turn_into! { IntoPrompt::into_prompt -> GetPromptResult {
+    GetPromptResult: |result| result;
+    Vec<PromptMessage>: |messages| GetPromptResult::new(messages);
+    PromptMessage: |message| GetPromptResult::new([message]);
+    ContentBlock: |block| of_the_user(block);
+    String: |text| of_the_user(ContentBlock::text(text));
+    &str: |text| of_the_user(ContentBlock::text(text));
+} }
 
-impl IntoPrompt for Vec<PromptMessage> {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        Ok(GetPromptResult::new(self))
-    }
+fn of_the_user(block: ContentBlock) -> GetPromptResult {
+    GetPromptResult::new([PromptMessage::new(Role::User, block)])
 }
 
 impl<const N: usize> IntoPrompt for [PromptMessage; N] {
     fn into_prompt(self) -> Result<GetPromptResult, Error> {
         Ok(GetPromptResult::new(self))
-    }
-}
-
-impl IntoPrompt for PromptMessage {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        [self].into_prompt()
-    }
-}
-
-impl IntoPrompt for ContentBlock {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        PromptMessage::new(Role::User, self).into_prompt()
-    }
-}
-
-impl IntoPrompt for String {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        ContentBlock::text(self).into_prompt()
-    }
-}
-
-impl IntoPrompt for &str {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        ContentBlock::text(self).into_prompt()
     }
 }
 

@@ -22,6 +22,7 @@ pub use self::error::ToolError;
 use self::extended::ToolExtensions;
 pub use self::handler::ToolHandler;
 pub(crate) use self::handler::{CallInput, ToolFuture, form};
+pub(crate) use self::result::turn_into;
 pub use self::result::{IntoToolResult, Json, ToolResult};
 
 /// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.

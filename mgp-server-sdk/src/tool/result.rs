@@ -134,37 +134,35 @@ fn write_text(text: &str, is_error: bool) -> Response {
     Response::plain(RawJson::from_written(out))
 }
 
-impl IntoToolResult for ToolResult {
-    fn into_tool_result(self) -> Result<ToolResult, Error> {
-        Ok(self)
-    }
+/// Implements a trait of what a handler may return for types that always turn into a result.
+macro_rules! turn_into {
+    ($trait:ident::$turn:ident -> $result:ty { $($type:ty: |$own:ident| $turned:expr;)+ }) => {
+        $(impl $trait for $type {
+            fn $turn(self) -> Result<$result, Error> {
+                let $own = self;
+                Ok($turned)
+            }
+        })+
+    };
 }
 
-impl IntoToolResult for String {
-    fn into_tool_result(self) -> Result<ToolResult, Error> {
-        Ok(ToolResult::text(self))
-    }
-}
+pub(crate) use turn_into;
 
-impl IntoToolResult for &'static str {
-    fn into_tool_result(self) -> Result<ToolResult, Error> {
-        Ok(ToolResult::text(self))
-    }
-}
-
-impl IntoToolResult for Cow<'static, str> {
-    fn into_tool_result(self) -> Result<ToolResult, Error> {
-        Ok(ToolResult::text(self))
-    }
-}
+turn_into! { IntoToolResult::into_tool_result -> ToolResult {
+    ToolResult: |result| result;
+    CallToolResult: |result| result.into();
+    ContentBlock: |block| CallToolResult::new([block]).into();
+    Vec<ContentBlock>: |blocks| CallToolResult::new(blocks).into();
+    String: |text| ToolResult::text(text);
+    &'static str: |text| ToolResult::text(text);
+    Cow<'static, str>: |text| ToolResult::text(text);
+} }
 
 macro_rules! as_text {
     ($($type:ty)+) => {
-        $(impl IntoToolResult for $type {
-            fn into_tool_result(self) -> Result<ToolResult, Error> {
-                Ok(ToolResult::text(self.to_string()))
-            }
-        })+
+        turn_into! { IntoToolResult::into_tool_result -> ToolResult {
+            $($type: |value| ToolResult::text(value.to_string());)+
+        } }
     };
 }
 
@@ -176,27 +174,9 @@ impl IntoToolResult for () {
     }
 }
 
-impl IntoToolResult for ContentBlock {
-    fn into_tool_result(self) -> Result<ToolResult, Error> {
-        CallToolResult::new([self]).into_tool_result()
-    }
-}
-
-impl IntoToolResult for Vec<ContentBlock> {
-    fn into_tool_result(self) -> Result<ToolResult, Error> {
-        CallToolResult::new(self).into_tool_result()
-    }
-}
-
 impl<const N: usize> IntoToolResult for [ContentBlock; N] {
     fn into_tool_result(self) -> Result<ToolResult, Error> {
         CallToolResult::new(self).into_tool_result()
-    }
-}
-
-impl IntoToolResult for CallToolResult {
-    fn into_tool_result(self) -> Result<ToolResult, Error> {
-        Ok(self.into())
     }
 }
 

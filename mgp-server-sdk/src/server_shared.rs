@@ -5,10 +5,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use mgp_types::mcp::task_extension;
 use mgp_types::mcp::{
     ForRevision, ListCapability, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
-    ServerTasksCapability, ToolTaskRequests,
+    ServerTasksCapability, ToolTaskRequests, task_extension,
 };
 use mgp_types::mgp::written;
 use mgp_types::{Error, RawJson, Response, Revision};

@@ -1,11 +1,10 @@
 //! Another tool is called where a server names one.
 
-use std::fmt;
 use std::future::Future;
-use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::{fmt, mem};
 
 use futures_util::future::Either;
 use mgp_types::mgp::{AuditEvent, AuditPort, CallOptions, Recovery, ToolName};

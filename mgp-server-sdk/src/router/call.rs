@@ -10,10 +10,9 @@ use mgp_types::{Error, Request, Revision, Session, code};
 use super::RouterFuture;
 use crate::cx::CallExtras;
 use crate::method::MethodFuture;
-use crate::resource;
 use crate::server_shared::ServerShared;
-use crate::task;
 use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult, start_task};
+use crate::{resource, task};
 
 /// Returns the error for a name that no tool has. A peer that speaks no MGP gets MCP's code in its place.
 pub(super) fn unknown_tool(name: &str) -> Error {

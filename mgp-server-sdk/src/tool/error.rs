@@ -4,13 +4,12 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 
-use mgp_types::Error;
-use mgp_types::code;
 #[cfg(feature = "ext")]
 use mgp_types::ext::StructuredError;
 #[cfg(feature = "ext")]
 use mgp_types::mcp::{CallToolResult, Meta};
 use mgp_types::mgp::{CodeRejection, Recovery};
+use mgp_types::{Error, code};
 
 use super::{IntoToolResult, ToolResult};
 

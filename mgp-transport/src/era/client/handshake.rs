@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use mgp_types::{
-    Error, Method, Object, Origin, Outbox, Params, RawJson, Request, Response, Revision, RpcService,
-    call_once,
+    Error, Method, Object, Origin, Outbox, Params, RawJson, Request, Response, Revision, RpcService, Session,
+    call_once, code,
 };
-use mgp_types::{Session, code};
 
 use super::agreement::{AgreedSession, RequestStamp};
 use super::probe_verdict::{

@@ -14,13 +14,12 @@ use mgp_types::{Error, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
-use super::HttpClient;
 use super::authorize::Authorize;
 use super::connect::{ClientIo, ClientTls, Dial, dial_network};
 use super::core::{ClientCore, Tasks};
 use super::link::HttpLink;
-use super::origin;
 use super::pool::ConnectionPool;
+use super::{HttpClient, origin};
 use crate::ConnectionLimits;
 
 /// The settings of a client of one server.

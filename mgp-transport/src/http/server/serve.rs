@@ -13,12 +13,11 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tower_layer::{Identity, Layer};
 use tower_service::Service;
 
-use super::HttpServer;
 use super::body::HttpBody;
 use super::config::HttpConfig;
-use super::connection;
 use super::connection_slots::{ConnectionSlots, SlotKind};
 use super::routes::Routes;
+use super::{HttpServer, connection};
 use crate::Accept;
 
 /// The address or socket to listen at.

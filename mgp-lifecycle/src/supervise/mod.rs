@@ -42,7 +42,6 @@
 //!   in `error`.
 
 mod connect;
-mod handle;
 mod lifecycle_tracker;
 mod probe;
 mod run;
@@ -52,11 +51,10 @@ mod supervisor;
 mod supervisor_shared;
 
 pub use self::connect::{Connect, ConnectedServer, ask_to_stop};
-pub use self::handle::Supervised;
 pub use self::probe::{ProbeMethod, ProbeResult, ProbeSettings, ServerHealth, probe};
 pub use self::standing::{StandingRequests, StandingRequestsService};
 pub use self::supervised_service::{SupervisedService, SupervisedServiceFuture};
-pub use self::supervisor::{Supervisor, TimeLimits};
+pub use self::supervisor::{Supervised, Supervisor, TimeLimits};
 
 #[cfg(test)]
 mod tests;

@@ -28,15 +28,14 @@
 //! | [`CallerDeadlineLayer`] | ends calls whose deadline is over |
 
 mod answer;
-mod change_listeners;
-mod deadline;
 mod examination;
 mod layer;
 mod run;
 mod server_lifecycle;
 
-pub use self::deadline::{CallerDeadline, CallerDeadlineLayer};
-pub use self::layer::{LifecycleFuture, LifecycleLayer, LifecycleService};
+pub use self::layer::{
+    CallerDeadline, CallerDeadlineLayer, LifecycleFuture, LifecycleLayer, LifecycleService,
+};
 pub use self::run::{DrainOutcome, ShutdownPolicy};
 pub use self::server_lifecycle::ServerLifecycle;
 

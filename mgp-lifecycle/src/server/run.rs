@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout_at};
 
-use super::change_listeners::ChangeListeners;
+use super::server_lifecycle::ChangeListeners;
 use crate::InvalidTransition;
 use crate::admission::AdmissionCounter;
 use crate::state::{CHANGES_KEPT, take, tell};

@@ -13,13 +13,10 @@ use mgp_types::{BoxFuture, Error, Principal};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
-use super::event::{Beginning, Owner, RollbackCause, TransactionEvent};
-use super::log::TransactionLog;
-use super::open_step::{OpenStep, StepProgress};
+use super::log::{Beginning, Owner, RollbackCause, TransactionEvent, TransactionLog};
 use super::refusal::{self, NOT_LOGGED};
-use super::step::{LoggedStep, StepCall};
-use super::transaction_state::{Phase, StepState, Transaction};
-use super::transaction_table::{TransactionTable, transaction_key};
+use super::step::{LoggedStep, OpenStep, StepCall, StepProgress};
+use super::transaction_state::{Phase, StepState, Transaction, TransactionTable, transaction_key};
 use crate::in_any_case::in_any_case;
 use crate::refusal::not_stored;
 use crate::store::StoreError;

@@ -28,20 +28,17 @@
 //! | [`Compensator`], [`CompensationCall`] | whoever makes the calls that take steps back |
 
 mod book;
-mod event;
 mod log;
-mod open_step;
 mod refusal;
 mod rollback;
 mod step;
 mod transaction_state;
-mod transaction_table;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::book::TransactionBook;
-pub use self::open_step::OpenStep;
+pub use self::step::OpenStep;
 pub use self::step::{
     CompensationCall, Compensator, InterruptedStep, LoggedStep, StepCall, StepOutcome, StepStage,
 };

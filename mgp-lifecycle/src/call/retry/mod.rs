@@ -1,6 +1,5 @@
 //! Calls that failed are made again where their error says so (§14.6).
 
-mod budget;
 mod idempotency;
 mod policy;
 
@@ -18,7 +17,7 @@ pub(crate) use self::idempotency::{is_harmless, may_be_executed};
 use super::event;
 use crate::span::millis_up;
 
-pub(crate) use self::budget::RetryBudget;
+pub(crate) use self::policy::RetryBudget;
 pub use self::policy::RetryPolicy;
 
 /// Returns the record of an attempt that failed and is made again after `pause`, as the retry of this number.

@@ -1,7 +1,6 @@
 //! The task of a supervisor: from rest through attempts and service, back to rest.
 
 mod attempt;
-mod serve;
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};

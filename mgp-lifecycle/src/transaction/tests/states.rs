@@ -12,7 +12,7 @@ use super::*;
 use crate::doubles::{millis, secs};
 use crate::store::StoreError;
 use crate::transaction::log::{LoggedEvent, TransactionLog};
-use crate::transaction::transaction_table::TransactionTable;
+use crate::transaction::transaction_state::TransactionTable;
 use crate::wall_clock::WallClock;
 
 // covers: EXT-05-20, EXT-05-21, EXT-05-25

@@ -34,7 +34,6 @@
 //! A process that leaves the group on purpose (`setsid`) is not followed. Where there is no `/bin/sh`, servers run
 //! without a guard. Systems other than Unix have no groups here: the process itself is killed.
 
-mod command;
 #[cfg(unix)]
 mod group;
 #[cfg(not(unix))]
@@ -43,6 +42,6 @@ mod group;
 mod pipes;
 mod process;
 
-pub use self::command::ChildCommand;
 pub use self::pipes::{ChildStdin, StderrTarget};
-pub use self::process::{ChildProcess, ExitCause, ExitReport, is_awaited};
+pub use self::process::{ChildCommand, ChildProcess, ExitCause, ExitReport, is_awaited};
+

@@ -1,17 +1,20 @@
-//! A running server: waiting for its end, and shutting it down.
+//! A running server: the command that starts it as a child process, waiting for its end, and shutting it down.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io;
-use std::process::ExitStatus;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::process::Child;
+use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::group::ProcessGroup;
-use super::pipes::{StderrReader, StdinPipe};
+use super::pipes::{self, ChildStdin, StderrReader, StderrTarget, StdinPipe};
 
 /// A running server. Dropping it kills every process in its group.
 #[derive(Debug)]
@@ -136,4 +139,102 @@ impl Drop for AwaitedChild {
 /// servers must not collect the exit status of such children.
 pub fn is_awaited(id: u32) -> bool {
     AWAITED.lock().contains(&id)
+}
+
+/// The command of a server that runs as a child process.
+#[derive(Debug)]
+#[must_use]
+pub struct ChildCommand {
+    command: Command,
+    stderr: StderrTarget,
+    exit_timeout: Duration,
+    terminate_timeout: Duration,
+    id_into: Option<Arc<AtomicU32>>,
+    exit_into: Option<ExitSlot>,
+}
+
+impl ChildCommand {
+    /// Creates the command for `program`, which is searched for in `PATH`.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Self {
+            command: Command::new(program),
+            stderr: StderrTarget::default(),
+            exit_timeout: Duration::from_secs(2),
+            terminate_timeout: Duration::from_secs(2),
+            id_into: None,
+            exit_into: None,
+        }
+    }
+
+    mgp_types::setters! { self =>
+        /// Adds an argument.
+        pub fn arg(arg: impl AsRef<OsStr>) => self.command.arg(arg);
+
+        /// Adds arguments.
+        pub fn args(args: impl IntoIterator<Item = impl AsRef<OsStr>>) => self.command.args(args);
+
+        /// Sets an environment variable.
+        pub fn env(name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) => self.command.env(name, value);
+
+        /// Removes an environment variable.
+        pub fn env_remove(name: impl AsRef<OsStr>) => self.command.env_remove(name);
+
+        /// Removes every inherited environment variable.
+        pub fn env_clear() => self.command.env_clear();
+
+        /// Sets the working directory.
+        pub fn current_dir(folder: impl AsRef<Path>) => self.command.current_dir(folder);
+
+        /// Sets the target of stderr. Default: the stderr of this process.
+        pub fn stderr(stderr: StderrTarget) => self.stderr = stderr;
+
+        /// Sets the place to which the process id is written when the server starts, for display.
+        pub fn id_into(place: Arc<AtomicU32>) => self.id_into = Some(place);
+
+        /// Sets the place to which the exit status is written of a server that exits by itself; a start empties it.
+        pub fn exit_into(place: Arc<Mutex<Option<ExitStatus>>>) => self.exit_into = Some(place);
+
+        /// Sets the time that a server has to exit once its stdin is closed. Default: 2 s.
+        pub fn exit_timeout(timeout: Duration) => self.exit_timeout = timeout;
+
+        /// Sets the time that a server has to exit once it got SIGTERM. Default: 2 s.
+        pub fn terminate_timeout(timeout: Duration) => self.terminate_timeout = timeout;
+    }
+
+    /// Starts the server; returns it with its stdout and its stdin.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    ///
+    /// # Panics
+    /// The caller runs outside of a tokio runtime with IO.
+    pub fn spawn(mut self) -> io::Result<(ChildProcess, ChildStdout, ChildStdin)> {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.to_stdio());
+        self.command.kill_on_drop(true);
+        let group = ProcessGroup::new();
+        group.prepare(&mut self.command);
+        let mut child = self.command.spawn()?;
+        let group = group.with(&child);
+        if let (Some(place), Some(id)) = (&self.id_into, child.id()) {
+            place.store(id, Ordering::Relaxed);
+        }
+        if let Some(place) = &self.exit_into {
+            *place.lock() = None;
+        }
+        let pipes = (child.stdin.take(), child.stdout.take());
+        let (Some(stdin), Some(stdout)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        let stderr = child.stderr.take().and_then(|pipe| pipes::read(pipe, self.stderr));
+        let (stdin, pipe) = pipes::closable(stdin);
+        let process = ChildProcess {
+            group,
+            _awaited: child.id().map(AwaitedChild::new),
+            child,
+            stdin: pipe,
+            stderr,
+            exit_timeout: self.exit_timeout,
+            terminate_timeout: self.terminate_timeout,
+            exit_into: self.exit_into,
+        };
+        Ok((process, stdout, stdin))
+    }
 }

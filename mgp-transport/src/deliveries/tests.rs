@@ -162,3 +162,19 @@ async fn a_call_that_ends_stalls_nobody_any_more() {
         assert_eq!(began.elapsed().as_secs(), 1);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_spent_comes_back_while_the_connection_reads() {
+    let seconds = Duration::from_secs;
+    let mut patience = StallAllowance::new(seconds(5));
+    let began = Instant::now();
+    assert_eq!(patience.left(began), seconds(5));
+    patience.spend(began, began + seconds(3));
+    assert_eq!(patience.left(began + seconds(3)), seconds(2));
+    assert_eq!(patience.left(began + seconds(13)), seconds(3));
+    assert_eq!(patience.left(began + seconds(33)), seconds(5));
+    assert_eq!(patience.left(began + seconds(1000)), seconds(5));
+    patience.spend(began, began + seconds(1000));
+    assert_eq!(patience.left(began + seconds(1000)), Duration::ZERO);
+    assert_eq!(patience.left(began + seconds(1010)), seconds(1));
+}

@@ -5,7 +5,6 @@ mod correlate;
 mod incoming;
 mod lines;
 mod outgoing;
-mod queue;
 mod wire;
 
 use std::io;
@@ -21,7 +20,7 @@ use tokio::time::{Sleep, sleep};
 
 use self::incoming::IncomingDispatcher;
 use self::lines::{FramedLine, LineFramer};
-use self::queue::Queue;
+use self::wire::Queue;
 pub use self::wire::Wire;
 use crate::{Accept, ConnectionLimits};
 

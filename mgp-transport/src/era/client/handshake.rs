@@ -7,12 +7,11 @@ use mgp_types::{
     call_once, code,
 };
 
-use super::agreement::{AgreedSession, RequestStamp};
+use super::agreement::{AgreedSession, ClientRelay, RequestStamp};
 use super::probe_verdict::{
     ProbeVerdict, ServerDescription, UnsupportedVersion, ended_by_request, judge, refuses_sessions,
     supported_versions, undescribed,
 };
-use super::relay::ClientRelay;
 use super::{ClientIdentity, Era, EraMode, EraOptions, WireKind};
 use crate::era::negotiated;
 

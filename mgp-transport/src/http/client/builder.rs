@@ -15,10 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
 use super::authorize::Authorize;
-use super::connect::{ClientIo, ClientTls, Dial, dial_network};
 use super::core::{ClientCore, Tasks};
-use super::link::HttpLink;
-use super::pool::ConnectionPool;
+use super::pool::{ClientIo, ClientTls, ConnectionPool, Dial, HttpLink, dial_network};
 use super::{HttpClient, origin};
 use crate::ConnectionLimits;
 

@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 
 use super::followed::FollowedCalls;
 use super::inbound::ServerQuestion;
-use super::link::HttpLink;
+use super::pool::HttpLink;
 use crate::ConnectionLimits;
 use crate::http::replies::Replies;
 

@@ -13,22 +13,18 @@
 //! | `watched_connection` | what the server knows of each connection |
 //! | `tls`, `secured_connection` | connections with TLS, and HTTP/2 |
 
-mod batch;
 mod body;
 mod call;
 mod config;
-mod connection;
 mod connection_slots;
 mod decide;
 mod get;
 mod head;
 mod in_flight;
-mod legacy_sse;
 #[cfg(feature = "ext")]
 mod multipart;
 mod origin;
 mod post;
-mod read;
 mod replay;
 mod respond;
 mod routes;
@@ -58,7 +54,7 @@ use tower_service::Service;
 use self::call::RunningCall;
 use self::decide::{Envelopes, mismatch};
 use self::head::{BodyHeaders, RequestHead};
-use self::read::BodyReader;
+use self::body::BodyReader;
 use self::respond::{HttpRefusal, PostAnswer};
 use self::session_table::{SessionId, SessionTable};
 use crate::http::header::is_media;

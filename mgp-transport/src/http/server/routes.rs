@@ -10,9 +10,8 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::body::HttpBody;
-use super::connection::HealthOnly;
-use super::get::not_allowed;
-use super::legacy_sse::SESSION_ID;
+use super::serve::HealthOnly;
+use super::get::{SESSION_ID, not_allowed};
 use super::respond::HttpRefusal;
 use super::session_table::SessionId;
 use super::{CheckedHead, HttpServer, PostTarget, ResponseFuture};

@@ -10,8 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::connection::{OpenConnection, drive};
-use super::serve::HttpService;
+use super::serve::{HttpService, OpenConnection, drive};
 use super::tls::{SecuredConnection, TlsConfig, log_failure};
 use super::watched_connection::{CONNECTION, WatchedConnection};
 

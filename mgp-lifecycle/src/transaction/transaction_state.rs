@@ -9,11 +9,11 @@ use mgp_types::ext::{Compensation, IdempotencyKey, StepId, StructuredError, Tran
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Error, Object, Principal};
 
+#[cfg(feature = "store")]
+use super::log::LoggedEvent;
 use super::log::{Beginning, RollbackCause, TransactionEvent};
 use super::refusal;
 use super::step::{LoggedStep, StepCall, StepOutcome, StepStage};
-#[cfg(feature = "store")]
-use super::{event::TransactionEvent, log::LoggedEvent};
 
 #[derive(Debug)]
 pub(super) struct Transaction {

@@ -18,9 +18,8 @@ use tokio::task::coop;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::complete::cancellation_answer;
-use super::content::StreamedContent;
+use super::content::{ResendBuffer, StreamedContent};
 use super::pace::{ChunkDue, ChunkPacer};
-use super::resend::ResendBuffer;
 
 /// The member of a chunk, as a handler gives it, with the number of the first chunk of a call that goes on with an
 /// interrupted one. It is read where no chunk has left, and never sent.

@@ -12,8 +12,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::active::ActiveCall;
+use super::content;
 use super::registry::{CallRegistry, QuietWork, StreamingWork};
-use super::resend;
 use crate::session::negotiated;
 
 /// Streams the results of tools, and cancels calls. The layer makes [`StreamService`] services, which share what they know of
@@ -125,7 +125,7 @@ impl<S: RpcService> StreamService<S> {
             (RequestKind::Notify, method::STREAM_GAP) => {
                 match (self.layer.registry.find(stream), request.body()) {
                     (Some(active), Ok(StreamGap { missing_indices, .. })) => {
-                        State::Waiting { future: Box::pin(resend::answer(active, missing_indices)) }
+                        State::Waiting { future: Box::pin(content::answer(active, missing_indices)) }
                     }
                     _ => State::answered(Ok(Response::empty())),
                 }

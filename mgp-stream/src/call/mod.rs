@@ -56,7 +56,6 @@ mod pace;
 mod progress;
 mod reader;
 mod registry;
-mod resend;
 
 pub use self::active::FIRST_INDEX;
 pub use self::assembly::{ChunkAssembly, StreamPart};

@@ -1,7 +1,9 @@
-//! One subscription at the server: its filter and its last events.
+//! One subscription at the server: its filter, its last events, which are also the queue to its client, and its limits.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use mgp_types::mgp::{
     ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed, SubscriptionId,
@@ -11,7 +13,6 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::buffer::{Bounds, Buffer};
 use super::gate::AudienceMember;
 use super::publisher::PublishedEvent;
 use super::registry::{FeedAttachment, SubscriptionRegistry};
@@ -195,5 +196,130 @@ pub(super) async fn pump(
     }
     if let Some(registry) = registry.upgrade() {
         registry.withdraw(&attachment);
+    }
+}
+
+/// The last events of one subscription, numbered from 1 without gaps. The buffer is the queue to the client too: an
+/// event that was not sent when it leaves the buffer is lost, and the numbers tell.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    events: VecDeque<Arc<PublishedEvent>>,
+    pub(super) last_seq: u64,
+    bytes: usize,
+    bounds: Bounds,
+}
+
+/// The limits of a buffer; the last event is always kept.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::event) struct Bounds {
+    pub(in crate::event) events: usize,
+    pub(in crate::event) bytes: usize,
+}
+
+impl Buffer {
+    pub(super) const fn new(bounds: Bounds) -> Self {
+        Self { events: VecDeque::new(), last_seq: 0, bytes: 0, bounds }
+    }
+
+    pub(super) fn push(&mut self, event: Arc<PublishedEvent>) {
+        self.last_seq += 1;
+        self.bytes += event.bytes;
+        self.events.push_back(event);
+        while self.events.len() > 1
+            && (self.events.len() > self.bounds.events || self.bytes > self.bounds.bytes)
+        {
+            self.bytes -= self.events.pop_front().map_or(0, |event| event.bytes);
+        }
+    }
+
+    /// Returns the events after number `seq` that are kept, with their numbers.
+    pub(super) fn after(&self, seq: u64) -> impl Iterator<Item = (u64, &Arc<PublishedEvent>)> {
+        let first = self.first_seq();
+        let skipped = usize::try_from((seq.saturating_add(1)).saturating_sub(first)).unwrap_or(usize::MAX);
+        (first..).zip(&self.events).skip(skipped)
+    }
+
+    /// Returns the range of events after number `seq` that are not kept any more.
+    pub(super) fn gap_after(&self, seq: u64) -> Option<EventGap> {
+        let from = seq.saturating_add(1);
+        (from < self.first_seq()).then(|| EventGap { from, to: self.first_seq() - 1 })
+    }
+
+    /// Returns the number of the first event that is kept.
+    fn first_seq(&self) -> u64 {
+        self.last_seq + 1 - self.events.len() as u64
+    }
+}
+
+/// The limits of the subscriptions of clients, and of the memory for them.
+#[derive(Debug, Clone)]
+pub(in crate::event) struct EventQuotas {
+    /// The number of subscriptions of one owner: a principal, or the session of an anonymous client. A principal that
+    /// wants one more loses the subscription that it has not used for longest, if that one goes nowhere.
+    pub(in crate::event) per_owner: usize,
+    /// The number of subscriptions in all. Anonymous clients have half of them, so that they leave room for others.
+    pub(in crate::event) in_all: usize,
+    /// The number of names and patterns of channels that a subscription may list.
+    pub(in crate::event) channels: usize,
+    /// The time for which a subscription is kept that is neither connected nor asked for.
+    pub(in crate::event) idle_timeout: Duration,
+    /// The events of a subscription that can be sent again. The last event is kept however large it is; subscriptions
+    /// share the data of an event, so that all of them together take less than the sum.
+    pub(in crate::event) bounds: Bounds,
+}
+
+impl EventQuotas {
+    /// Returns the usual quotas: 32 subscriptions of one owner, 1,024 in all, 64 channels in each; an unused one is
+    /// kept for an hour; the last 1,000 events of each, or 4 MiB of them, can be sent again.
+    pub(in crate::event) const fn new() -> Self {
+        Self {
+            per_owner: 32,
+            in_all: 1024,
+            channels: 64,
+            idle_timeout: Duration::from_hours(1),
+            bounds: Bounds { events: 1000, bytes: 4 * 1024 * 1024 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Object;
+    use mgp_types::mgp::{EventSeverity, Timestamp};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn event(bytes: usize) -> Arc<PublishedEvent> {
+        Arc::new(PublishedEvent {
+            channel: "c".parse().unwrap(),
+            timestamp: Timestamp::EPOCH,
+            severity: EventSeverity::Info,
+            data: Object::new(),
+            hint: None,
+            bytes,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_asked_for_is_kept_or_in_the_gap(
+            sizes in proptest::collection::vec(0..50usize, 0..60),
+            bounds in (1..20usize, 1..200usize),
+            seq in prop_oneof![0..70u64, Just(u64::MAX)],
+        ) {
+            let mut buffer = Buffer::new(Bounds { events: bounds.0, bytes: bounds.1 });
+            for size in &sizes {
+                buffer.push(event(*size));
+                prop_assert!(buffer.events.len() <= bounds.0);
+                prop_assert!(buffer.bytes <= bounds.1 || buffer.events.len() == 1);
+            }
+            let last = sizes.len() as u64;
+            prop_assert_eq!(buffer.last_seq, last);
+            let kept: Vec<u64> = buffer.after(seq).map(|(seq, _)| seq).collect();
+            let lost = buffer.gap_after(seq).map_or_else(Vec::new, |gap| (gap.from..=gap.to).collect());
+            let all: Vec<u64> = lost.into_iter().chain(kept).collect();
+            prop_assert_eq!(all, (seq.saturating_add(1)..=last).collect::<Vec<_>>());
+        }
     }
 }

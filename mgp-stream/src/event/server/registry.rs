@@ -14,9 +14,8 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::feed::{EventFeed, EventRoute, pump};
+use super::feed::{EventFeed, EventQuotas, EventRoute, pump};
 use super::gate::AudienceMember;
-use super::quotas::EventQuotas;
 use super::terms::Terms;
 use super::{EventAudience, Publisher};
 use crate::advice::refused;

@@ -11,8 +11,7 @@ use mgp_types::{Error, Gated, Object, Request, code};
 use tower_service::Service;
 
 use super::super::peer::{ClientConnection, data, serve};
-use super::buffer::Bounds;
-use super::quotas::EventQuotas;
+use super::feed::{Bounds, EventQuotas};
 use super::{EventsGate, PublishError, Publisher};
 use crate::doubles::{TestPort, TestServer, settle};
 use stateless::listen;

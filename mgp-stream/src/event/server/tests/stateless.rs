@@ -6,7 +6,7 @@ use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed};
 use mgp_types::{Method, Object, RawJson, Request, code};
 use tower_service::Service;
 
-use super::super::quotas::EventQuotas;
+use super::super::feed::EventQuotas;
 use super::{Client, arranged, publish, replay, seqs, to_all, unsubscribe, usual};
 use crate::doubles::{TestPort, settle};
 

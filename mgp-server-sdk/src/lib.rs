@@ -84,12 +84,10 @@ pub mod guides {
 }
 
 mod accept;
-mod catalog;
 mod change;
 mod completion;
 mod cx;
 mod error;
-mod handle;
 mod list;
 mod method;
 mod preset;
@@ -126,7 +124,7 @@ pub use self::accept::{ServerAccept, ServerCore};
 pub use self::completion::{CompletionHandler, CompletionRequest, IntoCompletion};
 pub use self::cx::{Ask, AskAll, Cx};
 pub use self::error::{Error, Fault, Faults};
-pub use self::handle::ServerHandle;
+pub use self::server_shared::ServerHandle;
 pub use self::method::{MethodHandler, NotificationHandler};
 pub use self::prompt::{IntoPrompt, Prompt, PromptHandler};
 #[cfg(feature = "ext")]

@@ -3,8 +3,6 @@
 mod ask;
 #[cfg(feature = "ext")]
 mod hints;
-#[cfg(feature = "ext")]
-mod refer;
 mod tell;
 #[cfg(feature = "ext")]
 mod tokens;

@@ -1,20 +1,23 @@
-//! The entries of resources in the catalog.
+//! The entries of resources in the catalog, and the forms of functions that read a resource.
 
+use std::future::Future;
 use std::sync::Arc;
 
-use mgp_types::mcp::{self, ForRevision, ReadResourceResult};
+use mgp_types::mcp::{self, ForRevision, ReadResourceResult, ResourceContents};
 use mgp_types::mgp::written;
-use mgp_types::{CacheHint, Error, Object, RawJson, Response, Revision, code};
+use mgp_types::{BoxFuture, CacheHint, Error, Object, RawJson, Response, Revision, code};
+use serde::de::DeserializeOwned;
 
 #[cfg(feature = "ext")]
 use super::cache::{Lookup, ResourceCache};
-use super::handler::{ErasedReader, ReadFuture, ReadRequest, ResourceHandler};
 use super::template::ParsedTemplate;
-use super::{KeptContents, Resource, ResourceTemplate};
+use super::{IntoContents, KeptContents, Resource, ResourceTemplate};
+use crate::cx::Cx;
 use crate::error::Fault;
 use crate::list::{ListDialect, ListEntry};
 use crate::method::MethodFuture;
-use crate::tool::CallInput;
+use crate::strings;
+use crate::tool::{CallInput, form};
 
 /// A resource with its handler.
 pub(crate) struct ResourceEntry {
@@ -173,3 +176,74 @@ pub(crate) fn not_found(uri: &str, revision: Revision) -> Error {
     data.set("uri", RawJson::from_text(uri));
     Error::new(code, "resource not found").with_data(data.to_raw())
 }
+
+/// An async function that reads a resource.
+///
+/// The function takes nothing, the context ([`Cx`]), the variables of the template, or the variables and then the
+/// context; a [`Uri`] stands in for variables where the whole URI is wanted. Variables are a struct that derives
+/// `serde::Deserialize`, with a member for each one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot read a resource",
+    label = "not an async function that reads a resource",
+    note = "a handler is an async function of nothing, the template's variables, `Cx`, or the variables and then `Cx`",
+    note = "the variables must derive `serde::Deserialize`; the result must implement `IntoContents`"
+)]
+pub trait ResourceHandler<M>: Send + Sync + 'static {
+    /// Makes the future of one read.
+    #[doc(hidden)]
+    fn read(&self, asked: ReadRequest) -> Result<ReadFuture, Error>;
+}
+
+pub(crate) type ReadFuture = BoxFuture<'static, Result<Option<Vec<ResourceContents>>, Error>>;
+
+/// The requested URI, for handlers that want it whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a wrapper that names what it holds")]
+pub struct Uri(pub String);
+
+/// One read of a resource.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ReadRequest {
+    pub(crate) input: CallInput,
+    pub(crate) uri: String,
+    pub(crate) media_type: Option<String>,
+    pub(crate) variables: Vec<(Arc<str>, String)>,
+}
+
+impl ReadRequest {
+    fn variables<V: DeserializeOwned>(&self) -> Result<V, Error> {
+        strings::read("resource URI", self.variables.iter().map(|(name, value)| (&**name, &**value)))
+    }
+}
+
+macro_rules! forms {
+    ($($form:ty, [$($generic:ident)?] ($($argument:ty),*), |$handler:ident, $asked:ident| $call:expr;)+) => {
+        $(impl<F, Fut, R $(, $generic)?> ResourceHandler<$form> for F
+        where
+            F: Fn($($argument),*) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output = R> + Send + 'static,
+            R: IntoContents + 'static,
+            $($generic: DeserializeOwned + 'static,)?
+        {
+            fn read(&self, $asked: ReadRequest) -> Result<ReadFuture, Error> {
+                let (uri, media_type) = ($asked.uri.clone(), $asked.media_type.clone());
+                let $handler = self;
+                let future = $call;
+                Ok(Box::pin(async move { future.await.into_contents(&uri, media_type.as_deref()) }))
+            }
+        })+
+    };
+}
+
+forms! {
+    form::Bare, [] (), |handler, asked| handler();
+    form::Context, [] (Cx), |handler, asked| handler(asked.input.into_cx());
+    form::Raw, [] (Uri), |handler, asked| handler(Uri(asked.uri));
+    form::RawContext, [] (Uri, Cx), |handler, asked| handler(Uri(asked.uri), asked.input.into_cx());
+    form::Args<V>, [V] (V), |handler, asked| handler(asked.variables()?);
+    form::ArgsContext<V>, [V] (V, Cx), |handler, asked| handler(asked.variables()?, asked.input.into_cx());
+}
+
+/// A handler with its type erased.
+pub(crate) type ErasedReader = Arc<dyn Fn(ReadRequest) -> Result<ReadFuture, Error> + Send + Sync>;

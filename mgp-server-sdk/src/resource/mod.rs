@@ -4,7 +4,6 @@
 mod cache;
 mod contents;
 mod entry;
-mod handler;
 mod template;
 
 use std::time::Duration;
@@ -16,7 +15,7 @@ use mgp_types::{CacheHint, RawJson};
 pub use self::cache::ResourceCache;
 pub use self::contents::{Blob, IntoContents, base64};
 pub(crate) use self::entry::{ResourceEntry, TemplateEntry, not_found};
-pub use self::handler::{ResourceHandler, Uri};
+pub use self::entry::{ResourceHandler, Uri};
 
 /// The description of a resource with a fixed URI.
 #[derive(Debug, Clone)]

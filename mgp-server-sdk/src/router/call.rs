@@ -1,16 +1,22 @@
-//! Calls of tools, prompts and resources, on their way from the router to a handler.
+//! Calls of tools, prompts and resources on their way from the router to a handler, completion, and streams of changes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use mgp_types::mcp::task::TaskMetadata;
-use mgp_types::mgp::Recovery;
-use mgp_types::{Error, Request, Revision, Session, code};
+use mgp_types::mcp::{
+    CompleteParams, CompleteResult, Completion, Reference, SubscriptionFilter,
+    SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
+};
+use mgp_types::mgp::{Recovery, written};
+use mgp_types::{Error, Method, Object, Request, Response, Revision, Session, code};
 
 use super::RouterFuture;
+use crate::change::{Change, MAX_SUBSCRIPTIONS, WantedChanges, notification};
+use crate::completion::{ArgumentOwner, CompletionRequest};
 use crate::cx::CallExtras;
 use crate::method::MethodFuture;
-use crate::server_shared::ServerShared;
+use crate::server_shared::{Catalog, ServerShared};
 use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult, start_task};
 use crate::{resource, task};
 
@@ -122,4 +128,110 @@ fn as_task(
         (_, wanted) => return Ok(wanted),
     };
     Err(Error::new(code::METHOD_NOT_FOUND, why))
+}
+
+/// Completes an argument; an argument without a completion has no values.
+pub(super) fn complete(catalog: &Catalog, input: CallInput) -> Result<MethodFuture, Error> {
+    let params: CompleteParams = input.request.body()?;
+    let owner = match &params.reference {
+        Reference::Prompt(prompt) => {
+            catalog.prompts.get(&prompt.name).ok_or_else(|| Error::invalid_params("unknown prompt"))?;
+            ArgumentOwner::Prompt(prompt.name.as_str().into())
+        }
+        Reference::Resource(template) => {
+            let known = catalog.templates.get(&template.uri).is_some()
+                || catalog.resources.get(&template.uri).is_some();
+            known.then_some(()).ok_or_else(|| Error::invalid_params("unknown resource template"))?;
+            ArgumentOwner::Template(template.uri.as_str().into())
+        }
+        _ => return Err(Error::invalid_params("unknown kind of reference")),
+    };
+    let arguments = params.context.and_then(|context| context.arguments).unwrap_or_default();
+    let wanted = CompletionRequest { value: params.argument.value, arguments };
+    let completer = catalog.completers.get(&(owner, params.argument.name.into()));
+    let values = completer.map(|completer| completer(wanted, input));
+    Ok(Box::pin(async move {
+        let completion = match values {
+            Some(values) => bounded(values.await?),
+            None => Completion::new([]),
+        };
+        written(&CompleteResult::new(completion)).map(Response::plain)
+    }))
+}
+
+const MAX_VALUES: usize = 100;
+
+/// Cuts the values to the number that the specification allows.
+fn bounded(mut completion: Completion) -> Completion {
+    if completion.values.len() > MAX_VALUES {
+        let all = i64::try_from(completion.values.len()).unwrap_or(i64::MAX);
+        completion.total.get_or_insert(all);
+        completion.has_more = Some(true);
+        completion.values.truncate(MAX_VALUES);
+    }
+    completion
+}
+
+/// Serves `subscriptions/listen`: acknowledges the honoured wishes, then sends notifications of changes until the
+/// request is dropped or the server ends its subscriptions.
+pub(super) async fn listen(shared: Arc<ServerShared>, request: Request) -> Result<Response, Error> {
+    let session = request.context.session()?.clone();
+    let params: SubscriptionsListenParams = request.body()?;
+    let honoured = honour(&shared, &session, &request, params.notifications)?;
+    // Listening starts before the acknowledgement, so that no change after it is missed.
+    let mailbox = shared.listeners.listen(wanted(&honoured));
+    let outbox = request.context.outbox;
+    let acknowledged = Object::from_value(&SubscriptionsAcknowledgedParams::new(honoured))
+        .map_err(|error| Error::internal("the acknowledgement is not JSON").with_source(error))?;
+    outbox.notify(Request::notify(Method::ACKNOWLEDGED, acknowledged)).await?;
+    while let Some(change) = mailbox.next().await {
+        let notification = match &change {
+            Change::Task(id) => shared.context.tasks.stateless_notification(id),
+            other => Some(notification(other)),
+        };
+        if let Some(notification) = notification {
+            outbox.notify(notification).await?;
+        }
+    }
+    Ok(Response::empty())
+}
+
+/// Returns the wanted notifications that this server sends.
+fn honour(
+    shared: &ServerShared,
+    session: &Session,
+    request: &Request,
+    wanted: SubscriptionFilter,
+) -> Result<SubscriptionFilter, Error> {
+    let offered = shared.offered();
+    let mut honoured = SubscriptionFilter::new();
+    let only = |wanted: Option<bool>, offered: bool| wanted.filter(|wanted| *wanted && offered);
+    honoured.tools_list_changed = only(wanted.tools_list_changed, offered.tools);
+    honoured.prompts_list_changed = only(wanted.prompts_list_changed, offered.prompts);
+    honoured.resources_list_changed = only(wanted.resources_list_changed, offered.resources);
+    if let Some(mut uris) = wanted.resource_subscriptions.filter(|_| offered.resources) {
+        uris.truncate(MAX_SUBSCRIPTIONS);
+        honoured.resource_subscriptions = Some(uris);
+    }
+    if let Some(mut ids) = wanted.task_ids.filter(|_| offered.tasks) {
+        task::declared(session)?;
+        ids.retain(|id| shared.context.tasks.find(id, &request.context).is_ok());
+        ids.truncate(MAX_SUBSCRIPTIONS);
+        honoured.task_ids = Some(ids);
+    }
+    Ok(honoured)
+}
+
+fn wanted(honoured: &SubscriptionFilter) -> WantedChanges {
+    let lists = [
+        (honoured.tools_list_changed, Change::Tools),
+        (honoured.prompts_list_changed, Change::Prompts),
+        (honoured.resources_list_changed, Change::Resources),
+    ];
+    let lists = lists.into_iter().filter_map(|(wanted, change)| (wanted == Some(true)).then_some(change));
+    let named = |names: &Option<Vec<String>>, change: fn(Arc<str>) -> Change| {
+        names.iter().flatten().map(move |name| change(name.as_str().into())).collect::<Vec<_>>()
+    };
+    let uris = named(&honoured.resource_subscriptions, Change::Updated);
+    lists.chain(uris).chain(named(&honoured.task_ids, Change::Task)).collect()
 }

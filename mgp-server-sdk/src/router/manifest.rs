@@ -1,4 +1,4 @@
-//! The method `mgp/manifest/get`, which describes the server and all its tools in one document.
+//! The methods `mgp/manifest/get`, which describes the server and all its tools, and `tools/validate`.
 
 use mgp_types::ext::{
     DEFAULT_MANIFEST_TTL_SECONDS, ExtensionId, GetManifest, ListedExtension, ManifestNotModified,
@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use super::call::unknown_tool;
 use crate::server_shared::ServerShared;
-use crate::tool::CallInput;
+use crate::signature::Violation;
+use crate::tool::{CallInput, arguments};
 
 /// Answers with the manifest, for clients that declare the extension or speak MGP.
 pub(crate) async fn manifest(input: CallInput) -> Result<Response, Error> {
@@ -69,4 +70,23 @@ fn cacheable(document: &impl Serialize) -> Result<Response, Error> {
     let ttl_ms = DEFAULT_MANIFEST_TTL_SECONDS * 1000;
     response.context.cache = Some(CacheHint { ttl_ms, scope: CacheScope::Private });
     Ok(response)
+}
+
+#[derive(Serialize)]
+struct ValidateResult {
+    valid: bool,
+    errors: Vec<Violation>,
+    schema_dialect: String,
+}
+
+/// Answers whether the named tool would accept the arguments, with all that is wrong with them.
+pub(crate) async fn validate(input: CallInput) -> Result<Response, Error> {
+    let shared = ServerShared::of(&input.extras)?;
+    let params = input.request.params;
+    let name = params.text("name").ok_or_else(|| Error::invalid_params("`name` is missing"))?.into_owned();
+    let tool = shared.catalog().tools.get(&name).cloned().ok_or_else(|| unknown_tool(&name))?;
+    let arguments = arguments::members(&params).map_err(|fault| Error::invalid_params(fault.0))?;
+    let errors = tool.checks().all_violations(&shared.context.about.registry, arguments).await?;
+    let schema_dialect = tool.checks().dialect();
+    Response::with_body(&ValidateResult { valid: errors.is_empty(), errors, schema_dialect })
 }

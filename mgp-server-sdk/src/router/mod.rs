@@ -1,32 +1,28 @@
 //! The router: the innermost service, which finds the handler of each request.
 
 mod call;
-mod complete;
-mod future;
-mod listen;
 #[cfg(feature = "ext")]
 mod manifest;
-#[cfg(feature = "ext")]
-mod validate;
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxedService, CacheScope, Error, Method, Request, RequestKind, Response, Session, Severity};
+use mgp_types::{
+    BoxedService, CacheScope, Error, Method, Request, RequestKind, Response, Revision, Session, Severity,
+};
 use tower_service::Service;
 
-pub use self::future::RouterFuture;
 #[cfg(feature = "ext")]
-pub(crate) use self::manifest::manifest;
-#[cfg(feature = "ext")]
-pub(crate) use self::validate::validate;
-use crate::catalog::Catalog;
+pub(crate) use self::manifest::{manifest, validate};
 use crate::cx::CallExtras;
 use crate::list::ListDialect;
+use crate::method::MethodFuture;
 use crate::server_context::OfferedFeatures;
-use crate::server_shared::ServerShared;
+use crate::server_shared::{Catalog, ServerShared};
 use crate::task;
-use crate::tool::CallInput;
+use crate::tool::{CallInput, ToolFuture};
 
 /// The innermost service of a server: it finds the handler of a request, and runs it.
 ///
@@ -79,7 +75,7 @@ impl Router {
             }
             "completion/complete" if self.offers(|offered| offered.completions) => {
                 let input = CallInput { request, extras: CallExtras::of(&shared.context) };
-                RouterFuture::handed(complete::complete(&shared.catalog(), input)?)
+                RouterFuture::handed(call::complete(&shared.catalog(), input)?)
             }
             "logging/setLevel" => set_level(session, &request).into(),
             "server/discover" => {
@@ -89,7 +85,7 @@ impl Router {
                 }
                 described.into()
             }
-            "subscriptions/listen" => RouterFuture::boxed(Box::pin(listen::listen(shared.clone(), request))),
+            "subscriptions/listen" => RouterFuture::boxed(Box::pin(call::listen(shared.clone(), request))),
             method if method.starts_with("tasks/") && shared.offered().tasks => self.tasks(request)?,
             _ => self.other(request)?,
         })
@@ -200,3 +196,65 @@ fn set_level(session: &Session, request: &Request) -> Result<Response, Error> {
     session.set_log_level(Some(level));
     Ok(Response::empty())
 }
+
+/// The future of [`Router`].
+///
+/// A connection polls each call once before it gives the call a task of its own. Work that takes time must not happen
+/// in that first poll, or it would stop the connection: for a handler, the first poll does nothing and the second one
+/// starts it.
+#[must_use = "futures do nothing unless polled"]
+pub struct RouterFuture(RouterState);
+
+enum RouterState {
+    Ready(Option<Result<Response, Error>>),
+    Tool { future: ToolFuture, revision: Revision, looked: bool },
+    Boxed { future: MethodFuture, looked: bool },
+}
+
+impl RouterFuture {
+    /// Creates the future of a tool's call, which starts in the first poll if it is `inline`.
+    fn tool(future: ToolFuture, revision: Revision, inline: bool) -> Self {
+        Self(RouterState::Tool { future, revision, looked: inline })
+    }
+
+    /// Creates the future of a handler.
+    fn handed(future: MethodFuture) -> Self {
+        Self(RouterState::Boxed { future, looked: false })
+    }
+
+    /// Creates the future of work that waits more than it computes.
+    fn boxed(future: MethodFuture) -> Self {
+        Self(RouterState::Boxed { future, looked: true })
+    }
+}
+
+impl From<Result<Response, Error>> for RouterFuture {
+    fn from(outcome: Result<Response, Error>) -> Self {
+        Self(RouterState::Ready(Some(outcome)))
+    }
+}
+
+impl Future for RouterFuture {
+    type Output = Result<Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            RouterState::Ready(outcome) => {
+                Poll::Ready(outcome.take().expect("a future is not polled again after it was ready"))
+            }
+            RouterState::Tool { looked: looked @ false, .. }
+            | RouterState::Boxed { looked: looked @ false, .. } => {
+                *looked = true;
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            RouterState::Tool { future, revision, .. } => {
+                let revision = *revision;
+                future.as_mut().poll(cx).map(|result| result?.into_response(revision))
+            }
+            RouterState::Boxed { future, .. } => future.as_mut().poll(cx),
+        }
+    }
+}
+
+mgp_types::partial_debug!(RouterFuture);

@@ -1,14 +1,8 @@
 //! The builder of a server.
 
 #[cfg(feature = "ext")]
-mod envelopes;
-#[cfg(feature = "ext")]
-mod references;
-#[cfg(feature = "ext")]
 mod registry;
 mod sections;
-#[cfg(feature = "ext")]
-mod tokens;
 #[cfg(feature = "ext")]
 mod transactions;
 
@@ -26,14 +20,12 @@ use mgp_types::{BoxedService, CacheHint, Gate as _, RawJson, Revision, RpcServic
 use tower_layer::{Identity, Layer, Stack};
 
 #[cfg(feature = "ext")]
-pub use self::envelopes::InProcess;
+pub use self::registry::InProcess;
 #[cfg(feature = "ext")]
 pub use self::transactions::TransactionLayer;
 use crate::accept::{ServerAccept, ServerCore};
-use crate::catalog::Catalog;
 use crate::completion::{ArgumentOwner, CompletionHandler};
 use crate::error::{Error, Fault, Faults};
-use crate::handle::ServerHandle;
 use crate::method::{MethodHandler, NotificationHandler};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
@@ -41,7 +33,7 @@ use crate::router::Router;
 #[cfg(feature = "ext")]
 use crate::server_context::ManifestFacts;
 use crate::server_context::ServerDescription;
-use crate::server_shared::ServerShared;
+use crate::server_shared::{Catalog, ServerHandle, ServerShared};
 use crate::task::{TaskLimits, TaskStore};
 use crate::tool::{Tool, ToolEntry, ToolHandler};
 
@@ -331,7 +323,7 @@ impl ServerParts {
         #[cfg(feature = "ext")]
         let about = {
             let manifest = ManifestFacts { info: Some(described), ..self.about.manifest.clone() };
-            tokens::sealed_with(ServerDescription { manifest, ..self.about }, &self.catalog, &key)
+            registry::sealed_with(ServerDescription { manifest, ..self.about }, &self.catalog, &key)
         };
         #[cfg(not(feature = "ext"))]
         let about = self.about;

@@ -3,7 +3,7 @@
 use mgp_security::ArgumentJudge;
 use serde_json::{Map, Number, Value};
 
-use super::{Constraint, FieldType, InputField, Signature, pattern};
+use super::{Constraint, FieldType, InputField, Signature, constraint};
 use crate::Fault;
 use crate::schema::to_raw;
 
@@ -56,7 +56,7 @@ fn candidates(kind: &FieldType, constraints: &[Constraint]) -> Vec<Value> {
     let mut candidates = found.values;
     match kind {
         FieldType::String => {
-            let samples = found.patterns.iter().flat_map(|pattern| pattern::samples(pattern));
+            let samples = found.patterns.iter().flat_map(|pattern| constraint::samples(pattern));
             candidates.extend(samples.map(Value::String));
             candidates.push("example".into());
             let lengths =

@@ -4,9 +4,7 @@ mod checks;
 mod constraint;
 mod examples;
 mod field;
-mod pattern;
 mod settings;
-mod validator;
 
 use std::collections::HashSet;
 
@@ -19,9 +17,8 @@ pub(crate) use self::checks::{ArgumentChecks, failure};
 pub use self::constraint::Constraint;
 pub use self::field::{FieldType, InputField, OutputField};
 pub(crate) use self::settings::RegistrySettings;
-pub use self::settings::Timeouts;
-pub use self::validator::ToolValidator;
-use self::validator::Validators;
+use self::settings::Validators;
+pub use self::settings::{Timeouts, ToolValidator};
 use crate::Fault;
 use crate::schema::to_raw;
 

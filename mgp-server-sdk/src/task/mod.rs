@@ -5,7 +5,6 @@
 
 mod entry;
 mod extension;
-mod run;
 pub(crate) mod session_era;
 mod store;
 
@@ -14,7 +13,7 @@ use mgp_types::{Error, Response, Revision};
 use self::entry::Task;
 
 pub(crate) use self::extension::{cancel, declared, get, update};
-pub use self::run::TaskRun;
+pub use self::entry::TaskRun;
 pub use self::store::{TaskLimits, TaskStore};
 
 /// Returns the answer to the call that became the task.

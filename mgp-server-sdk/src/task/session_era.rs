@@ -5,8 +5,7 @@ use std::sync::Arc;
 use mgp_types::mcp::task::{self, CreateTaskResult, ListTasksResult, TaskMetadata, TaskStatus};
 use mgp_types::{Error, Method, Object, Request, Response};
 
-use super::entry::{Outcome, Question, Task, millis};
-use super::run::relate;
+use super::entry::{Outcome, Question, Task, millis, relate};
 use super::store::TaskStore;
 
 /// Returns the client's wish for a task, if it has one.

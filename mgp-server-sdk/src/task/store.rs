@@ -11,8 +11,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::entry::{Outcome, Task, TaskOwner};
-use super::run::TaskRun;
+use super::entry::{Outcome, Task, TaskOwner, TaskRun};
 use super::{extension, session_era};
 use crate::change::{Change, Listeners, notification};
 

@@ -1,29 +1,29 @@
 //! Calls that have their effect once, and transactions: the layer that makes calls their steps and answers their methods.
 
-mod compensator;
-mod step;
-
+use std::borrow::Cow;
 use std::future::ready;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use mgp_lifecycle::idempotency::{IdempotencyBook, IdempotencyLayer};
-use mgp_lifecycle::transaction::{StepCall, TransactionBook};
-use mgp_types::ext::transaction::{self, NamedTransaction, TransactionStep};
-use mgp_types::ext::{ExtensionId, IdempotencyTtl};
+use mgp_lifecycle::idempotency::{IdempotencyBook, IdempotencyLayer, IdempotencyService};
+use mgp_lifecycle::transaction::{
+    CompensationCall, Compensator, OpenStep, StepCall, StepOutcome, TransactionBook,
+};
+use mgp_types::ext::transaction::{self, NamedTransaction, StepResult, StepStatus, TransactionStep};
+use mgp_types::ext::{Compensation, ExtensionId, IdempotencyTtl, IdempotentCall, StructuredError};
 use mgp_types::{
-    BoxFuture, Error, Principal, PrincipalKind, RawJson, Request, RequestKind, Response, RpcService,
-    call_once,
+    BoxFuture, CallEnding, Error, Method, Object, Origin, Principal, PrincipalKind, RawJson, Request,
+    RequestKind, Response, Revision, RpcService, Session, call_once, code,
 };
 use tokio::task::JoinSet;
 use tower_layer::{Layer, Stack};
 use tower_service::Service;
 
-use self::compensator::InnerCompensator;
 use super::Server;
 use crate::cx::StepUndo;
 use crate::error::Fault;
-use crate::handle::ServerHandle;
+use crate::server_shared::ServerHandle;
+use crate::tool::ToolEntry;
 
 impl<L> Server<L> {
     /// Carries calls with an idempotency key out once, and answers those that come again with the first result.
@@ -200,3 +200,106 @@ impl<S: RpcService + Sync> Service<Request> for TransactionService<S> {
 
 mgp_types::partial_debug!(TransactionLayer, self => book: self.book);
 mgp_types::partial_debug!([S] TransactionService<S>, self => layer: self.layer);
+
+/// Returns how a step that called `tool` ended; `None` where nobody knows.
+fn outcome(
+    outcome: &Result<Response, Error>,
+    undo: &StepUndo,
+    tool: Option<&ToolEntry>,
+) -> Option<StepOutcome> {
+    if let (Some(arguments), Some(undoing)) = (undo.0.lock().take(), tool.and_then(ToolEntry::undone_by)) {
+        // A handler that says how its effect is taken back has had one, however it ends.
+        return Some(StepOutcome::Undoable(Compensation::new(undoing, arguments)));
+    }
+    match outcome {
+        Ok(response) if response.result.ending() != CallEnding::Done => Some(StepOutcome::Failed),
+        Ok(_) if tool.is_some_and(ToolEntry::is_read_only) => Some(StepOutcome::Harmless),
+        Ok(_) => Some(StepOutcome::Final),
+        Err(error) if matches!(error.origin(), Origin::Local | Origin::Peer | Origin::InputRequired) => {
+            Some(StepOutcome::Failed)
+        }
+        Err(_) => None,
+    }
+}
+
+/// Writes into the result of a call what it has to do with its transaction.
+fn tell(response: &mut Response, open: &OpenStep, outcome: &StepOutcome) {
+    let status = match response.result.ending() {
+        CallEnding::Done => StepStatus::Ok,
+        CallEnding::Failed => StepStatus::Failed,
+        CallEnding::Asking => return,
+    };
+    let mut word = StepResult::new(open.transaction_id().clone(), open.step_id().clone(), status);
+    if let StepOutcome::Undoable(compensation) = outcome {
+        word.compensation = Some(compensation.clone());
+    }
+    response.change_meta(|meta| {
+        if status == StepStatus::Failed {
+            word.error = meta.get("error").and_then(|error| StructuredError::read(&error));
+        }
+        word.write(meta);
+    });
+}
+
+/// Makes the calls through the layers further in, each with its key.
+#[derive(Clone)]
+struct InnerCompensator<S> {
+    service: IdempotencyService<S>,
+    session: Arc<Session>,
+}
+
+impl<S> InnerCompensator<S> {
+    fn new(keys: &IdempotencyBook, inner: S) -> Self {
+        let service = IdempotencyLayer::new(keys.clone()).layer(inner);
+        Self { service, session: Arc::new(Session::new(Revision::LATEST)) }
+    }
+}
+
+impl<S: RpcService + Sync> Compensator for InnerCompensator<S> {
+    fn compensate(&self, call: CompensationCall) -> BoxFuture<'_, Result<(), Error>> {
+        let service = self.service.clone();
+        let request = request(call, Arc::clone(&self.session));
+        Box::pin(async move {
+            let response = call_once(service, request).await?;
+            match response.result.ending() {
+                CallEnding::Done => Ok(()),
+                CallEnding::Asking => Err(Error::new(
+                    code::UPSTREAM_ERROR,
+                    "the tool that takes the step back asks for input, which nobody can give",
+                )),
+                CallEnding::Failed => Err(failure(&response)),
+            }
+        })
+    }
+}
+
+fn request(call: CompensationCall, session: Arc<Session>) -> Request {
+    let mut meta = Object::new();
+    IdempotentCall::new(call.key).write(&mut meta);
+    let mut params = Object::new();
+    params.set("name", RawJson::from_text(&call.compensation.tool));
+    params.set("arguments", call.compensation.arguments.to_raw());
+    params.set("_meta", meta.to_raw());
+    let mut request = Request::call(Method::TOOLS_CALL, params);
+    request.context.principal = Some(call.owner);
+    request.context.session = Some(session);
+    request
+}
+
+/// Returns the error that a failed result tells.
+fn failure(response: &Response) -> Error {
+    let result = Object::from_raw(&response.result).unwrap_or_default();
+    let structured = result.object("_meta").and_then(|meta| StructuredError::read(&meta.get("error")?));
+    let reason = structured.map(|error| String::from(error.message)).or_else(|| first_text(&result));
+    let message = reason.unwrap_or_else(|| "the tool that takes the step back failed".to_owned());
+    Error::new(code::UPSTREAM_ERROR, message)
+}
+
+fn first_text(result: &Object) -> Option<String> {
+    let blocks: Vec<Object> = result.get("content")?.to().ok()?;
+    let text = blocks.iter().find_map(|block| block.text("text").map(Cow::into_owned))?;
+    Some(text.chars().take(MAX_CHARACTERS).collect())
+}
+
+/// The most characters of a failed result that are told.
+const MAX_CHARACTERS: usize = 500;

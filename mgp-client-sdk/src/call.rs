@@ -15,9 +15,9 @@ use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep};
 
+use crate::changes::ProgressWatch;
 use crate::connection_handle::ConnectionHandle;
 use crate::handlers::{AnswerFn, NotificationListeners, Roots};
-use crate::progress::ProgressWatch;
 
 /// A call that is ready to be sent: `.await` sends it.
 ///

@@ -89,7 +89,6 @@ mod child;
 mod client;
 mod connect;
 mod connection_handle;
-mod events;
 #[cfg(feature = "ext")]
 mod ext;
 mod handlers;
@@ -100,7 +99,6 @@ mod http;
 #[cfg(feature = "oauth")]
 pub mod oauth;
 mod pages;
-mod progress;
 mod resources;
 #[cfg(feature = "ext")]
 mod saga;
@@ -119,7 +117,6 @@ pub use changes::Change;
 pub use client::Client;
 pub use connect::PlainStack;
 pub use connection_handle::ConnectionHandle;
-pub use events::EventStream;
 #[cfg(feature = "ext")]
 pub use ext::{ApprovalLayer, ApprovalQuestion, ApprovalService, ResultHints, UserAdvice};
 pub use handlers::{Handlers, IntoReply};
@@ -148,5 +145,5 @@ pub use pages::{PagedList, Pages};
 pub use saga::{Saga, SagaBuilder, SagaEntry, SagaOutcome, SagaStep, UndoCall};
 pub use serde_json::json;
 pub use streamed::StreamedCall;
-pub use subscription::Subscription;
+pub use subscription::{EventStream, Subscription};
 pub use tasks::{StartedTool, Task, TaskState};

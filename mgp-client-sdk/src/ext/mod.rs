@@ -1,18 +1,16 @@
 //! Optional extensions of MCP on the side of the client: what a call says and asks for beyond its arguments, and what a
 //! host learns from results and errors.
 
-mod advice;
 mod approval;
 #[cfg(feature = "http")]
 mod binary;
 mod hints;
-mod manifest;
-mod output;
 mod scopes;
 mod subscriptions;
 mod tool_version;
 
-pub use self::advice::UserAdvice;
 pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService};
 pub use self::hints::ResultHints;
 pub(crate) use self::hints::impact;
+pub use self::scopes::UserAdvice;
+

@@ -8,7 +8,7 @@ use mgp_types::ext::{
 use mgp_types::mgp::{EventSubscribed, Timestamp};
 use mgp_types::{Error, Object, Request, Response, RpcService, code};
 
-use crate::events::OpenedEvents;
+use crate::subscription::OpenedEvents;
 use crate::{Call, Client, ClientBuilder, EventStream};
 
 impl<L, I> ClientBuilder<L, I> {

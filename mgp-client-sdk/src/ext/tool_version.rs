@@ -1,10 +1,11 @@
-//! Tools of a version that the caller was written for.
+//! What a server says of all its tools: its manifest, and tools of a version that the caller was written for.
 
+use mgp_types::ext::{GetManifest, ServiceManifest};
 use mgp_types::mcp::Tool;
-use mgp_types::mgp::MgpVersion;
-use mgp_types::{Error, RpcService, code};
+use mgp_types::mgp::{MgpVersion, method};
+use mgp_types::{Error, Request, Response, RpcService, code};
 
-use crate::Client;
+use crate::{Call, Client};
 
 impl<S: RpcService> Client<S> {
     /// Finds a listed tool by its name, or by its name and the least version that will do: `weather@^1.2` is any version
@@ -56,6 +57,16 @@ fn checked(tool: Tool, least: MgpVersion) -> Result<Tool, Error> {
         ),
     };
     Err(Error::new(code::TOOL_NOT_FOUND, message))
+}
+
+impl<S: RpcService> Client<S> {
+    /// Asks for the service manifest: one document about all tools, with their limits, costs and scopes.
+    ///
+    /// The manifest is cached as long as it says, and asked for again once the server tells that it changed;
+    /// [`clear_cache`](Client::clear_cache) forgets it earlier.
+    pub fn manifest(&self) -> Call<S, ServiceManifest> {
+        self.call(Request::with_body(method::MANIFEST_GET, &GetManifest::default()), Response::body)
+    }
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ use url::Url;
 use super::OAuthError;
 use super::builder::{OAuthBuilder, Settings};
 use super::challenge::{Challenge, param};
-use super::device::{self, DeviceCode};
 use super::discovery::{Discovered, discover};
+use super::login::{self, DeviceCode};
 use super::store::{LoginKey, StoredLogin, TokenStore};
 use super::token_request::{Form, Token};
 
@@ -93,7 +93,7 @@ impl OAuth {
             let (mut login, discovered, scopes) = authorizer.begin().await?;
             let mut fresh = authorizer.fresh(login.as_ref(), &discovered)?;
             let endpoint = authorizer.endpoint(&mut fresh, &discovered, NO_REDIRECT, &scopes).await?;
-            fresh.token = Some(device::sign_in(&endpoint, &scopes, show).await?);
+            fresh.token = Some(login::sign_in_elsewhere(&endpoint, &scopes, show).await?);
             authorizer.keep(&mut login, fresh).await
         })
         .await

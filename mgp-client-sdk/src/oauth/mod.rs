@@ -24,24 +24,20 @@
 //! | file | holds |
 //! |---|---|
 //! | `authorizer`, `obtain` | when a token is obtained, renewed and widened, and how |
-//! | `challenge`, `discovery`, `metadata` | who issues the tokens of a server |
-//! | `registration`, `client_proof` | who the client is at the issuer, and how it proves that |
-//! | `login`, `browser`, `device` | how a person signs in |
-//! | `grant`, `exchange`, `token_request` | how a token is asked for |
+//! | `challenge`, `discovery` | who issues the tokens of a server |
+//! | `registration` | who the client is at the issuer, and how it proves that |
+//! | `login`, `browser` | how a person signs in |
+//! | `grant`, `token_request` | how a token is asked for |
 //! | `store` | where tokens are kept |
 
 mod authorizer;
 mod browser;
 mod builder;
 mod challenge;
-mod client_proof;
-mod device;
 mod discovery;
 mod error;
-mod exchange;
 mod grant;
 mod login;
-mod metadata;
 mod obtain;
 mod registration;
 mod store;
@@ -54,8 +50,9 @@ pub use mgp_types::BoxFuture;
 pub use self::authorizer::OAuth;
 pub use self::browser::{Browser, LoopbackBrowser, RedirectTarget};
 pub use self::builder::OAuthBuilder;
-pub use self::device::DeviceCode;
 pub use self::error::OAuthError;
 pub use self::grant::{EnterpriseGrant, Grant, TokenSource};
+pub use self::login::DeviceCode;
 pub use self::registration::{ClientCredentials, ClientProof};
 pub use self::store::{FileTokenStore, LoginKey, MemoryTokenStore, StoredLogin, TokenStore};
+

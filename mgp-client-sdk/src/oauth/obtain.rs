@@ -4,11 +4,10 @@ use http::HeaderMap;
 use mgp_security::jose::SigningKey;
 
 use super::authorizer::Authorizer;
-use super::client_proof::ProvenClient;
 use super::discovery::Discovered;
-use super::exchange::{self, joined};
+use super::grant::{self, joined};
 use super::login::sign_in;
-use super::registration::register;
+use super::registration::{ProvenClient, register};
 use super::store::StoredLogin;
 use super::token_request::{Form, Token, TokenEndpoint};
 use super::{Grant, OAuthError};
@@ -55,10 +54,10 @@ impl Authorizer {
             Grant::ClientCredentials | Grant::Login => Form::of(&[("grant_type", "client_credentials")]),
             Grant::Enterprise(grant) => {
                 let of = endpoint.resource.unwrap_or(self.server.as_str());
-                exchange::jwt_bearer(&exchange::enterprise_assertion(endpoint, grant, of, scopes).await?)
+                grant::jwt_bearer(&grant::enterprise_assertion(endpoint, grant, of, scopes).await?)
             }
-            Grant::WorkloadIdentity(source) => exchange::jwt_bearer(&source.token().await?),
-            Grant::TokenExchange(source) => exchange::exchanged(&source.token().await?),
+            Grant::WorkloadIdentity(source) => grant::jwt_bearer(&source.token().await?),
+            Grant::TokenExchange(source) => grant::exchanged(&source.token().await?),
         };
         form.set_if_some("scope", joined(scopes).as_deref());
         // A refusal is final: nothing else is tried.

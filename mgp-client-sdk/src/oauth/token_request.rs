@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::OAuthError;
-use super::client_proof::ProvenClient;
-use super::metadata::IssuerMetadata;
+use super::discovery::IssuerMetadata;
+use super::registration::ProvenClient;
 
 /// The fields of a form, in order.
 #[derive(Clone, Default)]

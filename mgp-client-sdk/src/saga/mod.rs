@@ -3,13 +3,10 @@
 //! Each server knows the calls that it was sent; only the client knows all of them. So the client keeps the log: the book of
 //! transactions of `mgp-lifecycle`, in memory or in a store.
 
-mod builder;
 mod run;
 mod server;
-mod step;
 mod undo;
 
-pub use self::builder::SagaBuilder;
-pub use self::run::{Saga, SagaOutcome};
-pub use self::step::{SagaEntry, SagaStep};
-pub use self::undo::UndoCall;
+pub use self::run::{Saga, SagaBuilder, SagaOutcome};
+pub use self::undo::{SagaEntry, SagaStep, UndoCall};
+

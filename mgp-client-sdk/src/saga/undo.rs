@@ -1,17 +1,20 @@
-//! The calls that take the steps of a saga back.
+//! A step of a saga (a call, what takes it back, and what its log shows of both), and the calls that take steps back.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-use mgp_lifecycle::transaction::{CompensationCall, Compensator, InterruptedStep, StepOutcome};
+use mgp_lifecycle::transaction::{
+    CompensationCall, Compensator, InterruptedStep, LoggedStep, StepOutcome, StepStage,
+};
 use mgp_types::canonical::Digest;
 use mgp_types::ext::transaction::TransactionState;
-use mgp_types::ext::{Compensation, ExtensionId, Impact, StepId};
-use mgp_types::mgp::ServerId;
-use mgp_types::{BoxFuture, Error, Object, code};
+use mgp_types::ext::{Compensation, ExtensionId, IdempotencyKey, Impact, StepId, TransactionId};
+use mgp_types::mgp::{ServerId, ToolName};
+use mgp_types::{BoxFuture, Error, Object, RawJson, code};
 use parking_lot::Mutex;
+use serde::Serialize;
 
 use super::server::{KeyedCall, SagaServer, failure, not_taken_back};
-use super::step::transaction_of;
 
 /// A call that takes a step of a saga back, as it is asked about and looked after.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,4 +157,131 @@ fn nobody_knows() -> Error {
         code::TRANSACTION_CONFLICT,
         "the step was interrupted, and nobody knows whether it had its effect: look, and take it back by hand",
     )
+}
+
+/// A step of a [`Saga`](crate::Saga): a call of a tool at one of its servers.
+#[derive(Debug, Clone)]
+#[must_use = "a step does nothing unless a saga makes it"]
+pub struct SagaStep {
+    pub(super) id: StepId,
+    pub(super) server: ServerId,
+    pub(super) tool: ToolName,
+    pub(super) arguments: Object,
+    pub(super) compensation: Option<Compensation>,
+}
+
+impl SagaStep {
+    /// Creates the call of `tool` at `server`. The id tells the step from others of the saga.
+    pub fn new(
+        id: StepId,
+        server: impl Into<ServerId>,
+        tool: impl Into<ToolName>,
+        arguments: Object,
+    ) -> Self {
+        Self { id, server: server.into(), tool: tool.into(), arguments, compensation: None }
+    }
+
+    /// Sets the call that takes the step back, at the same server. Without this the server says which one does.
+    pub fn undone_by(mut self, compensation: Compensation) -> Self {
+        self.compensation = Some(compensation);
+        self
+    }
+
+    /// Refuses what is too large for the log.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let undo = self.compensation.as_ref().map_or(0, |undo| undo.arguments.written_bytes());
+        if self.arguments.written_bytes() > MAX_ARGUMENT_BYTES || undo > MAX_COMPENSATION_BYTES {
+            return Err(Error::invalid_params(format!(
+                "a step of a saga has at most {MAX_ARGUMENT_BYTES} bytes of arguments, and \
+                 {MAX_COMPENSATION_BYTES} of those that take it back: name large data instead of sending it"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// A step of a saga as users may see it: the arguments have their names, and no values.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SagaEntry {
+    /// The server of the step.
+    pub server_id: ServerId,
+    /// The id of the step.
+    pub step_id: StepId,
+    /// The tool that takes the step back, once it is known.
+    pub compensation_tool: Option<Box<str>>,
+    /// The arguments of that tool without their values; none after the end of the saga.
+    pub compensation_arguments: Option<Object>,
+    /// The key of the call that takes the step back.
+    pub idempotency_key: IdempotencyKey,
+    /// The stage that the step has reached.
+    pub status: StepStage,
+}
+
+impl SagaEntry {
+    pub(super) fn new(step: LoggedStep) -> Self {
+        let compensation = step.call.compensation;
+        Self {
+            server_id: step.call.server,
+            step_id: step.id,
+            compensation_arguments: compensation.as_ref().map(|call| names(&call.arguments)),
+            compensation_tool: compensation.map(|call| call.tool),
+            idempotency_key: step.compensation_key,
+            status: step.stage,
+        }
+    }
+}
+
+/// Returns the arguments with a mark in place of each value.
+fn names(arguments: &Object) -> Object {
+    let mut names = Object::new();
+    for (name, _) in arguments.iter() {
+        names.set(name.into_owned(), RawJson::from_text("[redacted]"));
+    }
+    names
+}
+
+/// Returns a key for the call of a step that no other call has.
+pub(super) fn new_key(saga: &TransactionId, step: &StepId) -> IdempotencyKey {
+    let mut key = format!("{saga}-{step}");
+    key.truncate(MAX_READABLE);
+    // The standard library seeds each state at random.
+    let random = RandomState::new().build_hasher().finish();
+    format!("{key}.{random:016x}").parse().expect("ids have the characters of keys")
+}
+
+/// Returns the id of the transaction that a server has for the call with this key.
+pub(super) fn transaction_of(key: &IdempotencyKey) -> TransactionId {
+    key.as_str().parse().expect("keys and ids have the same form")
+}
+
+/// The readable bytes of a key, which leave room for the random ones.
+const MAX_READABLE: usize = 128 - 17;
+/// The most bytes of the arguments of a step.
+const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
+/// The most bytes of the arguments of the call that takes a step back, as the log keeps them.
+const MAX_COMPENSATION_BYTES: usize = 16 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_attempt_has_a_key_of_its_own_that_is_also_the_id_of_a_transaction() {
+        let (saga, step) = ("s".repeat(128).parse().unwrap(), "one".parse().unwrap());
+        let keys = [new_key(&saga, &step), new_key(&saga, &step)];
+        assert_ne!(keys[0], keys[1]);
+        assert_eq!(transaction_of(&keys[0]).as_str(), keys[0].as_str());
+        assert_eq!(keys[0].as_str().len(), 128);
+    }
+
+    #[test]
+    fn arguments_that_the_log_would_not_keep_are_refused_before_the_call() {
+        let arguments =
+            |bytes: usize| Object::from_value(&serde_json::json!({"text": "x".repeat(bytes)})).unwrap();
+        let step = |bytes| SagaStep::new("one".parse().unwrap(), "a", "create", arguments(bytes));
+        step(1000).undone_by(Compensation::new("delete", arguments(1000))).check().unwrap();
+        step(70_000).check().unwrap_err();
+        step(1).undone_by(Compensation::new("delete", arguments(17_000))).check().unwrap_err();
+    }
 }

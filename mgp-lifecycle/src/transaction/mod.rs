@@ -38,7 +38,7 @@ mod transaction_state;
 mod tests;
 
 pub use self::book::TransactionBook;
-pub use self::step::OpenStep;
 pub use self::step::{
-    CompensationCall, Compensator, InterruptedStep, LoggedStep, StepCall, StepOutcome, StepStage,
+    CompensationCall, Compensator, InterruptedStep, LoggedStep, OpenStep, StepCall, StepOutcome, StepStage,
 };
+

@@ -11,9 +11,8 @@ mod store;
 use mgp_types::{Error, Response, Revision};
 
 use self::entry::Task;
-
-pub(crate) use self::extension::{cancel, declared, get, update};
 pub use self::entry::TaskRun;
+pub(crate) use self::extension::{cancel, declared, get, update};
 pub use self::store::{TaskLimits, TaskStore};
 
 /// Returns the answer to the call that became the task.

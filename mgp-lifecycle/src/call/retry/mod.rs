@@ -14,11 +14,10 @@ use mgp_types::{Error, RawJson, Request};
 pub(super) use self::idempotency::is_repeatable;
 #[cfg(feature = "ext")]
 pub(crate) use self::idempotency::{is_harmless, may_be_executed};
-use super::event;
-use crate::span::millis_up;
-
 pub(crate) use self::policy::RetryBudget;
 pub use self::policy::RetryPolicy;
+use super::event;
+use crate::span::millis_up;
 
 /// Returns the record of an attempt that failed and is made again after `pause`, as the retry of this number.
 pub(super) fn event(request: &Request, error: &Error, retry: u32, most: u32, pause: Duration) -> AuditEvent {

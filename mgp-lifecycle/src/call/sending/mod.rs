@@ -16,13 +16,12 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use self::attempts::Attempts;
+pub use self::future::SendingFuture;
 use super::breaker::SharedBreaker;
 use super::concurrency::ConcurrencyLimit;
 use super::deadline::AttemptLimit;
 use super::retry::{RetryBudget, RetryPolicy};
 use crate::span::LONGEST;
-
-pub use self::future::SendingFuture;
 
 /// Sends calls to the service behind it, with as many of these sections as are set, in one loop:
 ///

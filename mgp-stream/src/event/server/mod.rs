@@ -12,8 +12,8 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-pub use self::gate::{EventAudience, EventsGate, ListeningRequest};
-pub use self::publisher::{PublishError, Publisher};
 #[cfg(test)]
 pub(super) use self::feed::{Bounds, EventQuotas};
+pub use self::gate::{EventAudience, EventsGate, ListeningRequest};
+pub use self::publisher::{PublishError, Publisher};
 

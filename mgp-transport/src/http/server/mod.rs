@@ -51,22 +51,21 @@ use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
+use self::body::BodyReader;
+pub use self::body::HttpBody;
 use self::call::RunningCall;
+pub use self::config::{ConnectionAddrs, HttpConfig};
 use self::decide::{Envelopes, mismatch};
 use self::head::{BodyHeaders, RequestHead};
-use self::body::BodyReader;
 use self::respond::{HttpRefusal, PostAnswer};
-use self::session_table::{SessionId, SessionTable};
-use crate::http::header::is_media;
-use crate::{Accept, CatchPanic};
-
-pub use self::body::HttpBody;
-pub use self::config::{ConnectionAddrs, HttpConfig};
 pub use self::routes::Routes;
 pub use self::serve::{HttpService, ListenTarget, serve, serve_layered_until, serve_until};
+use self::session_table::{SessionId, SessionTable};
 pub use self::stream::ResponseStream;
 #[cfg(feature = "tls-server")]
 pub use self::tls::{ClientCertificates, TlsConfig};
+use crate::http::header::is_media;
+use crate::{Accept, CatchPanic};
 
 /// Answers MCP over HTTP: both eras on one endpoint, as a `tower::Service`.
 ///

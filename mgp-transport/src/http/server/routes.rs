@@ -10,9 +10,9 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::body::HttpBody;
-use super::serve::HealthOnly;
 use super::get::{SESSION_ID, not_allowed};
 use super::respond::HttpRefusal;
+use super::serve::HealthOnly;
 use super::session_table::SessionId;
 use super::{CheckedHead, HttpServer, PostTarget, ResponseFuture};
 use crate::Accept;

@@ -102,7 +102,6 @@ mod pages;
 mod resources;
 #[cfg(feature = "ext")]
 mod saga;
-mod streamed;
 mod subscription;
 mod supervise;
 mod tasks;
@@ -140,10 +139,9 @@ pub use mgp_types::mgp::RestartPolicy;
 pub use mgp_types::{
     self as types, BoxedService, Error, Object, RawJson, Request, Response, Revision, RpcService, mcp, mgp,
 };
-pub use pages::{PagedList, Pages};
+pub use pages::{PagedList, Pages, StreamedCall};
 #[cfg(feature = "ext")]
 pub use saga::{Saga, SagaBuilder, SagaEntry, SagaOutcome, SagaStep, UndoCall};
 pub use serde_json::json;
-pub use streamed::StreamedCall;
 pub use subscription::{EventStream, Subscription};
 pub use tasks::{StartedTool, Task, TaskState};

@@ -85,7 +85,6 @@ pub mod guides {
 
 mod accept;
 mod change;
-mod completion;
 mod cx;
 mod error;
 mod list;
@@ -121,11 +120,11 @@ pub use mgp_types::{self as types, Object, RawJson, code, mcp, mgp};
 pub use schemars;
 
 pub use self::accept::{ServerAccept, ServerCore};
-pub use self::completion::{CompletionHandler, CompletionRequest, IntoCompletion};
 pub use self::cx::{Ask, AskAll, Cx};
 pub use self::error::{Error, Fault, Faults};
-pub use self::server_shared::ServerHandle;
-pub use self::method::{MethodHandler, NotificationHandler};
+pub use self::method::{
+    CompletionHandler, CompletionRequest, IntoCompletion, MethodHandler, NotificationHandler,
+};
 pub use self::prompt::{IntoPrompt, Prompt, PromptHandler};
 #[cfg(feature = "ext")]
 pub use self::reference::{
@@ -140,6 +139,7 @@ pub use self::schema::check_repeated_arguments;
 pub use self::server::Server;
 #[cfg(feature = "ext")]
 pub use self::server::{InProcess, TransactionLayer};
+pub use self::server_shared::ServerHandle;
 #[cfg(feature = "ext")]
 pub use self::signature::{
     Constraint, FieldType, InputField, OutputField, Signature, Timeouts, ToolMetadata, ToolValidator,

@@ -16,10 +16,9 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
 use crate::change::{Change, Listeners};
-use crate::completion::Completers;
 use crate::cx::{CallExtras, Cx};
 use crate::list::{EntryList, ListDialect, ListEntry};
-use crate::method::ErasedMethod;
+use crate::method::{Completers, ErasedMethod};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
 use crate::server_context::{OfferedFeatures, ServerContext, ServerDescription};

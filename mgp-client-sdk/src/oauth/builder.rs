@@ -12,9 +12,9 @@ use url::Url;
 
 use super::authorizer::{Authorizer, OAuth};
 use super::browser::Browser;
-use super::grant::Grant;
 use super::registration::ClientCredentials;
 use super::store::{LoginKey, MemoryTokenStore, TokenStore};
+use super::token_request::Grant;
 
 /// Collects the settings of an [`OAuth`].
 #[must_use]

@@ -23,11 +23,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `authorizer`, `obtain` | when a token is obtained, renewed and widened, and how |
+//! | `authorizer` | when a token is obtained, renewed and widened |
 //! | `challenge`, `discovery` | who issues the tokens of a server |
 //! | `registration` | who the client is at the issuer, and how it proves that |
-//! | `login`, `browser` | how a person signs in |
-//! | `grant`, `token_request` | how a token is asked for |
+//! | `login`, `browser` | how a token is obtained, and how a person signs in |
+//! | `token_request` | how a token is asked for |
 //! | `store` | where tokens are kept |
 
 mod authorizer;
@@ -36,9 +36,7 @@ mod builder;
 mod challenge;
 mod discovery;
 mod error;
-mod grant;
 mod login;
-mod obtain;
 mod registration;
 mod store;
 mod token_request;
@@ -51,8 +49,8 @@ pub use self::authorizer::OAuth;
 pub use self::browser::{Browser, LoopbackBrowser, RedirectTarget};
 pub use self::builder::OAuthBuilder;
 pub use self::error::OAuthError;
-pub use self::grant::{EnterpriseGrant, Grant, TokenSource};
 pub use self::login::DeviceCode;
 pub use self::registration::{ClientCredentials, ClientProof};
 pub use self::store::{FileTokenStore, LoginKey, MemoryTokenStore, StoredLogin, TokenStore};
+pub use self::token_request::{EnterpriseGrant, Grant, TokenSource};
 

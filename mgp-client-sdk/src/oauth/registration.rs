@@ -11,9 +11,9 @@ use mgp_types::random_bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::OAuthError;
 use super::discovery::IssuerMetadata;
-use super::token_request::{Form, parsed, refusal};
-use super::{OAuthError, grant};
+use super::token_request::{Form, JWT_BEARER_ASSERTION, parsed, refusal};
 
 /// A client that is known to an issuer: its id, and how it proves that it is this client.
 #[derive(Clone)]
@@ -182,7 +182,7 @@ impl ProvenClient {
             }
             ClientProof::Key(key) => {
                 form.set("client_id", &self.id);
-                form.set("client_assertion_type", grant::JWT_BEARER_ASSERTION);
+                form.set("client_assertion_type", JWT_BEARER_ASSERTION);
                 form.set("client_assertion", &self.assertion(key, issuer)?);
             }
         }

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::call_table::{
     CallTable, KeptOutcome, KeptState, KeyLimits, KnownCall, NewCall, NoRoom, RunningCall,
 };
-use super::keyed_call::KeyedCall;
+use super::layer::KeyedCall;
 use super::outcome::{CallOutcome, Verdict, restored, stored, told};
 use super::refusal;
 use super::store::{CallStore, FirstCall};

@@ -8,7 +8,7 @@ use mgp_types::canonical::Digest;
 use mgp_types::mgp::Timestamp;
 use tokio::sync::watch;
 
-use super::keyed_call::KeyedCall;
+use super::layer::KeyedCall;
 use super::outcome::CallOutcome;
 use super::store::FirstCall;
 

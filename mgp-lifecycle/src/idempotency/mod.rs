@@ -59,7 +59,6 @@
 
 mod book;
 mod call_table;
-mod keyed_call;
 mod layer;
 mod outcome;
 mod refusal;

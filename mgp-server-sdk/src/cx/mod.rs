@@ -4,8 +4,6 @@ mod ask;
 #[cfg(feature = "ext")]
 mod hints;
 mod tell;
-#[cfg(feature = "ext")]
-mod tokens;
 
 use std::sync::{Arc, OnceLock};
 

@@ -13,9 +13,8 @@ use mgp_types::{Error, Method, Object, Request, Response, Revision, Session, cod
 
 use super::RouterFuture;
 use crate::change::{Change, MAX_SUBSCRIPTIONS, WantedChanges, notification};
-use crate::completion::{ArgumentOwner, CompletionRequest};
 use crate::cx::CallExtras;
-use crate::method::MethodFuture;
+use crate::method::{ArgumentOwner, CompletionRequest, MethodFuture};
 use crate::server_shared::{Catalog, ServerShared};
 use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult, start_task};
 use crate::{resource, task};

@@ -24,9 +24,8 @@ pub use self::registry::InProcess;
 #[cfg(feature = "ext")]
 pub use self::transactions::TransactionLayer;
 use crate::accept::{ServerAccept, ServerCore};
-use crate::completion::{ArgumentOwner, CompletionHandler};
 use crate::error::{Error, Fault, Faults};
-use crate::method::{MethodHandler, NotificationHandler};
+use crate::method::{ArgumentOwner, CompletionHandler, MethodHandler, NotificationHandler};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
 use crate::router::Router;

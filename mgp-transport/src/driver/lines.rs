@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-use crate::memory_budget::BudgetShare;
+use crate::limits::BudgetShare;
 use crate::skipped_message::SkippedMessage;
 use crate::{ConnectionLimits, TooLong};
 

@@ -7,7 +7,7 @@ use mgp_types::mgp::Timestamp;
 use super::*;
 use crate::doubles::{each_seed, secs};
 use crate::idempotency::call_table::{CallTable, KeptOutcome, KeptState, KeyLimits, KnownCall, NoRoom};
-use crate::idempotency::keyed_call::KeyedCall;
+use crate::idempotency::layer::KeyedCall;
 use crate::wall_clock::WallClock;
 
 fn keyed(caller: u64, key: u64, ttl: i64) -> KeyedCall {

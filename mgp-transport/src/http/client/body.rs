@@ -15,7 +15,7 @@ use mgp_types::{Error, Origin};
 use super::pool::UsedConnection;
 use super::status::HttpStatus;
 use crate::ConnectionLimits;
-use crate::memory_budget::BudgetShare;
+use crate::limits::BudgetShare;
 
 /// The body of an answer. A body that was read to its end frees its connection for the next request; one that is
 /// dropped before closes it.

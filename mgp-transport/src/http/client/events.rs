@@ -12,7 +12,7 @@ use super::body::{self, ResponseBody};
 use super::sse::{SseDecoder, SseEvent, SseTooLong};
 use crate::http::header::is_media;
 use crate::http::sse;
-use crate::memory_budget::BudgetShare;
+use crate::limits::BudgetShare;
 use crate::{ConnectionLimits, TooLong};
 
 /// The events of an answer, and of the answers that continue it.

@@ -22,7 +22,7 @@ use super::stream::ResponseStream;
 use super::watched_connection::{ActiveRequest, AwaitedBody};
 use crate::TooLong;
 use crate::http::sse;
-use crate::memory_budget::BudgetShare;
+use crate::limits::BudgetShare;
 use crate::skipped_message::{MessageHead, SkippedMessage, head, id_at_end};
 
 /// The body of an answer: nothing, one text, a stream of events, or pieces that come one by one.

@@ -27,7 +27,6 @@ mod origin;
 mod post;
 mod replay;
 mod respond;
-mod routes;
 #[cfg(feature = "tls-server")]
 mod secured_connection;
 mod serve;
@@ -58,8 +57,7 @@ pub use self::config::{ConnectionAddrs, HttpConfig};
 use self::decide::{Envelopes, mismatch};
 use self::head::{BodyHeaders, RequestHead};
 use self::respond::{HttpRefusal, PostAnswer};
-pub use self::routes::Routes;
-pub use self::serve::{HttpService, ListenTarget, serve, serve_layered_until, serve_until};
+pub use self::serve::{HttpService, ListenTarget, Routes, serve, serve_layered_until, serve_until};
 use self::session_table::{SessionId, SessionTable};
 pub use self::stream::ResponseStream;
 #[cfg(feature = "tls-server")]

@@ -99,7 +99,6 @@ mod http;
 #[cfg(feature = "oauth")]
 pub mod oauth;
 mod pages;
-mod resources;
 #[cfg(feature = "ext")]
 mod saga;
 mod subscription;

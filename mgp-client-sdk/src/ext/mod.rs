@@ -5,12 +5,9 @@ mod approval;
 #[cfg(feature = "http")]
 mod binary;
 mod hints;
-mod scopes;
-mod subscriptions;
 mod tool_version;
 
 pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService};
-pub use self::hints::ResultHints;
 pub(crate) use self::hints::impact;
-pub use self::scopes::UserAdvice;
+pub use self::hints::{ResultHints, UserAdvice};
 

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::monitor::CallMonitor;
+use super::deadline::CallMonitor;
 use super::{Deadline, event};
 use crate::span::millis;
 

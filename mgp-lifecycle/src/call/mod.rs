@@ -73,7 +73,6 @@ mod concurrency;
 mod deadline;
 mod event;
 mod fallback;
-mod monitor;
 mod retry;
 mod sending;
 

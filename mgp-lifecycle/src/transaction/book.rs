@@ -13,9 +13,11 @@ use mgp_types::{BoxFuture, Error, Principal};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
-use super::log::{Beginning, Owner, RollbackCause, TransactionEvent, TransactionLog};
 use super::refusal::{self, NOT_LOGGED};
-use super::step::{LoggedStep, OpenStep, StepCall, StepProgress};
+use super::step::{
+    Beginning, LoggedStep, OpenStep, Owner, RollbackCause, StepCall, StepProgress, TransactionEvent,
+    TransactionLog,
+};
 use super::transaction_state::{Phase, StepState, Transaction, TransactionTable, transaction_key};
 use crate::in_any_case::in_any_case;
 use crate::refusal::not_stored;

@@ -28,7 +28,6 @@
 //! | [`Compensator`], [`CompensationCall`] | whoever makes the calls that take steps back |
 
 mod book;
-mod log;
 mod refusal;
 mod rollback;
 mod step;

@@ -12,9 +12,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::book::{TransactionBook, check_words};
-use super::log::{RollbackCause, TransactionEvent};
 use super::refusal::{self, NOT_LOGGED};
-use super::step::{CompensationCall, Compensator, InterruptedStep};
+use super::step::{CompensationCall, Compensator, InterruptedStep, RollbackCause, TransactionEvent};
 use super::transaction_state::{NextUndo, Phase, Transaction, transaction_key};
 use crate::in_any_case::in_any_case;
 use crate::refusal::{not_stored, timed_out};

@@ -9,11 +9,10 @@ use mgp_types::ext::{Compensation, IdempotencyKey, StepId, StructuredError, Tran
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Error, Object, Principal};
 
-#[cfg(feature = "store")]
-use super::log::LoggedEvent;
-use super::log::{Beginning, RollbackCause, TransactionEvent};
 use super::refusal;
-use super::step::{LoggedStep, StepCall, StepOutcome, StepStage};
+#[cfg(feature = "store")]
+use super::step::LoggedEvent;
+use super::step::{Beginning, LoggedStep, RollbackCause, StepCall, StepOutcome, StepStage, TransactionEvent};
 
 #[derive(Debug)]
 pub(super) struct Transaction {

@@ -46,13 +46,11 @@ mod ask;
 mod elicit;
 mod open;
 mod question;
-mod relay;
 mod responder;
 
 pub use self::answer::{Confirmation, SelectedOption};
-pub use self::ask::{CallbackLayer, CallbackService, Callbacks};
+pub use self::ask::{CallbackLayer, CallbackRelay, CallbackService, Callbacks, RoutedAnswer};
 pub use self::question::Callback;
-pub use self::relay::{CallbackRelay, RoutedAnswer};
 pub use self::responder::{
     CallbackHandler, CallbackInbound, CallbackInboundLayer, CallbackResponder, ServerResponder,
 };

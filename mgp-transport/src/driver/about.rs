@@ -6,8 +6,8 @@ use std::task::{Context, Poll, ready};
 use mgp_types::mgp::{StreamCancelled, method, written};
 use mgp_types::{Id, Method, Outbox, Params, RpcService, StreamId, frame};
 
+use super::WriteBuffer;
 use super::incoming::IncomingDispatcher;
-use super::outgoing::WriteBuffer;
 use super::wire::Waiter;
 use crate::about::{self, PeerCallName, take_id};
 use crate::deliveries::PeerOutcome;

@@ -13,9 +13,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
+use super::WriteBuffer;
 use super::about::{not_active, write_about};
 use super::correlate::{BatchId, Batches, Correlation, PeerRequest, RequestStreams};
-use super::outgoing::WriteBuffer;
 use super::wire::{ConnectionReport, OutgoingMessage, Queue, RequestWork, Waiter, closed};
 use crate::about::{self, UNNAMED};
 use crate::deliveries::ReadStalls;

@@ -7,7 +7,6 @@ use tower_service::Service;
 
 use super::*;
 use crate::call::SendingLayer;
-use crate::call::monitor::Watch;
 use crate::doubles::{Caller, Upstream, millis, tool_call};
 
 fn with_params(json: &'static str) -> Request {

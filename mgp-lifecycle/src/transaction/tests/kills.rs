@@ -11,7 +11,7 @@ use super::*;
 use crate::doubles::{KillSwitch, Random, each_seed_alone, is_whole, life, secs};
 use crate::store::{EffectStore, StoreError};
 use crate::transaction::InterruptedStep;
-use crate::transaction::log::{LoggedEvent, TransactionLog};
+use crate::transaction::step::{LoggedEvent, TransactionLog};
 use crate::wall_clock::WallClock;
 
 /// A log whose process may die before and after each write.

@@ -11,7 +11,7 @@ use mgp_types::mgp::Timestamp;
 use super::*;
 use crate::doubles::{millis, secs};
 use crate::store::StoreError;
-use crate::transaction::log::{LoggedEvent, TransactionLog};
+use crate::transaction::step::{LoggedEvent, TransactionLog};
 use crate::transaction::transaction_state::TransactionTable;
 use crate::wall_clock::WallClock;
 

@@ -3,20 +3,24 @@
 
 mod checkpoint;
 mod confirm;
-mod session;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_transport::token::{SealingKey, SingleUseTokens, TokenBinding, TokenPurpose};
+use mgp_transport::token::{SealingKey, SingleUseTokens, TokenBinding, TokenError, TokenPurpose};
 use mgp_types::canonical::digest;
-use mgp_types::ext::{ExtensionId, ExtensionIds, ToolDeclaration};
+use mgp_types::ext::{
+    ExtensionId, ExtensionIds, MAX_SESSION_STATE_BYTES, SESSION_STATE, STATE_CHANGED, STATE_DROPPED,
+    SessionChange, SessionEvent, ToolDeclaration,
+};
+use mgp_types::mcp::Meta;
 use mgp_types::mgp::Recovery;
-use mgp_types::{Error, Object, Params, Request};
+use mgp_types::{Error, Method, Object, Outbox, Params, RawJson, Request, code};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::checkpoint::CallCheckpoints;
 pub(crate) use self::confirm::{ConfirmForm, Confirmation, declined};
-pub(crate) use self::session::{CallSession, invalid as invalid_session};
 
 /// The tokens that a server gives, and their keys.
 #[derive(Debug, Clone, Default)]
@@ -98,4 +102,182 @@ fn meta(params: &Params) -> Object {
 /// Returns an error of MGP with advice.
 fn refusal(code: i64, message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(code, message).with_recovery(Recovery::for_code(code).unwrap_or_default())
+}
+
+/// The session that a call belongs to.
+pub(crate) struct CallSession {
+    keys: Arc<TokenKeys>,
+    binding: TokenBinding,
+    idle_timeout: Duration,
+    progress: Mutex<SessionProgress>,
+}
+
+/// The session as the call found it, and as its handler leaves it.
+#[derive(Debug, Default)]
+struct SessionProgress {
+    found: Option<SealedSession>,
+    /// The state that the handler set.
+    set: Option<RawJson>,
+    ended: bool,
+}
+
+/// The content of a state token.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct SealedSession {
+    id: Box<str>,
+    state: RawJson,
+}
+
+/// The refusal of a call that brings no state of this server, and the event that tells of it.
+#[derive(Debug)]
+pub(crate) struct RefusedSession {
+    error: Error,
+    event: Option<SessionEvent>,
+}
+
+impl CallSession {
+    /// Opens the state that the call brings; `None` if the server or the client knows no session state.
+    pub(crate) fn of(settings: &TokenSettings, request: &Request) -> Result<Option<Self>, RefusedSession> {
+        let Some(idle_timeout) = settings.session_idle_timeout else { return Ok(None) };
+        if !settings.shares(ExtensionId::SessionState, request) {
+            return Ok(None);
+        }
+        let binding = TokenBinding::new(TokenPurpose::SessionState, request.context.principal.as_ref());
+        let keys = settings.keys()?.clone();
+        let session = Self { keys, binding, idle_timeout, progress: Mutex::default() };
+        if let Some(token) = meta(&request.params).get(SESSION_STATE).filter(|token| !token.is_null()) {
+            let form = || Error::invalid_params("`_meta.session_state` must be a string");
+            let token = token.to_text().ok_or_else(form)?;
+            session.progress.lock().found = Some(session.open(&token)?);
+        }
+        Ok(Some(session))
+    }
+
+    fn open(&self, token: &str) -> Result<SealedSession, RefusedSession> {
+        let key = &self.keys.sealing;
+        match key.open(token, &self.binding) {
+            Ok(content) => Ok(read(&content).ok_or_else(invalid_session)?),
+            Err(TokenError::TooLarge) => {
+                let message = format!(
+                    "the session state has more than {MAX_SESSION_STATE_BYTES} bytes; send the token as the server \
+                     gave it"
+                );
+                Err(refusal(code::STATE_TOO_LARGE, message).into())
+            }
+            Err(TokenError::Expired) => {
+                let whose = key.open_expired(token, &self.binding).ok().and_then(|content| read(&content));
+                let event = whose.map(|session| {
+                    SessionEvent::now(SessionChange::Expired, session.id).with_reason("inactivity")
+                });
+                let message =
+                    "the session was not used for too long; call again without `_meta.session_state`";
+                Err(RefusedSession { error: restart(code::SESSION_STATE_EXPIRED, message), event })
+            }
+            Err(_) => Err(invalid_session().into()),
+        }
+    }
+
+    /// Returns the state that the call found or its handler set.
+    pub(crate) fn state(&self) -> Option<RawJson> {
+        let progress = self.progress.lock();
+        if progress.ended {
+            return None;
+        }
+        progress.set.clone().or_else(|| progress.found.as_ref().map(|found| found.state.clone()))
+    }
+
+    pub(crate) fn set(&self, state: RawJson) {
+        let mut progress = self.progress.lock();
+        progress.set = Some(state);
+        progress.ended = false;
+    }
+
+    pub(crate) fn end(&self) {
+        let mut progress = self.progress.lock();
+        progress.set = None;
+        progress.ended = true;
+    }
+
+    /// Seals the state for the result of the call, and tells the client what happened to its session.
+    pub(crate) async fn close(&self, outbox: &Outbox) -> Meta {
+        let (meta, event) = self.sealed();
+        if let Some(event) = event {
+            tell(&event, outbox).await;
+        }
+        meta
+    }
+
+    fn sealed(&self) -> (Meta, Option<SessionEvent>) {
+        let SessionProgress { found, set, ended } = std::mem::take(&mut *self.progress.lock());
+        let flag =
+            |name: &str, value: &'static str| Meta::new().with(name, RawJson::from_written(value.into()));
+        if ended {
+            let Some(found) = found else { return (Meta::new(), None) };
+            let event = SessionEvent::now(SessionChange::Invalidated, found.id);
+            return (flag(STATE_CHANGED, "true"), Some(event.with_reason("ended by the server")));
+        }
+        let changed = set.is_some();
+        let change = if found.is_some() { SessionChange::Renewed } else { SessionChange::Created };
+        let id = found.as_ref().map_or_else(|| mgp_types::random_name().into(), |found| found.id.clone());
+        let Some(state) = set.or_else(|| found.map(|found| found.state)) else { return (Meta::new(), None) };
+        let session = SealedSession { id: id.clone(), state };
+        let Some(token) = self.seal(&session) else {
+            tracing::warn!(
+                limit = MAX_SESSION_STATE_BYTES,
+                "session state is too long and was dropped: keep less of it, or keep it at the server"
+            );
+            return (flag(STATE_DROPPED, "true"), None);
+        };
+        let meta = flag(STATE_CHANGED, if changed { "true" } else { "false" });
+        (meta.with(SESSION_STATE, RawJson::from_text(&token)), Some(SessionEvent::now(change, id)))
+    }
+
+    fn seal(&self, session: &SealedSession) -> Option<String> {
+        let content = RawJson::from_value(session).ok()?;
+        self.keys.sealing.seal(content.as_bytes(), &self.binding, self.idle_timeout).ok()
+    }
+}
+
+mgp_types::partial_debug!(CallSession, self => idle_timeout: self.idle_timeout);
+
+impl RefusedSession {
+    /// Tells the client what happened to its session, and returns the error of the call.
+    pub(crate) async fn tell(self, outbox: Outbox) -> Error {
+        if let Some(event) = &self.event {
+            tell(event, &outbox).await;
+        }
+        self.error
+    }
+}
+
+impl From<Error> for RefusedSession {
+    fn from(error: Error) -> Self {
+        Self { error, event: None }
+    }
+}
+
+/// Returns an error with the advice to begin a new session, which programs read.
+fn restart(code: i64, message: &'static str) -> Error {
+    let mut details = Object::new();
+    details.set("recovery", RawJson::from_text("restart"));
+    Error::new(code, message)
+        .with_recovery(Recovery::for_code(code).unwrap_or_default().with_details(&details))
+}
+
+pub(crate) fn invalid_session() -> Error {
+    let message = "the session state was not given by this server to this caller; call again without \
+                   `_meta.session_state`";
+    restart(code::SESSION_STATE_INVALID, message)
+}
+
+fn read(content: &[u8]) -> Option<SealedSession> {
+    RawJson::parse(content.to_vec()).ok()?.to().ok()
+}
+
+async fn tell(event: &SessionEvent, outbox: &Outbox) {
+    let Ok(params) = Object::from_value(event) else { return };
+    let event = Request::notify(Method::from_static(SessionEvent::METHOD), params);
+    if let Err(error) = outbox.notify(event).await {
+        tracing::debug!(%error, "an event of a session was lost");
+    }
 }

@@ -1,8 +1,7 @@
-//! The client side of HTTP.
+//! The client side of HTTP: the client of one server, and what it is made from.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `builder` | what a client is made from |
 //! | `streamable` | Streamable HTTP: calls and their streams |
 //! | `listen` | the streams of no call: what comes unasked, and HTTP+SSE of 2024-11-05 |
 //! | `core` | the state of a client, and the tasks that it owns |
@@ -11,7 +10,7 @@
 //! | `binary` | binary arguments as parts of their own |
 //! | `inbound`, `followed` | messages of the server, to whom they go |
 //! | `events`, `sse` | event streams, and when to open them again |
-//! | `link`, `pool`, `connect`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
+//! | `pool`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
 
 mod authorize;
 #[cfg(feature = "ext")]

@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `head`, `origin` | what the head of a request says, and whether it may |
 //! | `decide` | which era a message belongs to |
-//! | `post`, `get`, `batch`, `legacy_sse` | what the methods of HTTP do |
-//! | `read`, `multipart` | bodies, and messages whose binary values come in parts of their own |
+//! | `post`, `get` | what the methods of HTTP do |
+//! | `body`, `multipart` | bodies, and messages whose binary values come in parts of their own |
 //! | `call`, `body`, `respond` | a call from its request to the last byte of its answer |
 //! | `stream`, `replay` | streams of events, and what is kept of them |
 //! | `session`, `session_table`, `in_flight` | sessions up to 2025-11-25, and their calls |
-//! | `serve`, `connection`, `connection_slots`, `routes` | a server on a socket |
+//! | `serve`, `connection_slots` | a server on a socket |
 //! | `watched_connection` | what the server knows of each connection |
 //! | `tls`, `secured_connection` | connections with TLS, and HTTP/2 |
 

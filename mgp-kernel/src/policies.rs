@@ -80,7 +80,8 @@ impl Policies {
         let groups = AgentGroups::default();
         groups.set(settings::groups(config));
         database.set_reserve(audit.reserve.clone());
-        let stored = stored_decisions(database, config.default_policy(), audit.port(), clock.clone(), &groups).await?;
+        let stored =
+            stored_decisions(database, config.default_policy(), audit.port(), clock.clone(), &groups).await?;
         let (access, grants, pending, mut pins, keys) = stored;
         if config.validators.first_use == FirstUse::Trust {
             pins = pins.trusting_first_lists();
@@ -157,7 +158,8 @@ fn keyed_calls(config: &Config, state: &Path) -> Result<Option<IdempotencyBook>,
         return Ok(None);
     }
     let path = state.join("effects.db");
-    let failed = |error: EffectStoreError| StartError::State { path: path.clone(), error: io::Error::other(error) };
+    let failed =
+        |error: EffectStoreError| StartError::State { path: path.clone(), error: io::Error::other(error) };
     let store = EffectStore::open(&path).map_err(failed)?;
     IdempotencyBook::open(store).map(Some).map_err(failed)
 }

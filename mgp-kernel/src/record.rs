@@ -148,8 +148,7 @@ fn open(config: &Config, state: &Path, reserve: Reserve) -> Result<AuditLog, Sta
         _ => Durability::Async,
     };
     let open_calls = Some(state.join("audit.calls"));
-    let settings =
-        AuditLogSettings { open_calls, reserve: Some(reserve), ..AuditLogSettings::default() };
+    let settings = AuditLogSettings { open_calls, reserve: Some(reserve), ..AuditLogSettings::default() };
     Ok(AuditLog::with_settings(store, settings)?.with_durability(durability))
 }
 
@@ -189,7 +188,9 @@ pub(crate) async fn watch_disk(state: PathBuf, log: AuditLog) {
             let _ = log.flush().await;
         }
         let folder = state.clone();
-        let Ok(Some((free, all))) = tokio::task::spawn_blocking(move || disk_room(&folder)).await else { continue };
+        let Ok(Some((free, all))) = tokio::task::spawn_blocking(move || disk_room(&folder)).await else {
+            continue;
+        };
         let (used, state) = (100u64.saturating_sub(free.saturating_mul(100) / all), state.display());
         let was_told = std::mem::replace(&mut is_told, is_nearly_full(used, is_told));
         if is_told && !was_told {

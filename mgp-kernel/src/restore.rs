@@ -20,7 +20,9 @@ use mgp_security::audit::{AuditLog, LogStore};
 use mgp_security::sqlite::Database;
 use mgp_security::{Clock, StoreError};
 use mgp_types::Principal;
-use mgp_types::mgp::{Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, Timestamp, TraceId};
+use mgp_types::mgp::{
+    Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, Timestamp, TraceId,
+};
 use rusqlite::Connection;
 use serde::Serialize;
 
@@ -47,7 +49,12 @@ pub(crate) struct Restored {
 /// # Errors
 /// Fails if the copy is not whole or not intact, or a newer version made it; with [`StoreError::InUse`] if a kernel runs with
 /// the state. The state is as it was then.
-pub(crate) async fn restore(config: &Config, state: &Path, folder: &Path, by: &Principal) -> Result<Restored> {
+pub(crate) async fn restore(
+    config: &Config,
+    state: &Path,
+    folder: &Path,
+    by: &Principal,
+) -> Result<Restored> {
     let copy = StateCopy::read(folder).with_context(|| folder.display().to_string())?;
     // SQLite follows no link in the path of a database.
     let state = &fs::canonicalize(state)?;
@@ -172,7 +179,9 @@ impl TextForm for Restored {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         writeln!(out, "restored the state of {}", self.made_at)?;
         self.carried.iter().try_for_each(|carried| writeln!(out, "{}", printable(carried)))?;
-        self.former.iter().try_for_each(|former| writeln!(out, "the former files are in {}", former.display()))
+        self.former
+            .iter()
+            .try_for_each(|former| writeln!(out, "the former files are in {}", former.display()))
     }
 
     fn notes(&self) -> Vec<String> {

@@ -184,7 +184,9 @@ mod tests {
         for name in ["mgp.db", "operators.json", "created/created-7.py"] {
             assert!(is_of_state(name), "{name}");
         }
-        for name in ["", "../mgp.db", "/etc/passwd", "created/../mgp.db", "created/..", "created/", "mgp.sock"] {
+        for name in
+            ["", "../mgp.db", "/etc/passwd", "created/../mgp.db", "created/..", "created/", "mgp.sock"]
+        {
             assert!(!is_of_state(name), "{name}");
         }
     }

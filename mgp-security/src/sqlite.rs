@@ -166,10 +166,7 @@ impl Database {
     }
 
     /// Makes a change that takes a right away; on a full disk, with the space that is reserved for that.
-    pub(crate) fn take_away<T>(
-        &self,
-        change: impl Fn() -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub(crate) fn take_away<T>(&self, change: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
         match (change(), self.0.reserve.get()) {
             (Err(StoreError::Full), Some(reserve)) => reserve.spend(change),
             (outcome, _) => outcome,

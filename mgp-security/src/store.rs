@@ -65,6 +65,5 @@ impl From<StoreError> for Error {
 /// Returns 3001 for something that was not done because it could not be recorded, with the advice to try again later.
 pub(crate) fn unrecordable(message: &'static str, retry_after_ms: u64) -> Error {
     let recovery = Recovery::for_code(code::RESOURCE_EXHAUSTED).unwrap_or_default();
-    Error::new(code::RESOURCE_EXHAUSTED, message)
-        .with_recovery(recovery.with_retry_after_ms(retry_after_ms))
+    Error::new(code::RESOURCE_EXHAUSTED, message).with_recovery(recovery.with_retry_after_ms(retry_after_ms))
 }

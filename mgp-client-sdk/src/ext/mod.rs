@@ -10,4 +10,3 @@ mod tool_version;
 pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService};
 pub(crate) use self::hints::impact;
 pub use self::hints::{ResultHints, UserAdvice};
-

@@ -53,4 +53,3 @@ pub use self::login::DeviceCode;
 pub use self::registration::{ClientCredentials, ClientProof};
 pub use self::store::{FileTokenStore, LoginKey, MemoryTokenStore, StoredLogin, TokenStore};
 pub use self::token_request::{EnterpriseGrant, Grant, TokenSource};
-

@@ -9,4 +9,3 @@ mod undo;
 
 pub use self::run::{Saga, SagaBuilder, SagaOutcome};
 pub use self::undo::{SagaEntry, SagaStep, UndoCall};
-

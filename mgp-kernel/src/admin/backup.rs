@@ -33,7 +33,8 @@ impl Operation for BackUp {
         let (state, registry, now) =
             (kernel.config.state().to_owned(), kernel.registry.clone(), kernel.audit.clock.now());
         let (log, runtime) = (kernel.audit.log.clone(), Handle::current());
-        let copying = move || StateCopy::make(&state, &folder, &registry, now, || runtime.block_on(log.flush()));
+        let copying =
+            move || StateCopy::make(&state, &folder, &registry, now, || runtime.block_on(log.flush()));
         let copied = tokio::task::spawn_blocking(copying).await;
         copied
             .map_err(|panic| Error::internal("the state could not be copied").with_source(panic))?

@@ -135,8 +135,10 @@ mod tests {
             let of = |entry: &&OperationEntry| entry.proof == proof;
             OPERATIONS.iter().filter(of).map(|entry| entry.name.trim_start_matches("kernel/")).collect()
         };
-        let tightening =
-            ["backup", "stop", "restart", "permissions/revoke", "permissions/deny", "server/reconnect", "server/stop"];
+        let tightening = [
+            "backup", "stop", "restart", "permissions/revoke", "permissions/deny", "server/reconnect",
+            "server/stop",
+        ];
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
             "access/list", "access/groups", "access/matrix", "audit/counts", "audit/export", "audit/query",

@@ -105,7 +105,8 @@ mod tests {
         for database in [&Connection::open(&path).unwrap(), &copy] {
             database.execute_batch(table).unwrap();
         }
-        let change = "DELETE FROM registered_servers WHERE id = 'gone'; UPDATE registered_servers SET record = 'new'";
+        let change =
+            "DELETE FROM registered_servers WHERE id = 'gone'; UPDATE registered_servers SET record = 'new'";
         Connection::open(&path).unwrap().execute_batch(change).unwrap();
         assert_eq!(carry(&copy, &path, REGISTERED).unwrap(), ["taken back: server gone"]);
         assert_eq!(texts(&copy, "SELECT id || record FROM registered_servers").unwrap(), ["keptnew"]);
@@ -127,7 +128,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.db");
         let record = Connection::open(&path).unwrap();
-        record.execute_batch("CREATE TABLE audit_events (seq, millis, event_type, result, server, event)").unwrap();
+        record
+            .execute_batch("CREATE TABLE audit_events (seq, millis, event_type, result, server, event)")
+            .unwrap();
         let mut seq = 0;
         let mut add = |kind: &str, server: &str, tool: Option<&str>, actor: &str, details: &str| {
             seq += 1;

@@ -64,18 +64,27 @@ async fn on_a_full_disk_calls_are_refused_and_keys_are_revoked_until_there_is_ro
     assert_eq!(ready().status, 200);
 
     disk.fill();
-    let refused = found("calls are refused", || Some(call()).filter(|answer| answer.contains("no room is left")));
+    let refused =
+        found("calls are refused", || Some(call()).filter(|answer| answer.contains("no room is left")));
     assert!(refused.contains("try again in 60 seconds"), "{refused}");
     let media = "Content-Type: application/json\r\n";
     let rest = send(port, "POST", "/tools/one.echo", media, r#"{"text":"x"}"#);
     let error = &rest.json()["error"];
-    assert_eq!((&error["category"], &error["retry_after_seconds"]), (&json!("transient"), &json!(60)), "{error}");
+    assert_eq!(
+        (&error["category"], &error["retry_after_seconds"]),
+        (&json!("transient"), &json!(60)),
+        "{error}"
+    );
     (0..50).for_each(|_| drop(call()));
     let lines = home.read("stderr").matches("calls are refused because").count();
     assert!((1..5).contains(&lines), "not a line for each: {lines}");
     let unready = ready();
     assert_eq!(unready.status, 503);
-    assert!(unready.body.contains("not_recording") && unready.body.contains("no room is left"), "{}", unready.body);
+    assert!(
+        unready.body.contains("not_recording") && unready.body.contains("no room is left"),
+        "{}",
+        unready.body
+    );
     assert!(send(port, "GET", "/metrics", "", "").body.contains("mgp_state_disk_free_bytes 0"));
 
     home.done(["keys", "revoke", id(0)]);

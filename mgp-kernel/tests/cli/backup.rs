@@ -81,7 +81,10 @@ fn a_copy_made_while_calls_run_is_whole_and_gives_back_nothing_that_was_revoked_
 
     let told = restored(&home, &state);
     let carried = told["carried"].to_string();
-    assert!(carried.contains(&stolen) && carried.contains("denied: access of agent.kept to context"), "{told}");
+    assert!(
+        carried.contains(&stolen) && carried.contains("denied: access of agent.kept to context"),
+        "{told}"
+    );
     assert_eq!(told["unknown_since"], Value::Null, "{told}");
     assert_eq!(keys(&home, &state), [kept]);
     assert!(Path::new(told["former"].as_str().unwrap()).join("mgp.db").exists(), "{told}");

@@ -40,4 +40,3 @@ pub use self::book::TransactionBook;
 pub use self::step::{
     CompensationCall, Compensator, InterruptedStep, LoggedStep, OpenStep, StepCall, StepOutcome, StepStage,
 };
-

@@ -274,7 +274,11 @@ impl AccessStore {
                 params![agent.as_str(), server.as_str(), tool_column(tool)],
             )
         };
-        if entry.permission == AccessPermission::Allow { self.0.take_away(remove) } else { self.0.give(remove) }
+        if entry.permission == AccessPermission::Allow {
+            self.0.take_away(remove)
+        } else {
+            self.0.give(remove)
+        }
     }
 }
 

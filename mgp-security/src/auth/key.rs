@@ -186,7 +186,8 @@ impl KeyStore {
         let info = &key.info;
         let permissions: Vec<_> = info.permissions.iter().collect();
         let rate_limit = info.rate_limit.as_ref().map(serde_json::to_string).transpose();
-        let insert = || self.0.execute(
+        let insert = || {
+            self.0.execute(
             "INSERT INTO api_keys
              (id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at, member_of)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
@@ -203,7 +204,8 @@ impl KeyStore {
                 info.expires_at.map(Timestamp::as_millis),
                 serde_json::to_string(&info.groups).map_err(unavailable)?,
             ],
-        );
+        )
+        };
         self.0.give(insert)
     }
 

@@ -46,7 +46,8 @@ impl GrantStore {
             GrantVerdict::Denied { .. } => Ok(None),
         };
         let scope = scope.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        let put = || self.0.transaction(|transaction| {
+        let put = || {
+            self.0.transaction(|transaction| {
         let clients = record.agent.as_ref().and_then(clients_of);
         if record.agent.is_none() || clients.is_some() {
             transaction.execute(
@@ -71,8 +72,13 @@ impl GrantStore {
             ],
         )?;
         Ok(())
-        });
-        if matches!(record.verdict, GrantVerdict::Denied { .. }) { self.0.take_away(put) } else { self.0.give(put) }
+        })
+        };
+        if matches!(record.verdict, GrantVerdict::Denied { .. }) {
+            self.0.take_away(put)
+        } else {
+            self.0.give(put)
+        }
     }
 
     /// Removes the record about `permission` of `server` for `agent`; if `agent` is `None`, the records for all agents

@@ -81,7 +81,11 @@ impl Reserve {
 
     /// Adds to the file what it lacks, unless others would find no room then.
     fn complete(&self) -> io::Result<()> {
-        if self.has_room_beside(self.missing_bytes()) { self.fill() } else { Err(io::ErrorKind::StorageFull.into()) }
+        if self.has_room_beside(self.missing_bytes()) {
+            self.fill()
+        } else {
+            Err(io::ErrorKind::StorageFull.into())
+        }
     }
 
     fn has_room_beside(&self, bytes: u64) -> bool {

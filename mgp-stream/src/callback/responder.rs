@@ -262,13 +262,7 @@ const MAX_IN_WORK: usize = 64;
 
 impl CallbackHistory {
     /// Notes that `server` asked the question `id`, and returns its state.
-    fn note(
-        &mut self,
-        server: &ServerId,
-        id: &str,
-        asked: Occurrence,
-        now: Instant,
-    ) -> CallbackState<'_> {
+    fn note(&mut self, server: &ServerId, id: &str, asked: Occurrence, now: Instant) -> CallbackState<'_> {
         self.forget(now);
         let entries = self.servers.entry(server.clone()).or_default();
         if let Some(entry) = entries.get(id)

@@ -44,4 +44,3 @@ mod process;
 
 pub use self::pipes::{ChildStdin, StderrTarget};
 pub use self::process::{ChildCommand, ChildProcess, ExitCause, ExitReport, is_awaited};
-

@@ -284,11 +284,13 @@ impl AuditPort for AuditLog {
         let noted = match (fault, &self.inner.open_calls) {
             (Some(fault), _) => Err(fault),
             (None, None) => Ok(None),
-            (None, Some(calls)) => calls.note(&call()).map(Some).map_err(|error| match StoreError::from(error) {
-                full @ StoreError::Full => full.into(),
-                error => Error::internal("the call cannot be noted, so it could not be recorded")
-                    .with_source(error),
-            }),
+            (None, Some(calls)) => {
+                calls.note(&call()).map(Some).map_err(|error| match StoreError::from(error) {
+                    full @ StoreError::Full => full.into(),
+                    error => Error::internal("the call cannot be noted, so it could not be recorded")
+                        .with_source(error),
+                })
+            }
         };
         noted.inspect_err(|error| {
             let mut missing = state.missing.lock();

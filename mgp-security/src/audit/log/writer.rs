@@ -172,7 +172,11 @@ impl LogWriter {
             self.told = Instant::now();
             let error: &(dyn std::error::Error + 'static) = &error;
             let refused = self.state.missing.lock().refused;
-            tracing::error!(error, refused, "the audit log cannot be written; calls are refused until it can");
+            tracing::error!(
+                error,
+                refused,
+                "the audit log cannot be written; calls are refused until it can"
+            );
         }
         let error = Error::from(error);
         self.state.set_fault(Some(error.clone()));

@@ -16,4 +16,3 @@ mod tests;
 pub(super) use self::feed::{Bounds, EventQuotas};
 pub use self::gate::{EventAudience, EventsGate, ListeningRequest};
 pub use self::publisher::{PublishError, Publisher};
-

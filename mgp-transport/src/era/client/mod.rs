@@ -16,4 +16,3 @@ pub use self::options::{ClientIdentity, Era, EraMemory, EraMode, EraOptions, Wir
 pub use self::probe_verdict::{ProbeEndedConnection, UnsupportedVersion};
 pub use self::resend::{EraFuture, NextStep, ResendRule};
 pub use self::service::ClientEra;
-

@@ -172,7 +172,11 @@ async fn on_a_full_disk_what_an_operator_takes_away_is_written_and_nothing_else(
     log.flush().await.unwrap();
     assert!(log.fault().is_none());
     log.open(&Object::new).unwrap();
-    assert_eq!(log.reader().verify(&[]).unwrap().events, 3, "the first is kept, and one tells of what was lost");
+    assert_eq!(
+        log.reader().verify(&[]).unwrap().events,
+        3,
+        "the first is kept, and one tells of what was lost"
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@ use mgp_types::mgp::{EventReplay, EventReplayed, EventSeverity, EventSubscribe, 
 use mgp_types::{Object, code};
 use tower_service::Service;
 
-use super::stateless::listen;
 use super::super::feed::{Bounds, EventQuotas};
+use super::stateless::listen;
 use super::{
     Client, Publisher, arranged, publish, replay, resume, seqs, settle, subscribe, to_all, unsubscribe, usual,
 };

@@ -119,7 +119,7 @@ impl Gate for AccessGate {
 
     fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
         let mut asked = AskedRule::judged("access", self.admit(request).map(|_| ""));
-        let Context { principal: Some(principal), tool: Some(tool), .. } = &request.context else {
+        let Context { principal: Some(principal), tool: Some(tool), .. } = &*request.context else {
             return answers.push(asked);
         };
         let (agent, tool) = (principal.access_id(), (tool.server.as_str(), tool.name.as_str()));

@@ -80,7 +80,7 @@ async fn why_names_the_group_and_the_membership_and_so_does_the_record() {
     let mut request = Request::call("tools/call", Object::new());
     let security = EffectiveSecurity::new(RiskLevel::Safe);
     let tool = ResolvedTool::new("s".into(), "pay".into(), Object::new(), security);
-    request.context.tool = Some(Arc::new(tool));
+    request.context.tool = Some(tool);
     request.context.principal = Some(Principal::new("ada"));
     let record = Arc::new(CallRecord::default());
     request.context.trail = Some(Arc::clone(&record));

@@ -192,7 +192,8 @@ pub(crate) async fn watch_disk(state: PathBuf, log: AuditLog) {
             continue;
         };
         let (used, state) = (100u64.saturating_sub(free.saturating_mul(100) / all), state.display());
-        let was_told = std::mem::replace(&mut is_told, is_nearly_full(used, is_told));
+        let was_told = is_told;
+        is_told = is_nearly_full(used, was_told);
         if is_told && !was_told {
             tracing::warn!(used, free, %state, "the disk of the state is nearly full: free some space");
         }

@@ -19,7 +19,7 @@ use mgp_lifecycle::store::EffectStore;
 use mgp_security::audit::{AuditLog, LogStore};
 use mgp_security::sqlite::Database;
 use mgp_security::{Clock, StoreError};
-use mgp_types::Principal;
+use mgp_types::{AgentGroups, Principal};
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, Timestamp, TraceId,
 };
@@ -117,7 +117,8 @@ pub(crate) async fn restore(
 async fn prepare(config: &Config, at: &Path, log: &AuditLog) -> Result<Database> {
     let decisions = Database::open(&at.join(DECISIONS))?;
     let (policy, audit) = (config.default_policy(), Arc::new(log.clone()));
-    drop(stored_decisions(decisions.clone(), policy, audit, Clock::system()).await?);
+    let groups = AgentGroups::default();
+    drop(stored_decisions(decisions.clone(), policy, audit, Clock::system(), &groups).await?);
     // An answer counts once, and may have been used since.
     decisions.connection().execute("DELETE FROM questions", [])?;
     drop(SqliteRegistryStore::open(&at.join(REGISTRY))?);

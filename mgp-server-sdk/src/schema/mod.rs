@@ -52,7 +52,7 @@ pub(crate) fn of_arguments(schema: Schema) -> Result<Value, String> {
         Some(other) => return Err(format!("the arguments must be an object, their schema says {other}")),
     }
     let properties = members.entry("properties").or_insert_with(|| Value::Object(Map::new()));
-    header::without_null(properties);
+    without_null(properties);
     Ok(Value::Object(members))
 }
 

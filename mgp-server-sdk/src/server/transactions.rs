@@ -150,9 +150,9 @@ impl<S: RpcService + Sync> TransactionService<S> {
         request.extensions.insert_shared(Arc::clone(&undo));
         let mut outcome = call_once(self.inner, request).await;
         let entry = self.layer.server.tool_entry(&tool);
-        let Some(ended) = step::outcome(&outcome, &undo, entry.as_deref()) else { return outcome };
+        let Some(ended) = step_outcome(&outcome, &undo, entry.as_deref()) else { return outcome };
         if let Ok(response) = &mut outcome {
-            step::tell(response, &open, &ended);
+            tell(response, &open, &ended);
         }
         // The effect is there, and this process knows how to take it back; the caller is told the truth.
         if let Err(error) = open.end(ended).await {
@@ -202,7 +202,7 @@ mgp_types::partial_debug!(TransactionLayer, self => book: self.book);
 mgp_types::partial_debug!([S] TransactionService<S>, self => layer: self.layer);
 
 /// Returns how a step that called `tool` ended; `None` where nobody knows.
-fn outcome(
+fn step_outcome(
     outcome: &Result<Response, Error>,
     undo: &StepUndo,
     tool: Option<&ToolEntry>,

@@ -17,7 +17,6 @@ pub(crate) use self::checks::{ArgumentChecks, failure};
 pub use self::constraint::Constraint;
 pub use self::field::{FieldType, InputField, OutputField};
 pub(crate) use self::settings::RegistrySettings;
-use self::settings::Validators;
 pub use self::settings::{Timeouts, ToolValidator};
 use crate::Fault;
 use crate::schema::to_raw;

@@ -7,6 +7,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{Request, Response, StatusCode, Uri};
@@ -17,10 +19,12 @@ use identity_provider::{Consent, Documents, Endpoint, Fault, IdentityProvider, K
 use mgp_client_sdk::oauth::{
     Algorithm, BoxFuture, Browser, ClientCredentials, Fetcher, Grant, LoginKey, MemoryTokenStore,
     NetworkPolicy, OAuth, OAuthBuilder, OAuthError, RedirectTarget, SigningKey, TokenSource, TokenStore as _,
+    WebClient,
 };
 use mgp_security::jose::{KeySet, dpop, header, verify};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use sha2::Digest as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -175,6 +179,49 @@ async fn a_person_signs_in_at_any_issuer_with_any_algorithm() {
         assert_eq!((&claims["sub"], &claims["iss"]), (&json!("alice"), &json!(provider.issuer())));
         assert_eq!(provider.grants("authorization_code"), 1);
     }
+}
+
+#[tokio::test]
+async fn a_person_signs_in_at_a_page_that_keeps_nothing_of_the_login() {
+    let provider = IdentityProvider::start().await;
+    let mut known = KnownClient::new(Proof::None);
+    known.redirect_uris.push(REDIRECT.into());
+    provider.add_client("page", known);
+    let client = WebClient {
+        fetcher: Fetcher::new(NetworkPolicy::default().allow_loopback()).unwrap(),
+        issuer: provider.issuer().into(),
+        credentials: ClientCredentials::public("page"),
+        resource: "https://nobody.example/mcp".into(),
+        scopes: vec!["mgp:use".into()],
+    };
+    let (page, verifier) = client.page(REDIRECT).await.unwrap();
+    assert!(!page.contains(&verifier), "{page}");
+    let answer = Box::new(Follower).sign_in(page, Box::new(|_| true)).await.unwrap();
+    let (_, another) = client.page(REDIRECT).await.unwrap();
+    // Without a verifier, the state is known to everybody.
+    let state = |verifier: &str| {
+        let digest = sha2::Sha256::new().chain_update("the state of ").chain_update(verifier);
+        URL_SAFE_NO_PAD.encode(digest.finalize())
+    };
+    let own = state(&verifier);
+    assert!(answer.contains(&own), "{answer}");
+    for (verifier, answer) in [
+        (&*another, answer.clone()),
+        (&*verifier, answer.replace(&own, &state(&another))),
+        ("", answer.replace(&own, &state(""))),
+    ] {
+        let refused = client.token(REDIRECT, verifier, &answer).await;
+        assert!(matches!(refused, Err(OAuthError::OtherLogin)), "{answer}");
+    }
+    assert_eq!(provider.grants("authorization_code"), 0);
+    let token = client.token(REDIRECT, &verifier, &answer).await.unwrap();
+    let header = header(&token).unwrap();
+    let keys = KeySet::read(&provider.published_keys()).unwrap();
+    let key = keys.find(header.kid.as_deref(), header.alg).next().unwrap();
+    let claims: Value = verify(&token, key, header.alg).unwrap();
+    assert_eq!(claims["aud"], "https://nobody.example/mcp");
+    assert_eq!(claims["scope"], "mgp:use", "nothing is asked for that renews it");
+    assert!(client.token(REDIRECT, &verifier, &answer).await.is_err(), "a code counts once");
 }
 
 #[tokio::test]

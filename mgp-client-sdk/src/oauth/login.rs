@@ -27,47 +27,71 @@ pub(super) async fn sign_in(
     target: Box<dyn RedirectTarget>,
     scopes: &[Box<str>],
 ) -> Result<Token, OAuthError> {
-    let issuer = endpoint.issuer;
-    let challenges = issuer.code_challenge_methods_supported.as_deref().unwrap_or_default();
-    if !challenges.iter().any(|method| method == "S256") {
-        let what =
-            "the issuer does not bind codes to the client that asks for them (PKCE, S256), which logins need";
-        return Err(OAuthError::Metadata(what));
+    let login = CodeLogin { redirect_uri: target.uri().to_owned(), verifier: random(), scopes };
+    let (page, state) = (login.page(endpoint)?, login.state());
+    let is_answer = move |query: &str| param(query, "state").is_some_and(|theirs| same(&theirs, &state));
+    let answer = target.sign_in(page, Box::new(is_answer)).await?;
+    login.token(endpoint, &answer).await
+}
+
+/// A login by a code, whose only secret is its verifier: the state and the challenge follow from it.
+pub(super) struct CodeLogin<'a> {
+    pub(super) redirect_uri: String,
+    pub(super) verifier: String,
+    pub(super) scopes: &'a [Box<str>],
+}
+
+impl CodeLogin<'_> {
+    /// Returns the page of the issuer at which a person signs in.
+    pub(super) fn page(&self, endpoint: &TokenEndpoint<'_>) -> Result<String, OAuthError> {
+        let issuer = endpoint.issuer;
+        let challenges = issuer.code_challenge_methods_supported.as_deref().unwrap_or_default();
+        if !challenges.iter().any(|method| method == "S256") {
+            let what =
+                "the issuer does not bind codes to the client that asks for them (PKCE, S256), which logins need";
+            return Err(OAuthError::Metadata(what));
+        }
+        let page = issuer.authorization_endpoint.as_deref();
+        let page = page.ok_or(OAuthError::Metadata("the issuer has no page to sign in at"))?;
+        let mut page = Url::parse(page).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
+        let page = page
+            .as_mut()
+            .ok_or(OAuthError::Metadata("the issuer's page to sign in at is no page of the web"))?;
+        let mut query = Form::of(&[
+            ("response_type", "code"),
+            ("client_id", &endpoint.client.id),
+            ("redirect_uri", &self.redirect_uri),
+            ("state", &self.state()),
+            ("code_challenge", &URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier))),
+            ("code_challenge_method", "S256"),
+        ]);
+        query.set_if_some("resource", endpoint.resource);
+        query.set_if_some("scope", joined(self.scopes).as_deref());
+        if let Some(key) = &endpoint.key {
+            query.set("dpop_jkt", key.thumbprint());
+        }
+        let before = page.query().filter(|before| !before.is_empty()).map(|before| format!("{before}&"));
+        page.set_query(Some(&format!("{}{}", before.unwrap_or_default(), query.to_text())));
+        Ok(page.to_string())
     }
-    let page = issuer.authorization_endpoint.as_deref();
-    let page = page.ok_or(OAuthError::Metadata("the issuer has no page to sign in at"))?;
-    let mut page = Url::parse(page).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
-    let page =
-        page.as_mut().ok_or(OAuthError::Metadata("the issuer's page to sign in at is no page of the web"))?;
-    let (verifier, state) = (random(), random());
-    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
-    let redirect_uri = target.uri().to_owned();
-    let mut query = Form::of(&[
-        ("response_type", "code"),
-        ("client_id", &endpoint.client.id),
-        ("redirect_uri", &redirect_uri),
-        ("state", &state),
-        ("code_challenge", &challenge),
-        ("code_challenge_method", "S256"),
-    ]);
-    query.set_if_some("resource", endpoint.resource);
-    query.set_if_some("scope", joined(scopes).as_deref());
-    if let Some(key) = &endpoint.key {
-        query.set("dpop_jkt", key.thumbprint());
+
+    /// Returns the text by which the answer to this login is known. Whoever sees it learns nothing of the verifier.
+    fn state(&self) -> String {
+        let digest = Sha256::new().chain_update("the state of ").chain_update(&self.verifier);
+        URL_SAFE_NO_PAD.encode(digest.finalize())
     }
-    let before = page.query().filter(|before| !before.is_empty()).map(|before| format!("{before}&"));
-    page.set_query(Some(&format!("{}{}", before.unwrap_or_default(), query.to_text())));
-    let own = state.clone();
-    let is_answer = move |query: &str| param(query, "state").is_some_and(|state| same(&state, &own));
-    let answer = target.sign_in(page.to_string(), Box::new(is_answer)).await?;
-    let code = code(&answer, &state, issuer)?;
-    let form = Form::of(&[
-        ("grant_type", "authorization_code"),
-        ("code", &code),
-        ("redirect_uri", &redirect_uri),
-        ("code_verifier", &verifier),
-    ]);
-    endpoint.ask(form, scopes).await
+
+    /// Returns the token for the code in the answer.
+    pub(super) async fn token(&self, endpoint: &TokenEndpoint<'_>, answer: &str) -> Result<Token, OAuthError> {
+        let code = code(answer, &self.state(), endpoint.issuer)?;
+        let form = Form::of(&[
+            ("grant_type", "authorization_code"),
+            ("code", &code),
+            ("redirect_uri", &self.redirect_uri),
+            ("code_verifier", &self.verifier),
+        ]);
+        endpoint.ask(form, self.scopes).await
+    }
 }
 
 /// Returns the code in the answer to a login, once it is known that the answer is to this login and from this issuer.

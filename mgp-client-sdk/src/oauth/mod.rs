@@ -26,7 +26,7 @@
 //! | `authorizer` | when a token is obtained, renewed and widened |
 //! | `challenge`, `discovery` | who issues the tokens of a server |
 //! | `registration` | who the client is at the issuer, and how it proves that |
-//! | `login`, `browser` | how a token is obtained, and how a person signs in |
+//! | `login`, `browser`, `web` | how a token is obtained, and how a person signs in |
 //! | `token_request` | how a token is asked for |
 //! | `store` | where tokens are kept |
 
@@ -40,6 +40,7 @@ mod login;
 mod registration;
 mod store;
 mod token_request;
+mod web;
 
 pub use mgp_security::jose::{Algorithm, SigningKey};
 pub use mgp_security::network::{Fetcher, HostPattern, NetworkPolicy};
@@ -53,3 +54,4 @@ pub use self::login::DeviceCode;
 pub use self::registration::{ClientCredentials, ClientProof};
 pub use self::store::{FileTokenStore, LoginKey, MemoryTokenStore, StoredLogin, TokenStore};
 pub use self::token_request::{EnterpriseGrant, Grant, TokenSource};
+pub use self::web::WebClient;

@@ -78,6 +78,8 @@ pub(crate) struct Settings {
     /// The names of clients may be URLs of documents that describe them.
     pub(crate) has_client_documents: bool,
     pub(crate) scopes: Vec<String>,
+    /// Further claims of access tokens; none if it is no object.
+    pub(crate) claims: Value,
     pub(crate) documents: Documents,
 }
 
@@ -111,6 +113,7 @@ impl Default for Settings {
             has_registration: true,
             has_client_documents: true,
             scopes: ["mgp:use", "offline_access"].map(Into::into).to_vec(),
+            claims: Value::Null,
             documents: Documents::Both,
         }
     }

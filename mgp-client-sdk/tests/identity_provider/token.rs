@@ -100,6 +100,7 @@ fn access(state: &State, consented: &Consented) -> String {
         "iat": now(),
         "exp": end,
     });
+    claims.as_object_mut().unwrap().extend(settings.claims.as_object().cloned().unwrap_or_default());
     if let Some(thumbprint) = &consented.bound_to {
         claims["cnf"] = json!({ "jkt": thumbprint });
     }

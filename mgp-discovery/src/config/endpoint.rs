@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::model::{
-    AuditPush, Notification, ServerConfig, ServerOauth, TelemetrySettings, TokenIntrospection, TransportKind,
+    AuditPush, Notification, PageOauth, ServerConfig, ServerOauth, TelemetrySettings, TokenIntrospection,
+    TransportKind,
 };
 use super::template::Template;
 use crate::secrets::{Environment, Secret};
@@ -242,6 +243,17 @@ impl TokenIntrospection {
     /// A variable or a secret is missing.
     pub fn expanded_secret(&self, environment: &dyn Environment) -> Result<Secret, ServerFault> {
         resolved(&self.client_secret, "introspection.client_secret", environment)
+    }
+}
+
+impl PageOauth {
+    /// Returns the secret of the page at the issuer, with every reference resolved.
+    ///
+    /// # Errors
+    /// A variable or a secret is missing.
+    pub fn expanded_secret(&self, environment: &dyn Environment) -> Result<Option<Secret>, ServerFault> {
+        let secret = self.client_secret.as_deref();
+        secret.map(|text| resolved(text, "ui.oauth.client_secret", environment)).transpose()
     }
 }
 

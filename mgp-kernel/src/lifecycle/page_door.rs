@@ -42,6 +42,8 @@ pub(crate) enum PageRole {
     Account,
     /// The person is another operator, or comes from another machine.
     Member,
+    /// The person is an operator who signed in at the identity provider, which proves for this login that a person is there.
+    Proved,
     /// The person sees everything and decides nothing.
     Auditor,
 }

@@ -49,7 +49,7 @@ fn login(home: &Home, args: &[&str], change: impl Fn(String) -> String) -> (i32,
 }
 
 /// Returns where a page leads.
-fn location(url: &str) -> String {
+pub(crate) fn location(url: &str) -> String {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let port = host.rsplit_once(':').unwrap().1.parse().unwrap();
     let answer = http::send(port, "GET", &format!("/{path}"), &format!("Host: {host}\r\n"), "");

@@ -14,6 +14,8 @@
 mod access_patterns;
 mod addresses;
 mod approves_itself;
+#[path = "../support/certificate.rs"]
+mod certificate;
 mod clients_shell;
 mod cloned_folder;
 mod commands;
@@ -35,6 +37,7 @@ mod lenient_names;
 mod logins;
 mod loopback;
 mod open_folders;
+mod page_logins;
 mod paths;
 mod principals;
 mod questions;
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         addresses::TESTS,
         tokens::TESTS,
         logins::TESTS,
+        page_logins::TESTS,
     ];
     runner::run(&tests.concat())
 }

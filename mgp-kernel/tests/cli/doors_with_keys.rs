@@ -1,7 +1,6 @@
 //! The doors with keys: what a key opens, and that over HTTP/2 as well.
 
 use serde_json::{Value, json};
-use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use crate::doors::{open, rpc_with, send, with_context};
 use crate::home::Home;
@@ -115,21 +114,6 @@ fn a_key_for_one_tool_reads_about_that_one_and_validates_and_calls_no_other() {
     assert_eq!(send(port, "GET", "/catalog", &reader, "").0, 403);
 }
 
-/// Writes a certificate for `localhost`, and returns the table `[listen.tls]` that names it, and the certificate.
-pub(crate) fn self_signed(files: &Home) -> (String, CertificateDer<'static>) {
-    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let pem = |label: &str, der: &[u8]| {
-        let encoded = mgp_server_sdk::base64(der);
-        let lines: Vec<_> = encoded.as_bytes().chunks(64).map(|line| str::from_utf8(line).unwrap()).collect();
-        format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
-    };
-    files.write("tls.crt", &pem("CERTIFICATE", issued.cert.der()));
-    files.write("tls.key", &pem("PRIVATE KEY", &issued.signing_key.serialize_der()));
-    let place = |name: &str| files.path(name).display().to_string();
-    let tls = format!("[listen.tls]\ncertificate = {:?}\nkey = {:?}\n", place("tls.crt"), place("tls.key"));
-    (tls, issued.cert.der().clone())
-}
-
 #[tokio::test]
 async fn the_doors_are_open_over_http_2_and_shut_to_other_names() {
     use bytes::Bytes;
@@ -138,7 +122,7 @@ async fn the_doors_are_open_over_http_2_and_shut_to_other_names() {
     use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
     let files = Home::new();
-    let (tls, certificate) = self_signed(&files);
+    let (tls, certificate) = crate::certificate::self_signed(&files);
     let home = with_context(&format!("require_keys = true\n{tls}[access]\ndefault = \"opt-out\"\n"));
     let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     let address = kernel.tells("listening at https://");

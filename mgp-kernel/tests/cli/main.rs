@@ -10,6 +10,8 @@ mod asking;
 mod audit;
 mod background;
 mod backup;
+#[path = "../support/certificate.rs"]
+mod certificate;
 mod clients;
 mod connecting_again;
 mod deciding;

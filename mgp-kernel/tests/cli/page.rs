@@ -447,7 +447,7 @@ fn an_auditor_sees_everything_and_changes_nothing() {
 #[test]
 fn beyond_this_machine_the_page_is_served_by_https_and_a_passphrase_signs_in_only_from_there() {
     let files = Home::new();
-    let (tls, _) = crate::doors_with_keys::self_signed(&files);
+    let (tls, _) = crate::certificate::self_signed(&files);
     let home = home_with_notes(&format!("[ui]\nlisten = \"0.0.0.0:0\"\n{tls}"));
     let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     kernel.tells("listening at https://");

@@ -16,6 +16,13 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Reads an answer as it came.
+    pub(crate) fn read(answer: &str) -> Self {
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Self { status, head: head.to_ascii_lowercase(), raw: head.to_owned(), body: body.to_owned() }
+    }
+
     /// Returns the JSON of the body, or of its last event.
     pub(crate) fn json(&self) -> Value {
         let of_event = || {
@@ -44,9 +51,7 @@ pub(crate) fn send(port: u16, method: &str, path: &str, headers: &str, body: &st
     .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { status, head: head.to_ascii_lowercase(), raw: head.to_owned(), body: body.to_owned() }
+    Answer::read(&answer)
 }
 
 /// Sends a message to the kernel, as it is written.

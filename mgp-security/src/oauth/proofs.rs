@@ -169,6 +169,12 @@ pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<(&str, &str)>,
 }
 
 impl PresentedToken {
+    /// Returns a token that came in no request.
+    pub(super) fn bearer(token: &str) -> Self {
+        let (scheme, method) = (TokenScheme::Bearer, Method::GET);
+        Self { token: token.into(), scheme, proof: None, method, path: "/".into(), certificate: None }
+    }
+
     /// Reads the token of an HTTP request.
     pub(crate) fn read(
         headers: &HeaderMap,

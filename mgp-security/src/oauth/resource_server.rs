@@ -294,6 +294,19 @@ impl ResourceServer {
         // Whoever was asked may have taken time.
         parts.admit(&known, shown, parts.settings.clock.now())
     }
+
+    /// Returns who comes with a token that this process got from its issuer itself. The token must not be bound to a key.
+    ///
+    /// # Errors
+    /// The token does not hold, or its issuer cannot be asked.
+    pub async fn holder(&self, token: &str) -> Result<Principal, TokenError> {
+        let shown = PresentedToken::bearer(token);
+        let verified = match self.verify_known(&shown) {
+            Some(verified) => verified,
+            None => self.verify(&shown).await,
+        };
+        verified.map(|verified| verified.principal)
+    }
 }
 
 impl ResourceServerParts {

@@ -1,4 +1,5 @@
-//! The tables of authorization: `[listen.tls]`, `[listen.oauth]`, the tokens of agents, and `[servers.oauth]`.
+//! The tables of authorization: `[listen.tls]`, `[listen.oauth]`, the tokens of agents, `[ui.oauth]`, and
+//! `[servers.oauth]`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,6 +99,31 @@ pub struct AgentToken {
     /// The subject (`sub`) of the token.
     pub subject: String,
 }
+
+/// The login of people at the page by an identity provider of `[listen.oauth]`, where the page is served by HTTPS. The
+/// provider has to know the redirect URI `/login/callback` below the address of the page.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct PageOauth {
+    /// The issuer, exactly as `listen.oauth.issuers` names it; the only one there if left out.
+    pub issuer: Option<String>,
+    /// The id of the page at the issuer.
+    pub client_id: String,
+    /// The secret that belongs to `client_id`, best as `${secret:NAME}`; a public client has none.
+    pub client_secret: Option<String>,
+    /// The scopes to ask for, besides those in `[listen.oauth]`.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// The groups whose members decide, such as `@payments-admins`: by the claims of their tokens, or listed as
+    /// `oauth/ISSUER/SUBJECT`. Signing in proves that a person is there, for an hour at most.
+    #[serde(default)]
+    pub operators: Vec<String>,
+    /// The groups whose members see everything and decide nothing, unless they are operators, too.
+    #[serde(default)]
+    pub auditors: Vec<String>,
+}
+
+mgp_types::partial_debug!(PageOauth, self => issuer: self.issuer, client_id: self.client_id);
 
 /// How the kernel authorizes itself at a server over HTTP.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ListenOauth, ListenTls};
+use super::{ListenOauth, ListenTls, PageOauth};
 
 /// The servers that may register themselves while the kernel runs. Without entries, no server can be registered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +41,8 @@ pub struct PageSettings {
     /// The address of the page, such as `127.0.0.1:7333`; with `[listen.tls]` also one for browsers on other machines, such as
     /// `0.0.0.0:7333`. Any free port at the loopback address if left out.
     pub listen: Option<String>,
+    /// The login by an identity provider; people sign in by codes and the operators' passphrase alone if left out.
+    pub oauth: Option<PageOauth>,
 }
 
 /// The ways in which questions reach people who look at no page.

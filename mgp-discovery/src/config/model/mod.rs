@@ -15,8 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::authorization::{
-    AgentToken, DpopUse, ListenOauth, ListenTls, ServerGrant, ServerOauth, TokenAgents, TokenIntrospection,
-    TokenIssuer,
+    AgentToken, DpopUse, ListenOauth, ListenTls, PageOauth, ServerGrant, ServerOauth, TokenAgents,
+    TokenIntrospection, TokenIssuer,
 };
 pub use self::kernel::{
     ApprovalSettings, EffectSettings, KernelSettings, ListenSettings, Notification, PageSettings,

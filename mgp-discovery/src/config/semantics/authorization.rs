@@ -52,6 +52,27 @@ impl FileProblems<'_> {
                 }
             }
         }
+        self.page_login(config, &known);
+    }
+
+    /// Checks `[ui.oauth]`, where tokens of `issuers` are accepted.
+    fn page_login(&mut self, config: &Config, issuers: &BTreeSet<&str>) {
+        let Some(oauth) = &config.ui.oauth else { return };
+        let place = ValuePath::default().key("ui").key("oauth");
+        if !oauth.issuer.as_deref().map_or(issuers.len() == 1, |issuer| issuers.contains(issuer)) {
+            let instead = "write an `issuer` exactly as `listen.oauth.issuers` has it";
+            self.error(&place, "people sign in at an issuer whose tokens are accepted", instead);
+        }
+        self.template(oauth.client_secret.as_deref().unwrap_or_default(), &place.key("client_secret"));
+        self.scopes(&oauth.scopes, &place.key("scopes"));
+        for (key, groups) in [("operators", &oauth.operators), ("auditors", &oauth.auditors)] {
+            for (at, group) in groups.iter().enumerate() {
+                if !config.group_names().any(|name| group.strip_prefix('@') == Some(name)) {
+                    let instead = "write `@name` for a group under `[[groups]]`";
+                    self.error(&place.key(key).index(at), format!("there is no group `{group}`"), instead);
+                }
+            }
+        }
     }
 
     fn issuers(&mut self, oauth: &ListenOauth, place: &ValuePath) {

@@ -36,6 +36,8 @@ fn secrets_of_authorization_are_never_shown() {
         .replace("id='a'", "id='a'\nenv={A='hunter2'}");
     let read = config(&text);
     assert!(!format!("{read:?}").contains("hunter2"));
+    let page = "[[groups]]\nname='a'\n[ui.oauth]\nclient_id='c'\nclient_secret='hunter2'\noperators=['@a']\n";
+    assert!(!format!("{:?}", config(&format!("{LISTEN}{page}"))).contains("hunter2"));
     let broken = parse(&server("issuer='https://id.example'\nclient_id='c'\nclient_secret='hunter2${'"))
         .unwrap_err()
         .to_string();

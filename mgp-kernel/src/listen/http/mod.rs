@@ -7,7 +7,7 @@ mod exposition;
 mod failed_logins;
 mod foreign;
 mod paths;
-mod tokens;
+pub(super) mod tokens;
 
 use std::convert::Infallible;
 use std::future::Future;

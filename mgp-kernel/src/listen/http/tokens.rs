@@ -113,10 +113,10 @@ impl FoundAgents {
     }
 }
 
-/// Returns the name of the agent of a subject that is not listed: nobody else has it, as it begins with a
+/// Returns the name of the agent, or the operator, of a subject that is not listed: nobody else has it, as it begins with a
 /// [reserved](mgp_security::auth::reserved_owner) part and encodes all that could end another part. Returns `None` for a
 /// name that is too long to be an agent's.
-fn unlisted_agent(issuer: &str, subject: &str) -> Option<String> {
+pub(in crate::listen) fn unlisted_agent(issuer: &str, subject: &str) -> Option<String> {
     let issuer = utf8_percent_encode(issuer.strip_prefix("https://").unwrap_or(issuer), OF_ISSUER);
     let name = format!("{TOKEN_AGENTS}/{issuer}/{}", utf8_percent_encode(subject, OF_SUBJECT));
     (name.len() <= LONGEST_NAME).then_some(name)
@@ -128,7 +128,8 @@ const OF_SUBJECT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
 /// The largest length of the name of an agent that access entries can be about, in bytes.
 const LONGEST_NAME: usize = 512;
 
-fn issuer(configured: &TokenIssuer) -> Result<Issuer, String> {
+/// Returns an issuer as tokens are judged by.
+pub(in crate::listen) fn issuer(configured: &TokenIssuer) -> Result<Issuer, String> {
     let mut issuer = Issuer::new(configured.issuer.as_str());
     if !configured.algorithms.is_empty() {
         let named = configured.algorithms.iter().map(|name| name.parse::<Algorithm>());
@@ -147,7 +148,7 @@ fn issuer(configured: &TokenIssuer) -> Result<Issuer, String> {
 }
 
 /// Returns what asks issuers: it reaches the public network, and the hosts that the configuration names.
-fn fetcher(oauth: &ListenOauth) -> Result<Fetcher, String> {
+pub(in crate::listen) fn fetcher(oauth: &ListenOauth) -> Result<Fetcher, String> {
     let named = oauth.issuers.iter().flat_map(|issuer| {
         let asked = issuer.introspection.as_ref().map(|way| way.url.as_str());
         [Some(issuer.issuer.as_str()), asked].into_iter().flatten()

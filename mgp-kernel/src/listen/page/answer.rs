@@ -16,8 +16,9 @@ use super::form::Form;
 use super::guard::{self, Browser};
 use super::layout::{Page, field, json};
 use super::logins::PageLogin;
+use super::provider::{BEGIN, CALLBACK};
 use super::reply::{failed, is_local, led_to, refused, shown};
-use super::sign_in::{LOGIN, login, unknown};
+use super::sign_in::{LOGIN, by_provider, is_of_its_person, login, unknown};
 use super::{PageServer, assets, pages, stream};
 use crate::admin::list::OperationEntry;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
@@ -63,13 +64,12 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
     if path == LOGIN {
         return login(server, head, browser, body).await;
     }
-    let secret = guard::secret(&head.headers, server.scheme);
+    if matches!(path, BEGIN | CALLBACK) && head.method == Method::GET && guard::is_navigation(&head.headers) {
+        return by_provider(server, head, browser).await;
+    }
+    let secret = guard::cookie(&head.headers, server.scheme.cookie_name());
     let login = match secret.and_then(|secret| server.logins.find(secret)) {
-        Some(login)
-            if login.process == browser.process().await && browser.may_be_of(&login.client.holder).await =>
-        {
-            login
-        }
+        Some(login) if is_of_its_person(server, &login, browser).await => login,
         _ => return unknown(server, head, body).await,
     };
     let is_auditor = login.client.holder.role == PageRole::Auditor;

@@ -10,6 +10,7 @@ use http::{HeaderMap, Method};
 use mgp_transport::http::ConnectionAddrs;
 use tokio::sync::OnceCell;
 
+use super::provider::BEGIN;
 use crate::lifecycle::page_door::PageHolder;
 use crate::listen::socket::operator;
 use crate::peer::{Lineage, PeerUser, Process, ProcessId, peer_user};
@@ -69,23 +70,30 @@ impl Browser {
 /// Returns whether a request that changes something comes from a page of this server: by the word of the browser, or else
 /// by the origin that it names.
 pub(super) fn is_of_this_page(head: &Parts, scheme: Scheme) -> bool {
+    let site = text(&head.headers, "sec-fetch-site");
     if matches!(head.method, Method::GET | Method::HEAD) {
-        return true;
+        // A page from elsewhere may lead here, as the identity provider does after a login, and begins none.
+        return head.uri.path() != BEGIN || matches!(site, None | Some("same-origin" | "none"));
     }
-    if let Some(site) = text(&head.headers, "sec-fetch-site") {
+    if let Some(site) = site {
         return site == "same-origin";
     }
+    text(&head.headers, ORIGIN).is_some_and(|origin| origin == self::origin(head, scheme))
+}
+
+/// Returns the origin of this server, as a browser names it.
+pub(super) fn origin(head: &Parts, scheme: Scheme) -> String {
     // HTTP/2 names the host in the address.
     let named = || head.uri.authority().map(Authority::as_str);
     let host = text(&head.headers, HOST).or_else(named).unwrap_or_default();
-    text(&head.headers, ORIGIN).is_some_and(|origin| origin == format!("{}://{host}", scheme.as_str()))
+    format!("{}://{host}", scheme.as_str())
 }
 
-/// Returns the secret of the login that a browser has.
-pub(super) fn secret(headers: &HeaderMap, scheme: Scheme) -> Option<&str> {
+/// Returns the value of a cookie that a browser has.
+pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut cookies = cookies.flat_map(|cookies| cookies.split(';'));
-    cookies.find_map(|cookie| cookie.trim().strip_prefix(scheme.cookie_name())?.strip_prefix('='))
+    cookies.find_map(|cookie| cookie.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
 /// Returns whether a browser asks for a whole page, and not a script for a part of it.
@@ -112,7 +120,7 @@ impl Scheme {
     }
 
     /// Returns the name of the cookie with the secret of a login.
-    const fn cookie_name(self) -> &'static str {
+    pub(super) const fn cookie_name(self) -> &'static str {
         if matches!(self, Self::Https) { "__Host-mgp-page" } else { "mgp-page" }
     }
 

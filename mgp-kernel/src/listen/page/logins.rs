@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
+use mgp_discovery::config::Secret;
 use mgp_types::random_name;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
@@ -23,6 +24,8 @@ pub(super) struct PageLogin {
     pub(super) client: PageClient,
     /// The process of the browser, where the system tells it.
     pub(super) process: Option<ProcessId>,
+    /// The token of a person who signed in at the identity provider. The login is worth as much as the token is.
+    pub(super) token: Option<Secret>,
     end: Instant,
     /// True once the browser signed out.
     is_over: AtomicBool,
@@ -36,16 +39,23 @@ impl PageLogin {
 }
 
 impl PageLogins {
-    /// Signs a browser in, and returns the secret for its cookie; `None` if too many are signed in.
-    pub(super) fn sign_in(&self, client: PageClient, process: Option<ProcessId>) -> Option<String> {
-        let (end, is_over) = (Instant::now() + LOGIN_HOLDS, AtomicBool::new(false));
+    /// Signs a browser in, whose person may have a token, and returns the secret for its cookie; `None` if too many are
+    /// signed in.
+    pub(super) fn sign_in(
+        &self,
+        client: PageClient,
+        process: Option<ProcessId>,
+        token: Option<Secret>,
+    ) -> Option<String> {
+        let holds = if token.is_some() { TOKEN_LOGIN_HOLDS } else { LOGIN_HOLDS };
+        let (end, is_over) = (Instant::now() + holds, AtomicBool::new(false));
         let mut logins = self.0.lock();
         logins.retain(|_, known| known.holds());
         if logins.len() >= MAX_LOGINS {
             return None;
         }
         let secret = format!("{}{}", random_name(), random_name());
-        logins.insert(digest(&secret), Arc::new(PageLogin { client, process, end, is_over }));
+        logins.insert(digest(&secret), Arc::new(PageLogin { client, process, token, end, is_over }));
         Some(secret)
     }
 
@@ -68,4 +78,6 @@ fn digest(secret: &str) -> [u8; 32] {
 }
 
 const LOGIN_HOLDS: Duration = Duration::from_hours(12);
+/// The longest time for which a person who signed in at the identity provider is not asked again.
+const TOKEN_LOGIN_HOLDS: Duration = Duration::from_hours(1);
 const MAX_LOGINS: usize = 256;

@@ -13,6 +13,7 @@ mod logins;
 mod page_client;
 mod pages;
 mod plot;
+mod provider;
 mod reply;
 mod sign_in;
 mod stream;
@@ -28,7 +29,6 @@ use std::task::{Context, Poll};
 use http::uri::Authority;
 use http::{Extensions, Request, Response};
 use hyper::body::Incoming;
-use mgp_discovery::config::model::Config;
 use mgp_transport::http::{HttpBody, HttpConfig, serve_layered_until};
 use mgp_types::{Error, Outbox};
 use tokio::net::TcpListener;
@@ -38,6 +38,7 @@ use tower_service::Service;
 
 use self::guard::{Browser, Scheme};
 use self::logins::PageLogins;
+use self::provider::PageProvider;
 use crate::call::RefusingService;
 use crate::kernel::Kernel;
 use crate::lifecycle::{or_never, wait_for_stop};
@@ -48,8 +49,11 @@ struct PageServer {
     kernel: Kernel,
     http: HttpConfig,
     scheme: Scheme,
+    /// The identity provider by which people sign in, if there is one.
+    provider: Option<PageProvider>,
     logins: PageLogins,
-    /// A place for each passphrase that is checked for somebody who is not signed in.
+    /// A place for each passphrase that is checked, and each question to the identity provider, for somebody who is not
+    /// signed in.
     guesses: Semaphore,
     /// True once the kernel ends.
     stopped: watch::Receiver<bool>,
@@ -64,7 +68,7 @@ pub(crate) async fn serve(kernel: Kernel, stopped: watch::Receiver<bool>) {
         () = wait_for_stop(stopped.clone()) => return,
     }
     let door = &kernel.sections().lifecycle.page;
-    let PageSocket { socket, origins, certificate } = match PageSocket::open(&config).await {
+    let PageSocket { socket, origins, certificate, provider } = match PageSocket::open(&kernel).await {
         Ok(opened) => opened,
         Err(error) => {
             tracing::warn!(%error, "the page is not served");
@@ -90,6 +94,7 @@ pub(crate) async fn serve(kernel: Kernel, stopped: watch::Receiver<bool>) {
         kernel: kernel.clone(),
         http: http.clone(),
         scheme,
+        provider,
         guesses: Semaphore::new(GUESSES),
         logins: PageLogins::default(),
         stopped: stopped.clone(),
@@ -112,10 +117,14 @@ struct PageSocket {
     origins: Vec<String>,
     /// The certificate, where browsers on other machines may connect.
     certificate: Option<ListenCertificate>,
+    /// The identity provider, where the configuration names one and there is a certificate.
+    provider: Option<PageProvider>,
 }
 
 impl PageSocket {
-    async fn open(config: &Config) -> io::Result<Self> {
+    async fn open(kernel: &Kernel) -> io::Result<Self> {
+        let running = &kernel.sections().config;
+        let config = running.load_full();
         let address = config.ui.address().map_err(io::Error::other)?;
         let tls = config.listen.tls.as_ref().filter(|_| !address.ip().is_loopback());
         if tls.is_none() && !address.ip().is_loopback() {
@@ -127,18 +136,19 @@ impl PageSocket {
         let reached =
             if bound.ip().is_unspecified() { (Ipv4Addr::LOCALHOST, bound.port()).into() } else { bound };
         if certificate.is_none() {
-            return Ok(Self { socket, origins: vec![format!("http://{reached}")], certificate });
+            let origins = vec![format!("http://{reached}")];
+            return Ok(Self { socket, origins, certificate, provider: None });
         }
         let named = |host: String| {
             Some(format!("https://{}:{}", host.parse::<Authority>().ok()?.host(), bound.port()))
         };
         let mut origins: Vec<String> = config.listen.hosts().into_iter().filter_map(named).collect();
         origins.push(format!("https://{reached}"));
-        Ok(Self { socket, origins, certificate })
+        Ok(Self { socket, origins, certificate, provider: PageProvider::of(running)? })
     }
 }
 
-/// The number of passphrases that are checked at once for those who are not signed in.
+/// The number of passphrases and answers that are checked at once for those who are not signed in.
 const GUESSES: usize = 4;
 
 /// The service that answers the requests of browsers.

@@ -57,6 +57,7 @@ impl PageClient {
         let connection = match self.holder.role {
             PageRole::Account => OperatorConnection::of_account(None),
             PageRole::Member | PageRole::Auditor => OperatorConnection::of_member(),
+            PageRole::Proved => OperatorConnection::of_person(),
         };
         self.kernel.operate_as(self.holder.by.clone(), connection, None).await
     }

@@ -1,18 +1,23 @@
-//! Signing in: the codes and passphrases by which browsers get a login.
+//! Signing in: the codes, passphrases and answers of an identity provider by which browsers get a login.
 
 use http::header::SET_COOKIE;
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use hyper::body::Incoming;
 use maud::{Markup, html};
+use mgp_discovery::config::Secret;
 use mgp_transport::http::HttpBody;
-use mgp_types::Principal;
+use mgp_types::mgp::{Actor, AuditPort as _, EventType, Outcome};
+use mgp_types::{Error, Principal};
+use percent_encoding::percent_decode_str;
 
 use super::PageServer;
 use super::form::Form;
 use super::guard::{self, Browser, Scheme};
-use super::layout::{Page, field, segment};
+use super::layout::{Page, field, segment, visible};
+use super::logins::PageLogin;
 use super::page_client::PageClient;
+use super::provider::{BEGIN, CALLBACK, PageProvider};
 use super::reply::{is_local, led_to, plain, refused, shown};
 use crate::lifecycle::page_door::{PageHolder, PageRole};
 
@@ -37,28 +42,37 @@ pub(super) async fn login(
         None => by_code(server, browser, form.get("code").unwrap_or_default()).await,
     };
     let process = browser.process().await;
-    let Some(secret) = client.and_then(|client| server.logins.sign_in(client, process)) else {
+    let Some(secret) = client.and_then(|client| server.logins.sign_in(client, process, None)) else {
         let wrong = "This does not hold, or not any more. `mgp ui` shows a new code.";
         let page = login_page(server, to.as_deref(), kept.as_deref(), wrong);
         return shown(StatusCode::FORBIDDEN, &page, LOGIN, None);
     };
-    let cookie = server.scheme.cookie(&secret);
     let to = to.as_deref().filter(|to| is_local(to)).unwrap_or("/");
-    let mut response = match kept {
+    let response = match kept {
         None => led_to(to),
         Some(kept) => {
-            let kept = Form::parse(kept.as_bytes());
             let body = html! {
                 p { "You are signed in. What you sent before was not done yet." }
-                form method="post" action=(to) {
-                    @for (name, value) in kept.fields() { input type="hidden" name=(name) value=(value); }
-                    button.primary { "Send it now" }
-                    a href="/" { "Leave it" }
-                }
+                (kept_form(to, &kept))
             };
             shown(StatusCode::OK, &Page::new("Signed in", body), LOGIN, None)
         }
     };
+    with_cookie(response, server.scheme.cookie(&secret))
+}
+
+/// Returns the form that sends what was kept.
+fn kept_form(to: &str, kept: &str) -> Markup {
+    html! {
+        form method="post" action=(to) {
+            @for (name, value) in Form::parse(kept.as_bytes()).fields() { input type="hidden" name=(name) value=(value); }
+            button.primary { "Send it now" }
+            a href="/" { "Leave it" }
+        }
+    }
+}
+
+fn with_cookie(mut response: Response<HttpBody>, cookie: String) -> Response<HttpBody> {
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
@@ -85,6 +99,73 @@ async fn by_passphrase(server: &PageServer, browser: &Browser, passphrase: &str)
     client.prove(passphrase.to_owned()).await.ok().map(|()| client)
 }
 
+/// Answers at the two paths of a login by the identity provider.
+pub(super) async fn by_provider(server: &PageServer, head: &Parts, browser: &Browser) -> Response<HttpBody> {
+    let Some(provider) = &server.provider else { return led_to(LOGIN) };
+    let answered = match server.guesses.try_acquire() {
+        Ok(_place) if head.uri.path() == BEGIN => begin(server, provider, head).await,
+        Ok(_place) => finish(server, provider, head, browser).await,
+        Err(_) => Err(Error::invalid_request("too many people sign in at this moment: try again")),
+    };
+    answered.unwrap_or_else(|error| {
+        tracing::warn!(%error, "nobody is signed in by the identity provider");
+        shown(StatusCode::FORBIDDEN, &login_page(server, None, None, error.message()), LOGIN, None)
+    })
+}
+
+type Answered = Result<Response<HttpBody>, Error>;
+
+/// Sends a browser to the page of the identity provider. The browser alone keeps what is known of the login.
+async fn begin(server: &PageServer, provider: &PageProvider, head: &Parts) -> Answered {
+    let (page, verifier) = provider.client.page(&redirect_uri(server, head)).await?;
+    let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
+    let kept = format!("{verifier}.{}", segment(query.get("_to").unwrap_or("/")));
+    // Another site, that of the provider, leads the browser back.
+    let attributes = "Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=600";
+    Ok(with_cookie(led_to(&page), format!("{BEGUN_COOKIE}={kept}; {attributes}")))
+}
+
+/// Signs a browser in that comes back from the identity provider.
+async fn finish(server: &PageServer, provider: &PageProvider, head: &Parts, browser: &Browser) -> Answered {
+    let begun = guard::cookie(&head.headers, BEGUN_COOKIE).and_then(|kept| kept.split_once('.'));
+    let not_begun = || Error::invalid_request("this browser began no login, or too long ago: sign in again");
+    let (verifier, to) = begun.ok_or_else(not_begun)?;
+    let answer = head.uri.query().unwrap_or_default();
+    let token = provider.client.token(&redirect_uri(server, head), verifier, answer).await?;
+    let token = Secret::from(token.into_string());
+    let holder = provider.holder(&token).await?;
+    let audit = &server.kernel.sections().audit;
+    let kind = EventType::Custom("dev.cloto.mgp.page_login".into());
+    let event = audit.event(kind, Actor::of(&holder.by), Outcome::Success);
+    audit.log.record(event.with_detail("address", &browser.address().to_canonical())).await?;
+    let client = PageClient::new(server.kernel.clone(), holder);
+    let secret = server.logins.sign_in(client, browser.process().await, Some(token));
+    let secret = secret.ok_or_else(|| Error::invalid_request("too many people are signed in"))?;
+    let to = percent_decode_str(to).decode_utf8().ok();
+    let to = to.as_deref().filter(|to| is_local(to)).unwrap_or("/");
+    // After a redirect it would still be the provider's site that led there, and the cookie would not be sent.
+    let body = html! {
+        meta http-equiv="refresh" content={ "0; url=" (to) };
+        p { "You are signed in. " a href=(to) { "Go on" } }
+    };
+    let response = shown(StatusCode::OK, &Page::new("Signed in", body), LOGIN, None);
+    Ok(with_cookie(response, server.scheme.cookie(&secret)))
+}
+
+fn redirect_uri(server: &PageServer, head: &Parts) -> String {
+    format!("{}{CALLBACK}", guard::origin(head, server.scheme))
+}
+
+/// Returns whether a login is still that of the person for whom it was made, in the process where it was made.
+pub(super) async fn is_of_its_person(server: &PageServer, login: &PageLogin, browser: &Browser) -> bool {
+    let holder = login.client.holder();
+    let is_persons = match (&login.token, &server.provider) {
+        (Some(token), Some(provider)) => provider.holder(token).await.is_ok_and(|now| now == *holder),
+        _ => browser.may_be_of(holder).await,
+    };
+    is_persons && login.process == browser.process().await
+}
+
 fn login_page(server: &PageServer, to: Option<&str>, kept: Option<&str>, wrong: &str) -> Page {
     let code = html! {
         input name="code" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false"
@@ -101,11 +182,22 @@ fn login_page(server: &PageServer, to: Option<&str>, kept: Option<&str>, wrong: 
             }
         }
     };
+    // What was kept stays here meanwhile.
+    let after = to.filter(|_| kept.is_none()).unwrap_or("/");
     let body = html! {
         p { "Run " code { "mgp ui" } " in a terminal, and type the code that it shows." }
-        @if !wrong.is_empty() { p.notice.bad role="alert" { (wrong) } }
+        @if !wrong.is_empty() { p.notice.bad role="alert" { (visible(wrong)) } }
         (form("Code", &code))
         @if server.scheme == Scheme::Https { (form("Operators' passphrase", &passphrase)) }
+        @if let Some(provider) = &server.provider {
+            p {
+                a href={ (BEGIN) "?_to=" (segment(after)) } target=[kept.map(|_| "_blank")] {
+                    "Sign in with " (provider.client.issuer.trim_start_matches("https://"))
+                }
+                @if kept.is_some() { " in a tab of its own, and then:" }
+            }
+            @if let (Some(to), Some(kept)) = (to.filter(|to| is_local(to)), kept) { (kept_form(to, kept)) }
+        }
     };
     Page::new("Sign in", body)
 }
@@ -132,3 +224,5 @@ pub(super) async fn unknown(server: &PageServer, head: &Parts, body: Incoming) -
 
 /// The path at which browsers sign in.
 pub(super) const LOGIN: &str = "/login";
+/// The name of the cookie with what is kept of a login that was begun at the identity provider.
+const BEGUN_COOKIE: &str = "__Host-mgp-login";

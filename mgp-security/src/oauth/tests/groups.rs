@@ -64,3 +64,28 @@ async fn an_issuer_that_is_asked_again_tells_of_other_groups() {
     server.end_inactive(RunningCalls::Cancel).await;
     assert!(!is_member(&groups) && ada.validity.ended().is_none());
 }
+
+#[tokio::test]
+async fn a_token_that_came_in_no_request_is_judged_like_others() {
+    let groups = AgentGroups::default();
+    groups.set(vec![payments("pay")]);
+    let scene = Scene::with(|settings| settings.groups = groups.clone()).await;
+    let mut claims = scene.claims();
+    claims["groups"] = json!("pay");
+    for _ in 0..2 {
+        let holder = scene.server.holder(&scene.token(&claims)).await;
+        assert_eq!(holder, Ok(Principal::new("agent.ada")));
+        assert!(is_member(&groups));
+    }
+    for (claim, value, error) in [
+        ("aud", json!("https://other.example"), TokenError::Invalid),
+        ("iss", json!("https://other.example"), TokenError::Invalid),
+        ("exp", json!(999_999_000), TokenError::Expired),
+        ("sub", json!("2"), TokenError::UnknownSubject),
+        ("cnf", json!({ "jkt": "somebody's key" }), TokenError::Proof),
+    ] {
+        let mut wrong = claims.clone();
+        wrong[claim] = value;
+        assert_eq!(scene.server.holder(&scene.token(&wrong)).await, Err(error), "{claim}");
+    }
+}

@@ -2,10 +2,9 @@
 
 use parking_lot::Mutex;
 
-use super::client_proof::{ProvenClient, random};
-use super::discovery::issuer_metadata;
+use super::registration::{ProvenClient, random};
+use super::discovery::{IssuerMetadata, issuer_metadata};
 use super::login::CodeLogin;
-use super::metadata::IssuerMetadata;
 use super::token_request::TokenEndpoint;
 use super::{ClientCredentials, Fetcher, OAuthError};
 

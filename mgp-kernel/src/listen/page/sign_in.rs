@@ -158,7 +158,7 @@ fn redirect_uri(server: &PageServer, head: &Parts) -> String {
 
 /// Returns whether a login is still that of the person for whom it was made, in the process where it was made.
 pub(super) async fn is_of_its_person(server: &PageServer, login: &PageLogin, browser: &Browser) -> bool {
-    let holder = login.client.holder();
+    let holder = &login.client.holder;
     let is_persons = match (&login.token, &server.provider) {
         (Some(token), Some(provider)) => provider.holder(token).await.is_ok_and(|now| now == *holder),
         _ => browser.may_be_of(holder).await,

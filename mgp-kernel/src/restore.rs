@@ -19,10 +19,10 @@ use mgp_lifecycle::store::EffectStore;
 use mgp_security::audit::{AuditLog, LogStore};
 use mgp_security::sqlite::Database;
 use mgp_security::{Clock, StoreError};
-use mgp_types::{AgentGroups, Principal};
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, Timestamp, TraceId,
 };
+use mgp_types::{AgentGroups, Principal};
 use rusqlite::Connection;
 use serde::Serialize;
 

@@ -47,8 +47,7 @@ impl CodeLogin<'_> {
         let issuer = endpoint.issuer;
         let challenges = issuer.code_challenge_methods_supported.as_deref().unwrap_or_default();
         if !challenges.iter().any(|method| method == "S256") {
-            let what =
-                "the issuer does not bind codes to the client that asks for them (PKCE, S256), which logins need";
+            let what = "the issuer does not bind codes to the client that asks for them (PKCE, S256), which logins need";
             return Err(OAuthError::Metadata(what));
         }
         let page = issuer.authorization_endpoint.as_deref();
@@ -82,7 +81,11 @@ impl CodeLogin<'_> {
     }
 
     /// Returns the token for the code in the answer.
-    pub(super) async fn token(&self, endpoint: &TokenEndpoint<'_>, answer: &str) -> Result<Token, OAuthError> {
+    pub(super) async fn token(
+        &self,
+        endpoint: &TokenEndpoint<'_>,
+        answer: &str,
+    ) -> Result<Token, OAuthError> {
         let code = code(answer, &self.state(), endpoint.issuer)?;
         let form = Form::of(&[
             ("grant_type", "authorization_code"),

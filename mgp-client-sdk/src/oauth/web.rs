@@ -2,9 +2,9 @@
 
 use parking_lot::Mutex;
 
-use super::registration::{ProvenClient, random};
 use super::discovery::{IssuerMetadata, issuer_metadata};
 use super::login::CodeLogin;
+use super::registration::{ProvenClient, random};
 use super::token_request::TokenEndpoint;
 use super::{ClientCredentials, Fetcher, OAuthError};
 

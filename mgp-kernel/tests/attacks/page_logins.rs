@@ -175,7 +175,10 @@ async fn an_operators_claim_signs_in_and_decides_without_a_passphrase() {
     assert_eq!(signed_in.status, 200, "{}", signed_in.body);
     assert!(signed_in.body.contains("content=\"0; url=/servers\""), "{}", signed_in.body);
     let cookie = signed_in.header("set-cookie").unwrap();
-    assert!(cookie.starts_with("__Host-mgp-page=") && cookie.ends_with("SameSite=Strict; Secure"), "{cookie}");
+    assert!(
+        cookie.starts_with("__Host-mgp-page=") && cookie.ends_with("SameSite=Strict; Secure"),
+        "{cookie}"
+    );
     let servers = browser.get("/servers").await;
     assert!(servers.status == 200 && servers.body.contains(&page.name("1")), "{}", servers.body);
     assert!(!servers.body.contains(", auditor"), "{}", servers.body);
@@ -272,7 +275,8 @@ async fn no_other_page_begins_a_login_and_none_leads_elsewhere() {
         settings.consent = Consent::Of("1".into());
         settings.claims = json!({ "groups": "admins" });
     });
-    for to in ["%2F%2Fevil.example", "https%3A%2F%2Fevil.example", "%2F%5Cevil.example", "%2Fx%0d%0aevil%3A1"] {
+    for to in ["%2F%2Fevil.example", "https%3A%2F%2Fevil.example", "%2F%5Cevil.example", "%2Fx%0d%0aevil%3A1"]
+    {
         let begun = browser.get(&format!("/login/provider?_to={to}")).await;
         let back = browser.back(&begun);
         let signed_in = browser.come_back(&back).await;

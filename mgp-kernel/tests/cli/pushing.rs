@@ -15,7 +15,7 @@ use tokio_rustls::rustls::crypto::ring as provider;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
-use crate::doors_with_keys::self_signed;
+use crate::certificate::self_signed;
 use crate::home::Home;
 use crate::kernel::{Kernel, until};
 use crate::notifications::{header, taken};

@@ -72,7 +72,8 @@ impl PageProvider {
         let refused = |why: String| Error::new(code::PERMISSION_DENIED, why);
         self.groups.set(settings::groups(&self.running.load()));
         let by = self.tokens.holder(token.expose()).await;
-        let by = by.map_err(|error| refused(format!("the identity provider's answer is of no use: {error}")))?;
+        let by =
+            by.map_err(|error| refused(format!("the identity provider's answer is of no use: {error}")))?;
         let groups = self.groups.of(by.as_str());
         let role = role(&self.page, groups.as_deref().unwrap_or_default());
         let stranger = || refused(format!("{} is in no group that this page is for", by.as_str()));
@@ -107,7 +108,7 @@ mod tests {
         let page: PageOauth = serde_json::from_str(page).unwrap();
         let groups = AgentGroups::default();
         let group = |name: &str, agents: &[&str]| {
-            let mut group = AgentGroup::new(name);
+            let mut group = AgentGroup { name: name.to_owned(), ..AgentGroup::default() };
             group.agents = agents.iter().map(|agent| (*agent).to_owned()).collect();
             group
         };

@@ -4,6 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::tables::tables;
+
 /// The certificate with which the kernel serves HTTPS.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
@@ -18,19 +20,79 @@ pub struct ListenTls {
     pub client_ca: Option<String>,
 }
 
-/// The tokens that clients may show in place of keys: those of OAuth 2.1, from the named issuers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ListenOauth {
-    /// The identity providers whose tokens are accepted.
-    pub issuers: Vec<TokenIssuer>,
-    /// The scopes that every token needs, such as `mgp:use`.
-    pub scopes: Vec<String>,
-    /// The use of DPoP, by which a token is bound to a key of its client.
-    pub dpop: DpopUse,
-    /// The path of further authorities, in PEM, for certificates of identity providers.
-    pub ca: Option<String>,
+tables! {
+    /// The tokens that clients may show in place of keys: those of OAuth 2.1, from the named issuers.
+    pub struct ListenOauth: Debug, Eq {
+        /// The identity providers whose tokens are accepted.
+        pub issuers: Vec<TokenIssuer>,
+        /// The scopes that every token needs, such as `mgp:use`.
+        pub scopes: Vec<String>,
+        /// The use of DPoP, by which a token is bound to a key of its client.
+        pub dpop: DpopUse,
+        /// The path of further authorities, in PEM, for certificates of identity providers.
+        pub ca: Option<String>,
+    }
+
+    /// The agents that come with tokens of an issuer.
+    pub enum TokenAgents: Default {
+        /// Only agents that are listed with the subject of the token.
+        #[default]
+        Listed,
+        /// Agents that are listed and, for each other subject, an agent called `oauth/ISSUER/SUBJECT`: the issuer
+        /// without `https://`, and both with `%` and two digits for all but letters, digits, `-`, `_` and the dots of
+        /// the issuer. It has the access of everybody and of its groups.
+        Any,
+    }
+
+    /// The use of DPoP.
+    pub enum DpopUse: Default {
+        /// Only tokens that are bound to a key need its proof.
+        #[default]
+        Accepted,
+        /// Every token has to be bound to a key, and each proof needs a nonce of the kernel.
+        Required,
+    }
+
+    /// How the kernel authorizes itself at a server over HTTP.
+    pub struct ServerOauth: Eq {
+        /// The way to a token.
+        pub grant: ServerGrant,
+        /// The issuer of the server's tokens, and the only one that sees the credentials below; what the server names
+        /// if left out.
+        pub issuer: Option<String>,
+        /// The id of the kernel at the issuer, or the `https` URL of a document that describes the kernel as a client.
+        /// If left out, the kernel registers itself.
+        pub client_id: Option<String>,
+        /// The secret that belongs to `client_id`, best as `${secret:NAME}`.
+        pub client_secret: Option<String>,
+        /// The private key (PEM: elliptic, Ed25519 or RSA) by which the kernel proves its `client_id`, in place of a
+        /// secret; best as `${secret:NAME}`.
+        pub private_key: Option<String>,
+        /// The scopes to ask for; those that the server names if left out.
+        pub scopes: Vec<String>,
+        /// The path of the platform's token for the grant `workload_identity`, read for each token of the server.
+        pub token_file: Option<String>,
+        /// Binds tokens to a key of the kernel (DPoP).
+        pub dpop: bool,
+        /// The port at which `mgp login` waits for the browser; any free one if left out.
+        pub redirect_port: Option<u16>,
+        /// The path of further authorities, in PEM, for the certificate of the issuer.
+        pub ca: Option<String>,
+    }
+
+    /// The way to a token of a server.
+    pub enum ServerGrant: Default {
+        /// A person signs in, once, with `mgp login`.
+        #[default]
+        Login,
+        /// The kernel asks for it with its own credentials.
+        ClientCredentials,
+        /// The kernel exchanges the agent's token for one of the server (RFC 8693). The agent's own token is shown to
+        /// `issuer` alone.
+        TokenExchange,
+        /// The platform says who the kernel is, by the token in `token_file`.
+        WorkloadIdentity,
+    }
 }
 
 /// An identity provider, and how its tokens are verified.
@@ -50,20 +112,6 @@ pub struct TokenIssuer {
     pub agents: TokenAgents,
 }
 
-/// The agents that come with tokens of an issuer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum TokenAgents {
-    /// Only agents that are listed with the subject of the token.
-    #[default]
-    Listed,
-    /// Agents that are listed and, for each other subject, an agent called `oauth/ISSUER/SUBJECT`: the issuer without
-    /// `https://`, and both with `%` and two digits for all but letters, digits, `-`, `_` and the dots of the issuer. It
-    /// has the access of everybody and of its groups.
-    Any,
-}
-
 /// The way to ask an issuer about a token (RFC 7662).
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
@@ -77,18 +125,6 @@ pub struct TokenIntrospection {
 }
 
 mgp_types::partial_debug!(TokenIntrospection, self => url: self.url, client_id: self.client_id);
-
-/// The use of DPoP.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum DpopUse {
-    /// Only tokens that are bound to a key need its proof.
-    #[default]
-    Accepted,
-    /// Every token has to be bound to a key, and each proof needs a nonce of the kernel.
-    Required,
-}
 
 /// The tokens with which an agent comes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -125,51 +161,4 @@ pub struct PageOauth {
 
 mgp_types::partial_debug!(PageOauth, self => issuer: self.issuer, client_id: self.client_id);
 
-/// How the kernel authorizes itself at a server over HTTP.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerOauth {
-    /// The way to a token.
-    pub grant: ServerGrant,
-    /// The issuer of the server's tokens, and the only one that sees the credentials below; what the server names if
-    /// left out.
-    pub issuer: Option<String>,
-    /// The id of the kernel at the issuer, or the `https` URL of a document that describes the kernel as a client. If
-    /// left out, the kernel registers itself.
-    pub client_id: Option<String>,
-    /// The secret that belongs to `client_id`, best as `${secret:NAME}`.
-    pub client_secret: Option<String>,
-    /// The private key (PEM: elliptic, Ed25519 or RSA) by which the kernel proves its `client_id`, in place of a
-    /// secret; best as `${secret:NAME}`.
-    pub private_key: Option<String>,
-    /// The scopes to ask for; those that the server names if left out.
-    pub scopes: Vec<String>,
-    /// The path of the platform's token for the grant `workload_identity`, read for each token of the server.
-    pub token_file: Option<String>,
-    /// Binds tokens to a key of the kernel (DPoP).
-    pub dpop: bool,
-    /// The port at which `mgp login` waits for the browser; any free one if left out.
-    pub redirect_port: Option<u16>,
-    /// The path of further authorities, in PEM, for the certificate of the issuer.
-    pub ca: Option<String>,
-}
-
 mgp_types::partial_debug!(ServerOauth, self => grant: self.grant, issuer: self.issuer, client_id: self.client_id);
-
-/// The way to a token of a server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ServerGrant {
-    /// A person signs in, once, with `mgp login`.
-    #[default]
-    Login,
-    /// The kernel asks for it with its own credentials.
-    ClientCredentials,
-    /// The kernel exchanges the agent's token for one of the server (RFC 8693). The agent's own token is shown to
-    /// `issuer` alone.
-    TokenExchange,
-    /// The platform says who the kernel is, by the token in `token_file`.
-    WorkloadIdentity,
-}

@@ -5,30 +5,72 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::tables::tables;
 use super::{ListenOauth, ListenTls, PageOauth};
 
-/// The servers that may register themselves while the kernel runs. Without entries, no server can be registered.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct RegistrationSettings {
-    /// The agents that may register servers. Operators always may, within the rules of this section.
-    pub agents: Vec<String>,
-    /// The programs that a registered server may start, by name or full path. An entry `http://…` or `https://…` allows
-    /// servers at and below that address.
-    pub commands: Vec<String>,
-    /// The variables of the kernel's environment that a registered server may ask for.
-    pub env: Vec<String>,
-}
+tables! {
+    /// The servers that may register themselves while the kernel runs. Without entries, no server can be registered.
+    pub struct RegistrationSettings: Debug, Eq {
+        /// The agents that may register servers. Operators always may, within the rules of this section.
+        pub agents: Vec<String>,
+        /// The programs that a registered server may start, by name or full path. An entry `http://…` or `https://…`
+        /// allows servers at and below that address.
+        pub commands: Vec<String>,
+        /// The variables of the kernel's environment that a registered server may ask for.
+        pub env: Vec<String>,
+    }
 
-/// The effects of calls that happen once and can be taken back.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct EffectSettings {
-    /// Makes a call with an idempotency key once, also for servers that know no keys, and passes transactions to
-    /// servers that have them. Keys and outcomes are kept in `effects.db` in the state folder.
-    pub enabled: bool,
+    /// The effects of calls that happen once and can be taken back.
+    pub struct EffectSettings: Debug, Eq {
+        /// Makes a call with an idempotency key once, also for servers that know no keys, and passes transactions to
+        /// servers that have them. Keys and outcomes are kept in `effects.db` in the state folder.
+        pub enabled: bool,
+    }
+
+    /// The ways in which questions reach people who look at no page.
+    pub struct ApprovalSettings: Debug, Eq {
+        /// The notifications of each question that waits.
+        pub notify: Vec<Notification>,
+    }
+
+    /// A way to notify people of a question: either a `command` or a `webhook`.
+    pub struct Notification: Eq {
+        /// The program to run, with its arguments. It has the question in `MGP_QUESTION` and where to answer it in
+        /// `MGP_ANSWER`, and all of it as JSON on its standard input.
+        pub command: Vec<String>,
+        /// The URL to which the question is posted, as Standard Webhooks says, and again where that fails.
+        pub webhook: Option<String>,
+        /// The secret that signs what is posted: `whsec_` and Base64, best as `${secret:NAME}`.
+        pub secret: Option<String>,
+    }
+
+    /// The kernel's log, traces and metrics.
+    pub struct TelemetrySettings: Eq {
+        /// The filter of the log, such as `info` or `mgp_kernel=debug`; `warn` if left out. `-v`, `-q` and the variable
+        /// `MGP_LOG` take precedence.
+        pub log: Option<String>,
+        /// The URL to which traces are sent by OTLP over HTTP, as JSON: with the path of traces, or without any.
+        pub otlp: Option<String>,
+        /// The headers of requests to `otlp`. Values may have `${NAME}` and `${secret:NAME}`.
+        pub otlp_headers: BTreeMap<String, String>,
+        /// Serves `/metrics`, besides `/healthz` and `/readyz`.
+        pub metrics: bool,
+    }
+
+    /// The kernel's files, and how it stops.
+    pub struct KernelSettings: Debug, Eq {
+        /// The directory of keys, grants, pins, registered servers and the record; `mgp` in the XDG state directory if
+        /// left out.
+        pub state: Option<String>,
+        /// The time that running calls have when the kernel stops, in seconds; 30 if left out.
+        pub drain_secs: Option<u64>,
+        /// The time that a kernel in the background stays after the last client and command have left, in seconds; 300
+        /// if left out. With 0 it stops with the last client.
+        pub linger: Option<u64>,
+        /// Lets every agent read the health of the servers that it reaches, and stop them. Otherwise only operators
+        /// may.
+        pub agents_manage: bool,
+    }
 }
 
 /// The page for people (`mgp ui`).
@@ -45,65 +87,9 @@ pub struct PageSettings {
     pub oauth: Option<PageOauth>,
 }
 
-/// The ways in which questions reach people who look at no page.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ApprovalSettings {
-    /// The notifications of each question that waits.
-    pub notify: Vec<Notification>,
-}
-
-/// A way to notify people of a question: either a `command` or a `webhook`.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct Notification {
-    /// The program to run, with its arguments. It has the question in `MGP_QUESTION` and where to answer it in
-    /// `MGP_ANSWER`, and all of it as JSON on its standard input.
-    pub command: Vec<String>,
-    /// The URL to which the question is posted, as Standard Webhooks says, and again where that fails.
-    pub webhook: Option<String>,
-    /// The secret that signs what is posted: `whsec_` and Base64, best as `${secret:NAME}`.
-    pub secret: Option<String>,
-}
-
 mgp_types::partial_debug!(Notification, self => command: self.command);
 
-/// The kernel's log, traces and metrics.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct TelemetrySettings {
-    /// The filter of the log, such as `info` or `mgp_kernel=debug`; `warn` if left out. `-v`, `-q` and the variable
-    /// `MGP_LOG` take precedence.
-    pub log: Option<String>,
-    /// The URL to which traces are sent by OTLP over HTTP, as JSON: with the path of traces, or without any.
-    pub otlp: Option<String>,
-    /// The headers of requests to `otlp`. Values may have `${NAME}` and `${secret:NAME}`.
-    pub otlp_headers: BTreeMap<String, String>,
-    /// Serves `/metrics`, besides `/healthz` and `/readyz`.
-    pub metrics: bool,
-}
-
 mgp_types::partial_debug!(TelemetrySettings, self => log: self.log, otlp: self.otlp, metrics: self.metrics);
-
-/// The kernel's files, and how it stops.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct KernelSettings {
-    /// The directory of keys, grants, pins, registered servers and the record; `mgp` in the XDG state directory if left
-    /// out.
-    pub state: Option<String>,
-    /// The time that running calls have when the kernel stops, in seconds; 30 if left out.
-    pub drain_secs: Option<u64>,
-    /// The time that a kernel in the background stays after the last client and command have left, in seconds; 300 if
-    /// left out. With 0 it stops with the last client.
-    pub linger: Option<u64>,
-    /// Lets every agent read the health of the servers that it reaches, and stop them. Otherwise only operators may.
-    pub agents_manage: bool,
-}
 
 /// The addresses at which clients connect, besides standard input and output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -8,54 +8,231 @@ use mgp_types::mgp::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::tables::tables;
 use super::{AgentToken, words};
 
-/// An agent that is known by name, and what it may do.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct AgentSettings {
-    /// The id of the agent, which every agent needs. With `@name`, `budget` and `scopes` are those of each member of the
-    /// group that has none of its own; of several groups, those of the first one hold.
-    pub id: String,
-    /// Makes the client on standard input and output this agent.
-    pub stdio: bool,
-    /// Declares that a human uses the client of this agent, and may decide there what otherwise only an operator
-    /// decides: with `stdio` on standard input and output alone, without it over HTTP with a key of this agent.
-    pub human: bool,
-    /// The tokens of the agent's clients, by issuer and subject, where `listen.oauth` accepts tokens. A token that no
-    /// agent has is refused.
-    pub tokens: Vec<AgentToken>,
-    /// The agents in whose name this agent may call, by `_meta` or `agent_id`. A `*` between two dots stands for any
-    /// characters, alone for every agent.
-    pub speaks_for: Vec<String>,
-    /// The permissions of the agent itself. With `code_execution`, an agent may have tools created on demand (§16.6),
-    /// under the policy `auto_approve` and within `[registration]`.
-    #[schemars(with = "Vec<String>")]
-    pub permissions: Vec<Permission>,
-    /// The scopes of the agent, such as `read:tickets`: it calls only tools that require no others. Without the key the
-    /// agent is held to none; with an empty list it has none.
-    pub scopes: Option<Vec<String>>,
-    /// The most that calls of the agent may cost; no limit if left out.
-    pub budget: Option<AgentBudget>,
-}
+tables! {
+    /// An agent that is known by name, and what it may do.
+    pub struct AgentSettings: Debug, Eq {
+        /// The id of the agent, which every agent needs. With `@name`, `budget` and `scopes` are those of each member
+        /// of the group that has none of its own; of several groups, those of the first one hold.
+        pub id: String,
+        /// Makes the client on standard input and output this agent.
+        pub stdio: bool,
+        /// Declares that a human uses the client of this agent, and may decide there what otherwise only an operator
+        /// decides: with `stdio` on standard input and output alone, without it over HTTP with a key of this agent.
+        pub human: bool,
+        /// The tokens of the agent's clients, by issuer and subject, where `listen.oauth` accepts tokens. A token that
+        /// no agent has is refused.
+        pub tokens: Vec<AgentToken>,
+        /// The agents in whose name this agent may call, by `_meta` or `agent_id`. A `*` between two dots stands for
+        /// any characters, alone for every agent.
+        pub speaks_for: Vec<String>,
+        /// The permissions of the agent itself. With `code_execution`, an agent may have tools created on demand
+        /// (§16.6), under the policy `auto_approve` and within `[registration]`.
+        #[schemars(with = "Vec<String>")]
+        pub permissions: Vec<Permission>,
+        /// The scopes of the agent, such as `read:tickets`: it calls only tools that require no others. Without the key
+        /// the agent is held to none; with an empty list it has none.
+        pub scopes: Option<Vec<String>>,
+        /// The most that calls of the agent may cost; no limit if left out.
+        pub budget: Option<AgentBudget>,
+    }
 
-/// A group of agents. Where a key or a command names an agent, `@name` names all members of the group.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct GroupSettings {
-    /// The name of the group, which every group needs.
-    pub name: String,
-    /// The ids of members. A `*` between two dots stands for any characters, alone for every agent.
-    pub agents: Vec<String>,
-    /// The claim of access tokens whose holders are members, such as `groups` or, within another one,
-    /// `realm_access.roles`: a text, or a list of texts. Of several tokens of an agent the newest one counts.
-    pub claim: Option<String>,
-    /// The values of which the claim has to have one; the name of the group if left out.
-    pub values: Vec<String>,
-    /// The only issuer whose tokens count; every accepted one if left out.
-    pub issuer: Option<String>,
+    /// A group of agents. Where a key or a command names an agent, `@name` names all members of the group.
+    pub struct GroupSettings: Debug, Eq {
+        /// The name of the group, which every group needs.
+        pub name: String,
+        /// The ids of members. A `*` between two dots stands for any characters, alone for every agent.
+        pub agents: Vec<String>,
+        /// The claim of access tokens whose holders are members, such as `groups` or, within another one,
+        /// `realm_access.roles`: a text, or a list of texts. Of several tokens of an agent the newest one counts.
+        pub claim: Option<String>,
+        /// The values of which the claim has to have one; the name of the group if left out.
+        pub values: Vec<String>,
+        /// The only issuer whose tokens count; every accepted one if left out.
+        pub issuer: Option<String>,
+    }
+
+    /// A span of time in which a budget can be spent.
+    pub enum BudgetSpan: Default {
+        /// An hour.
+        Hour,
+        /// A day.
+        #[default]
+        Day,
+    }
+
+    /// The rules that say which agent may use which tool.
+    pub struct AccessSettings: Debug {
+        /// The decision where no rule applies: `opt-out` allows, `opt-in` denies; if left out, `opt-in` where keys are
+        /// required, else `opt-out`.
+        #[schemars(with = "String", extend("enum" = ["opt-in", "opt-out"]))]
+        pub default: Option<DefaultPolicy>,
+        /// The rules from the start of the kernel on. Operators add others while it runs.
+        pub rules: Vec<AccessRule>,
+    }
+
+    /// The permissions of servers, and how the kernel decides about them.
+    pub struct PermissionSettings: Debug {
+        /// The policy for permissions that `grants` does not list: `interactive` asks a human; `auto_approve` grants
+        /// those that the specification names and `never_automatic` does not, and asks for all others; `deny_all`
+        /// denies what no operator granted beforehand; `config_only` denies in any case. `interactive` if left out.
+        #[schemars(with = "String", extend("enum" = ["interactive", "auto_approve", "deny_all", "config_only"]))]
+        pub policy: Option<ApprovalPolicy>,
+        /// The permissions that are granted from the start.
+        pub grants: Vec<PermissionRule>,
+        /// The permissions for which a human is asked under `auto_approve` too; if left out, those that the
+        /// specification calls dangerous. An empty list grants all that the specification names, and `mgp doctor`
+        /// warns.
+        #[schemars(schema_with = "words::permissions")]
+        pub never_automatic: Option<Vec<Permission>>,
+        /// The time that a server or a call waits for a human, in seconds; 300 if left out.
+        pub patience_secs: Option<u64>,
+    }
+
+    /// The calls that a human confirms.
+    pub struct ConfirmationSettings: Debug, Eq {
+        /// Asks a human to confirm calls that send, destroy, overwrite, spend or give access, calls of tools that ask
+        /// for it, and calls of dangerous tools unless an operator granted every permission that the tool needs.
+        pub dangerous: bool = true,
+        /// Asks a human to confirm moderate calls too.
+        pub moderate: bool,
+        /// Asks a human to confirm the first call that may carry out what its session took in before, or act on it:
+        /// private data, or the words of others.
+        pub flows: bool = true,
+    }
+
+    /// The checks of the arguments of calls.
+    pub struct ValidatorSettings: Debug, Eq {
+        /// The directories in which files that arguments name must lie, whichever client calls. If left out, those are
+        /// the folders in which the client works, the directories among the server's arguments, and its `cwd`.
+        /// `[[folders]]` opens further ones in either case.
+        pub roots: Vec<String>,
+        /// The paths that calls may touch although they are protected, such as `**/.env` or `~/.npmrc`. The kernel's
+        /// own files stay protected.
+        pub allow_paths: Vec<String>,
+        /// The directories that commands may empty.
+        pub scratch: Vec<String>,
+        /// The private hosts that calls of all servers may reach, such as `localhost:3000` or `*.internal`.
+        /// `servers.network.allow` allows a host for a single server.
+        pub allowed_hosts: Vec<String>,
+        /// The hosts that no call may reach, even if another key allows them.
+        pub denied_hosts: Vec<String>,
+        /// Refuses every host, public ones too, that neither `allowed_hosts` nor `servers.network` names.
+        pub only_allowed_hosts: bool,
+        /// The treatment of tools, prompts and templates that are seen for the first time.
+        pub first_use: FirstUse,
+        /// The treatment of arguments whose type differs from the schema of their tool.
+        pub argument_types: ArgumentTypes,
+    }
+
+    /// Folders that are open to clients beside those in which they work.
+    pub struct FolderRule: Debug, Eq {
+        /// The folders that are open. Each begins with `/` or `~/`.
+        pub open: Vec<String>,
+        /// The folder, beginning with `/` or `~/`, in which a client has to work for this to hold; every client if left
+        /// out.
+        #[serde(rename = "in")]
+        pub within: Option<String>,
+    }
+
+    /// The treatment of arguments whose type differs from the schema of their tool.
+    pub enum ArgumentTypes: Default {
+        /// Arguments that servers convert pass unchanged, such as `"5"` for a number, one item for a list, JSON in a
+        /// text, or `null` for an optional argument.
+        #[default]
+        Loose,
+        /// Calls with such arguments are refused.
+        Exact,
+    }
+
+    /// The treatment of a definition that the kernel sees for the first time. A definition that has changed since is
+    /// held back in any case.
+    pub enum FirstUse: Default {
+        /// The definition is used.
+        #[default]
+        Trust,
+        /// The definition is held back until `mgp pin approve` approves it.
+        Approve,
+    }
+
+    /// The audit record: its file, its contents and its size.
+    pub struct AuditSettings: Debug, Eq {
+        /// The moment at which a call is answered: before or after it is recorded. With `async`, a kernel that is
+        /// killed or loses power may lose the record of calls that it answered in the last 200 ms; with `sync`, it
+        /// loses none.
+        pub durability: AuditDurability,
+        /// The part of a call's arguments that is recorded.
+        pub arguments: AuditArguments,
+        /// The number of days for which events are kept; all if left out.
+        pub keep_days: Option<u32>,
+        /// The maximum size of the record, in bytes; no limit if left out.
+        pub keep_bytes: Option<u64>,
+        /// The path of a second file, to which the kernel appends the ends of the record; none if left out. The file is
+        /// best another user's and append-only (`chattr +a`).
+        pub ends: Option<String>,
+        /// The receiver to which each event is pushed, such as a SIEM; the record is not pushed if left out.
+        pub push: Option<AuditPush>,
+    }
+
+    /// A receiver of the record. It gets every event at least once, in order; what it has not taken stays in the record
+    /// for a week beyond `keep_days` and `keep_bytes`.
+    pub struct AuditPush: Eq {
+        /// The URL of the receiver, which may have `${NAME}` and `${secret:NAME}`: `syslog+tls://HOST:PORT` (RFC 5425),
+        /// or an address of https, which gets logs of OTLP, or webhooks where there is a `secret`.
+        pub url: String,
+        /// The headers of requests over https. Values may have `${NAME}` and `${secret:NAME}`.
+        pub headers: BTreeMap<String, String>,
+        /// The secret that signs webhooks, as Standard Webhooks says: `whsec_` and Base64, best as `${secret:NAME}`.
+        pub secret: Option<String>,
+        /// A PEM file with the certificates of authorities that are trusted as well.
+        pub ca: Option<String>,
+    }
+
+    /// The moment at which a call is answered: before or after it is recorded.
+    pub enum AuditDurability: Default {
+        /// Calls do not wait. A crash loses the events of the last 200 ms, and those that wait for a slow disk.
+        #[default]
+        Async,
+        /// Calls go on when their event has been written.
+        Sync,
+    }
+
+    /// The part of a call's arguments that is recorded.
+    pub enum AuditArguments: Default {
+        /// The arguments are not recorded.
+        Omitted,
+        /// A digest of the arguments is recorded; with its key in the state directory, they can be proved later.
+        #[default]
+        Digest,
+        /// The arguments are recorded without values that look like secrets.
+        Redacted,
+    }
+
+    /// The limits on calls and messages.
+    pub struct LimitSettings: Debug, Eq {
+        /// The maximum number of calls of one agent in a minute; no limit if left out, and none for operators.
+        #[schemars(range(min = 1))]
+        pub agent_calls_per_minute: Option<u32>,
+        /// The maximum number of calls of one agent in a day; no limit if left out, and none for operators.
+        #[schemars(range(min = 1))]
+        pub agent_calls_per_day: Option<u32>,
+        /// The maximum number of calls of one agent at once, those included that wait for a server or a person; further
+        /// calls wait in a queue. 512 if left out.
+        #[schemars(range(min = 1))]
+        pub agent_concurrency: Option<u32>,
+        /// The maximum number of calls in the queue of each agent, and of each server; further calls are refused, and
+        /// so is a call that waited for two minutes. 1024 if left out.
+        pub waiting_calls: Option<u32>,
+        /// The maximum length of a message, in bytes; 64 MiB if left out. A longer message ends only its own call.
+        #[schemars(range(min = 65536))]
+        pub max_message_bytes: Option<u64>,
+        /// The memory for all messages of more than 64 KiB together, in bytes; 512 MiB if left out. A message without
+        /// room ends only its own call.
+        #[schemars(range(min = 65536))]
+        pub message_memory_bytes: Option<u64>,
+    }
 }
 
 /// The most that the calls of an agent may cost in a span of time.
@@ -69,18 +246,6 @@ pub struct AgentBudget {
     pub per: BudgetSpan,
 }
 
-/// A span of time in which a budget can be spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum BudgetSpan {
-    /// An hour.
-    Hour,
-    /// A day.
-    #[default]
-    Day,
-}
-
 impl BudgetSpan {
     /// Returns how long the span is.
     pub const fn duration(self) -> std::time::Duration {
@@ -89,19 +254,6 @@ impl BudgetSpan {
             Self::Day => std::time::Duration::from_hours(24),
         }
     }
-}
-
-/// The rules that say which agent may use which tool.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct AccessSettings {
-    /// The decision where no rule applies: `opt-out` allows, `opt-in` denies; if left out, `opt-in` where keys are
-    /// required, else `opt-out`.
-    #[schemars(with = "String", extend("enum" = ["opt-in", "opt-out"]))]
-    pub default: Option<DefaultPolicy>,
-    /// The rules from the start of the kernel on. Operators add others while it runs.
-    pub rules: Vec<AccessRule>,
 }
 
 /// A rule that allows or denies an agent the use of a server or a tool.
@@ -140,26 +292,6 @@ impl AccessRule {
     }
 }
 
-/// The permissions of servers, and how the kernel decides about them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct PermissionSettings {
-    /// The policy for permissions that `grants` does not list: `interactive` asks a human; `auto_approve` grants those
-    /// that the specification names and `never_automatic` does not, and asks for all others; `deny_all` denies what no
-    /// operator granted beforehand; `config_only` denies in any case. `interactive` if left out.
-    #[schemars(with = "String", extend("enum" = ["interactive", "auto_approve", "deny_all", "config_only"]))]
-    pub policy: Option<ApprovalPolicy>,
-    /// The permissions that are granted from the start.
-    pub grants: Vec<PermissionRule>,
-    /// The permissions for which a human is asked under `auto_approve` too; if left out, those that the specification
-    /// calls dangerous. An empty list grants all that the specification names, and `mgp doctor` warns.
-    #[schemars(schema_with = "words::permissions")]
-    pub never_automatic: Option<Vec<Permission>>,
-    /// The time that a server or a call waits for a human, in seconds; 300 if left out.
-    pub patience_secs: Option<u64>,
-}
-
 impl PermissionSettings {
     /// Returns the permissions for which a human is asked under `auto_approve` too.
     pub fn never_automatic(&self) -> Vec<Permission> {
@@ -184,185 +316,7 @@ pub struct PermissionRule {
     pub scope: Option<Scope>,
 }
 
-/// The calls that a human confirms.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ConfirmationSettings {
-    /// Asks a human to confirm calls that send, destroy, overwrite, spend or give access, calls of tools that ask for
-    /// it, and calls of dangerous tools unless an operator granted every permission that the tool needs.
-    pub dangerous: bool,
-    /// Asks a human to confirm moderate calls too.
-    pub moderate: bool,
-    /// Asks a human to confirm the first call that may carry out what its session took in before, or act on it: private
-    /// data, or the words of others.
-    pub flows: bool,
-}
-
-impl Default for ConfirmationSettings {
-    fn default() -> Self {
-        Self { dangerous: true, moderate: false, flows: true }
-    }
-}
-
-/// The checks of the arguments of calls.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ValidatorSettings {
-    /// The directories in which files that arguments name must lie, whichever client calls. If left out, those are the
-    /// folders in which the client works, the directories among the server's arguments, and its `cwd`. `[[folders]]`
-    /// opens further ones in either case.
-    pub roots: Vec<String>,
-    /// The paths that calls may touch although they are protected, such as `**/.env` or `~/.npmrc`. The kernel's own
-    /// files stay protected.
-    pub allow_paths: Vec<String>,
-    /// The directories that commands may empty.
-    pub scratch: Vec<String>,
-    /// The private hosts that calls of all servers may reach, such as `localhost:3000` or `*.internal`.
-    /// `servers.network.allow` allows a host for a single server.
-    pub allowed_hosts: Vec<String>,
-    /// The hosts that no call may reach, even if another key allows them.
-    pub denied_hosts: Vec<String>,
-    /// Refuses every host, public ones too, that neither `allowed_hosts` nor `servers.network` names.
-    pub only_allowed_hosts: bool,
-    /// The treatment of tools, prompts and templates that are seen for the first time.
-    pub first_use: FirstUse,
-    /// The treatment of arguments whose type differs from the schema of their tool.
-    pub argument_types: ArgumentTypes,
-}
-
-/// Folders that are open to clients beside those in which they work.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct FolderRule {
-    /// The folders that are open. Each begins with `/` or `~/`.
-    pub open: Vec<String>,
-    /// The folder, beginning with `/` or `~/`, in which a client has to work for this to hold; every client if left
-    /// out.
-    #[serde(rename = "in")]
-    pub within: Option<String>,
-}
-
-/// The treatment of arguments whose type differs from the schema of their tool.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ArgumentTypes {
-    /// Arguments that servers convert pass unchanged, such as `"5"` for a number, one item for a list, JSON in a text,
-    /// or `null` for an optional argument.
-    #[default]
-    Loose,
-    /// Calls with such arguments are refused.
-    Exact,
-}
-
-/// The treatment of a definition that the kernel sees for the first time. A definition that has changed since is held
-/// back in any case.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum FirstUse {
-    /// The definition is used.
-    #[default]
-    Trust,
-    /// The definition is held back until `mgp pin approve` approves it.
-    Approve,
-}
-
-/// The audit record: its file, its contents and its size.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct AuditSettings {
-    /// The moment at which a call is answered: before or after it is recorded. With `async`, a kernel that is killed or
-    /// loses power may lose the record of calls that it answered in the last 200 ms; with `sync`, it loses none.
-    pub durability: AuditDurability,
-    /// The part of a call's arguments that is recorded.
-    pub arguments: AuditArguments,
-    /// The number of days for which events are kept; all if left out.
-    pub keep_days: Option<u32>,
-    /// The maximum size of the record, in bytes; no limit if left out.
-    pub keep_bytes: Option<u64>,
-    /// The path of a second file, to which the kernel appends the ends of the record; none if left out. The file is
-    /// best another user's and append-only (`chattr +a`).
-    pub ends: Option<String>,
-    /// The receiver to which each event is pushed, such as a SIEM; the record is not pushed if left out.
-    pub push: Option<AuditPush>,
-}
-
-/// A receiver of the record. It gets every event at least once, in order; what it has not taken stays in the record for a
-/// week beyond `keep_days` and `keep_bytes`.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct AuditPush {
-    /// The URL of the receiver, which may have `${NAME}` and `${secret:NAME}`: `syslog+tls://HOST:PORT` (RFC 5425), or an
-    /// address of https, which gets logs of OTLP, or webhooks where there is a `secret`.
-    pub url: String,
-    /// The headers of requests over https. Values may have `${NAME}` and `${secret:NAME}`.
-    pub headers: BTreeMap<String, String>,
-    /// The secret that signs webhooks, as Standard Webhooks says: `whsec_` and Base64, best as `${secret:NAME}`.
-    pub secret: Option<String>,
-    /// A PEM file with the certificates of authorities that are trusted as well.
-    pub ca: Option<String>,
-}
-
 mgp_types::partial_debug!(AuditPush, self => ca: self.ca);
-
-/// The moment at which a call is answered: before or after it is recorded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum AuditDurability {
-    /// Calls do not wait. A crash loses the events of the last 200 ms, and those that wait for a slow disk.
-    #[default]
-    Async,
-    /// Calls go on when their event has been written.
-    Sync,
-}
-
-/// The part of a call's arguments that is recorded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum AuditArguments {
-    /// The arguments are not recorded.
-    Omitted,
-    /// A digest of the arguments is recorded; with its key in the state directory, they can be proved later.
-    #[default]
-    Digest,
-    /// The arguments are recorded without values that look like secrets.
-    Redacted,
-}
-
-/// The limits on calls and messages.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct LimitSettings {
-    /// The maximum number of calls of one agent in a minute; no limit if left out, and none for operators.
-    #[schemars(range(min = 1))]
-    pub agent_calls_per_minute: Option<u32>,
-    /// The maximum number of calls of one agent in a day; no limit if left out, and none for operators.
-    #[schemars(range(min = 1))]
-    pub agent_calls_per_day: Option<u32>,
-    /// The maximum number of calls of one agent at once, those included that wait for a server or a person; further
-    /// calls wait in a queue. 512 if left out.
-    #[schemars(range(min = 1))]
-    pub agent_concurrency: Option<u32>,
-    /// The maximum number of calls in the queue of each agent, and of each server; further calls are refused, and so is
-    /// a call that waited for two minutes. 1024 if left out.
-    pub waiting_calls: Option<u32>,
-    /// The maximum length of a message, in bytes; 64 MiB if left out. A longer message ends only its own call.
-    #[schemars(range(min = 65536))]
-    pub max_message_bytes: Option<u64>,
-    /// The memory for all messages of more than 64 KiB together, in bytes; 512 MiB if left out. A message without room
-    /// ends only its own call.
-    #[schemars(range(min = 65536))]
-    pub message_memory_bytes: Option<u64>,
-}
 
 /// A rule for which calls a human is asked about. The narrowest rule decides, before `[confirmation]`.
 // `mgp_types::mgp::AskRule`, the type of the values, has no schema.

@@ -8,239 +8,245 @@ use mgp_types::mgp::{Permission, RestartPolicy, RiskLevel, TrustLevel, Validator
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::tables::tables;
 use super::{ServerOauth, words};
 
-/// A server, and how the kernel starts, reaches and guards it.
-#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerConfig {
-    /// The id of the server, which every server needs: up to 64 letters, digits, `.`, `_` and `-`. `mgp` and `kernel`
-    /// are reserved, alone and before a `.` or `_`, and so are ids that look like them.
-    pub id: String,
-    /// The program to start. A server has either this, or `url`, or `socket`.
-    pub command: Option<String>,
-    /// The arguments of the program. Every user of the machine can read them, so secrets belong in `env`.
-    pub args: Vec<String>,
-    /// The directory in which the program starts; if left out, that of its client, or of the kernel where clients share
-    /// the program.
-    pub cwd: Option<String>,
-    /// The variables of the program, besides those that every program needs (`PATH`, `HOME` and the like). Values may
-    /// have `${NAME}` and `${secret:NAME}`.
-    pub env: BTreeMap<String, String>,
-    /// Confines the program by means of the operating system to its own folder, a temporary one and no network, unless
-    /// its permissions or `confinement` allow more. If left out, programs with a table `confinement` or the trust level
-    /// `sandboxed` are confined.
-    pub confine: Option<bool>,
-    /// The files, ports and sockets that a confined program may use without a permission. The table confines the
-    /// program where `confine` is left out.
-    pub confinement: Option<ServerConfinement>,
-    /// The URL at which the server is reached over HTTP.
-    pub url: Option<String>,
-    /// The headers of requests over HTTP. Values may have `${NAME}` and `${secret:NAME}`.
-    pub headers: BTreeMap<String, String>,
-    /// How the kernel authorizes itself at the server; if left out, a server that demands it is signed in to with `mgp
-    /// login`.
-    pub oauth: Option<ServerOauth>,
-    /// The path of the Unix socket at which the server listens.
-    pub socket: Option<String>,
-    /// The transport to the server; if left out, that of `command`, `url` or `socket`.
-    pub transport: Option<TransportKind>,
-    /// The revision of MCP that is spoken with the server; `mgp servers --json` shows which, and why.
-    pub protocol: ServerProtocol,
-    /// The dialect of a server that speaks the optional extensions in forms of its own.
-    pub dialect: Option<ServerDialect>,
-    /// Uses the server. With `false`, the server is neither started nor reached.
-    pub enabled: bool,
-    /// The purpose of the server, in one line. Models find tools by this text.
-    pub description: Option<String>,
-    /// The declarations of the server that are known before it connects (§15.3). Without them, the server counts as
-    /// plain MCP until then.
-    pub mgp: Option<ServerMgp>,
-    /// The ends after which the server is started again: none, those in an error, or all; `on_failure` if left out. The
-    /// key may also stand in `[servers.mgp]`.
-    #[schemars(schema_with = "words::restart_policy")]
-    pub restart_policy: Option<RestartPolicy>,
-    /// The maximum number of restarts within the window; 5 if left out, and no limit with `url` or `socket`.
-    pub max_restarts: Option<u32>,
-    /// The window in which restarts are counted, in seconds; 300 if left out.
-    #[schemars(range(min = 1))]
-    pub restart_window_secs: Option<u64>,
-    /// The wait before the first restart, in milliseconds; 1000 if left out. The wait doubles with each restart.
-    pub backoff_base_ms: Option<u64>,
-    /// The longest wait before a restart, in milliseconds; 30000 if left out. A server with `url` or `socket` is then
-    /// tried at least every 10 seconds.
-    pub backoff_max_ms: Option<u64>,
-    /// The trust in the server, and the rules for its tools that hold whatever the server declares.
-    pub security: ServerSecurity,
-    /// The limits on calls of the server.
-    pub limits: ServerLimits,
-    /// The hosts that calls of its tools may reach, besides the public network.
-    pub network: ServerNetwork,
-    /// The checks of the definitions of its tools, prompts and templates.
-    pub definitions: ServerDefinitions,
-    /// The methods beyond MCP and MGP that the kernel passes on, in either direction, such as `vendor/status`,
-    /// `vendor/*` or `notifications/vendor/ready`.
-    pub pass_methods: Vec<String>,
-    /// The methods of `pass_methods` that change nothing. All others count as dangerous, and need a confirmation.
-    pub safe_methods: Vec<String>,
-    /// The settings of single tools, by their names at the server. An entry with a `*`, which stands for any
-    /// characters, sets `enabled` only.
-    pub tools: BTreeMap<String, ToolRule>,
-    /// The agents that have a connection and credentials of their own. If there are any, no other agent reaches the
-    /// server.
-    pub agents: BTreeMap<String, ServerAgent>,
-    /// The clients that share a connection to the server, and its program; if left out, `client`, or `shared` where the
-    /// server speaks MGP or is reached without sessions.
-    pub sharing: Option<Sharing>,
-    /// The maximum number of connections to the server at once, where clients have their own: 8 if left out for
-    /// programs, 256 for `url` and `socket`.
-    #[schemars(range(min = 1))]
-    pub max_instances: Option<u32>,
-}
+tables! {
+    /// A server, and how the kernel starts, reaches and guards it.
+    pub struct ServerConfig {
+        /// The id of the server, which every server needs: up to 64 letters, digits, `.`, `_` and `-`. `mgp` and
+        /// `kernel` are reserved, alone and before a `.` or `_`, and so are ids that look like them.
+        pub id: String,
+        /// The program to start. A server has either this, or `url`, or `socket`.
+        pub command: Option<String>,
+        /// The arguments of the program. Every user of the machine can read them, so secrets belong in `env`.
+        pub args: Vec<String>,
+        /// The directory in which the program starts; if left out, that of its client, or of the kernel where clients
+        /// share the program.
+        pub cwd: Option<String>,
+        /// The variables of the program, besides those that every program needs (`PATH`, `HOME` and the like). Values
+        /// may have `${NAME}` and `${secret:NAME}`.
+        pub env: BTreeMap<String, String>,
+        /// Confines the program by means of the operating system to its own folder, a temporary one and no network,
+        /// unless its permissions or `confinement` allow more. If left out, programs with a table `confinement` or the
+        /// trust level `sandboxed` are confined.
+        pub confine: Option<bool>,
+        /// The files, ports and sockets that a confined program may use without a permission. The table confines the
+        /// program where `confine` is left out.
+        pub confinement: Option<ServerConfinement>,
+        /// The URL at which the server is reached over HTTP.
+        pub url: Option<String>,
+        /// The headers of requests over HTTP. Values may have `${NAME}` and `${secret:NAME}`.
+        pub headers: BTreeMap<String, String>,
+        /// How the kernel authorizes itself at the server; if left out, a server that demands it is signed in to with
+        /// `mgp login`.
+        pub oauth: Option<ServerOauth>,
+        /// The path of the Unix socket at which the server listens.
+        pub socket: Option<String>,
+        /// The transport to the server; if left out, that of `command`, `url` or `socket`.
+        pub transport: Option<TransportKind>,
+        /// The revision of MCP that is spoken with the server; `mgp servers --json` shows which, and why.
+        pub protocol: ServerProtocol,
+        /// The dialect of a server that speaks the optional extensions in forms of its own.
+        pub dialect: Option<ServerDialect>,
+        /// Uses the server. With `false`, the server is neither started nor reached.
+        pub enabled: bool = true,
+        /// The purpose of the server, in one line. Models find tools by this text.
+        pub description: Option<String>,
+        /// The declarations of the server that are known before it connects (§15.3). Without them, the server counts as
+        /// plain MCP until then.
+        pub mgp: Option<ServerMgp>,
+        /// The ends after which the server is started again: none, those in an error, or all; `on_failure` if left out.
+        /// The key may also stand in `[servers.mgp]`.
+        #[schemars(schema_with = "words::restart_policy")]
+        pub restart_policy: Option<RestartPolicy>,
+        /// The maximum number of restarts within the window; 5 if left out, and no limit with `url` or `socket`.
+        pub max_restarts: Option<u32>,
+        /// The window in which restarts are counted, in seconds; 300 if left out.
+        #[schemars(range(min = 1))]
+        pub restart_window_secs: Option<u64>,
+        /// The wait before the first restart, in milliseconds; 1000 if left out. The wait doubles with each restart.
+        pub backoff_base_ms: Option<u64>,
+        /// The longest wait before a restart, in milliseconds; 30000 if left out. A server with `url` or `socket` is
+        /// then tried at least every 10 seconds.
+        pub backoff_max_ms: Option<u64>,
+        /// The trust in the server, and the rules for its tools that hold whatever the server declares.
+        pub security: ServerSecurity,
+        /// The limits on calls of the server.
+        pub limits: ServerLimits,
+        /// The hosts that calls of its tools may reach, besides the public network.
+        pub network: ServerNetwork,
+        /// The checks of the definitions of its tools, prompts and templates.
+        pub definitions: ServerDefinitions,
+        /// The methods beyond MCP and MGP that the kernel passes on, in either direction, such as `vendor/status`,
+        /// `vendor/*` or `notifications/vendor/ready`.
+        pub pass_methods: Vec<String>,
+        /// The methods of `pass_methods` that change nothing. All others count as dangerous, and need a confirmation.
+        pub safe_methods: Vec<String>,
+        /// The settings of single tools, by their names at the server. An entry with a `*`, which stands for any
+        /// characters, sets `enabled` only.
+        pub tools: BTreeMap<String, ToolRule>,
+        /// The agents that have a connection and credentials of their own. If there are any, no other agent reaches the
+        /// server.
+        pub agents: BTreeMap<String, ServerAgent>,
+        /// The clients that share a connection to the server, and its program; if left out, `client`, or `shared` where
+        /// the server speaks MGP or is reached without sessions.
+        pub sharing: Option<Sharing>,
+        /// The maximum number of connections to the server at once, where clients have their own: 8 if left out for
+        /// programs, 256 for `url` and `socket`.
+        #[schemars(range(min = 1))]
+        pub max_instances: Option<u32>,
+    }
 
-impl Default for ServerConfig {
-    fn default() -> Self {
-        Self {
-            id: String::new(),
-            command: None,
-            args: Vec::new(),
-            cwd: None,
-            env: BTreeMap::new(),
-            confine: None,
-            confinement: None,
-            url: None,
-            headers: BTreeMap::new(),
-            oauth: None,
-            socket: None,
-            transport: None,
-            protocol: ServerProtocol::default(),
-            dialect: None,
-            enabled: true,
-            description: None,
-            mgp: None,
-            restart_policy: None,
-            max_restarts: None,
-            restart_window_secs: None,
-            backoff_base_ms: None,
-            backoff_max_ms: None,
-            security: ServerSecurity::default(),
-            limits: ServerLimits::default(),
-            network: ServerNetwork::default(),
-            definitions: ServerDefinitions::default(),
-            pass_methods: Vec::new(),
-            safe_methods: Vec::new(),
-            tools: BTreeMap::new(),
-            agents: BTreeMap::new(),
-            sharing: None,
-            max_instances: None,
-        }
+    /// The declarations of a server in `[servers.mgp]` (§15.2).
+    pub struct ServerMgp: Debug {
+        /// The extensions that the server supports.
+        #[schemars(schema_with = "words::extensions")]
+        pub extensions: Vec<String>,
+        /// The permissions that the server needs.
+        #[schemars(schema_with = "words::permissions")]
+        pub permissions_required: Vec<String>,
+        /// The trust level that the server declares. A declaration can only lower the level in `[servers.security]`.
+        #[schemars(schema_with = "words::trust_level")]
+        pub trust_level: Option<TrustLevel>,
+        /// The ends after which the server is started again: none, those in an error, or all; `on_failure` if left out.
+        /// The server's own key may not differ.
+        #[schemars(schema_with = "words::restart_policy")]
+        pub restart_policy: Option<RestartPolicy>,
+    }
+
+    /// The files, ports and sockets that a confined program may use without a permission.
+    pub struct ServerConfinement: Debug, Eq {
+        /// The files and folders that the program may read, with everything below them: absolute paths, or `~/…`.
+        pub read: Vec<String>,
+        /// The files and folders that the program may read and change.
+        pub write: Vec<String>,
+        /// Lets the program change modes, owners and times of files, in any folder.
+        pub change_modes: bool,
+        /// The TCP ports to which the program may connect, at any host. Names are then looked up by TCP.
+        pub connect: Vec<u16>,
+        /// The TCP ports at which the program may listen.
+        pub listen: Vec<u16>,
+        /// Lets the program open any Unix socket, such as that of a database.
+        pub unix_sockets: bool,
+    }
+
+    /// The trust in a server, and the rules for its tools that hold whatever the server declares.
+    pub struct ServerSecurity: Debug {
+        /// The operator's trust in the server; `standard` if left out. The vectors that a `trusted` server sends with
+        /// its tools are used. `core` stands for `trusted`, `experimental` and `untrusted` for `sandboxed`.
+        #[schemars(schema_with = "words::trust_level")]
+        pub trust_level: Option<TrustLevel>,
+        /// The validators of all tools of the server, besides those that tools ask for.
+        #[schemars(schema_with = "words::validators")]
+        pub validators: Vec<ValidatorName>,
+        /// The validators that the kernel does not derive from names and schemas for this server.
+        #[schemars(schema_with = "words::validators")]
+        pub spared_validators: Vec<ValidatorName>,
+        /// The permissions that all tools of the server need.
+        #[schemars(schema_with = "words::permissions")]
+        pub permissions: Vec<Permission>,
+        /// The lowest risk that the server's tools are treated with.
+        #[schemars(with = "String", extend("enum" = ["safe", "moderate", "dangerous"]))]
+        pub risk_at_least: Option<RiskLevel>,
+        /// Asks a human to confirm every call.
+        pub confirmation: bool,
+    }
+
+    /// The hosts that calls of one server may reach, besides the public network.
+    pub struct ServerNetwork: Debug, Eq {
+        /// The hosts that calls of this server may reach although they are not public: `localhost:3000`,
+        /// `*.internal:8443`, `[::1]:*` or the network `10.0.0.0/8`; without a port, all ports. Wildcards and networks
+        /// allow no metadata of clouds, and `validators.denied_hosts` takes precedence.
+        pub allow: Vec<String>,
+        /// The origins, besides that of `url`, from which the kernel fetches data that this server refers to, such as
+        /// `https://data.example`. A private host has to be in `allow`, too.
+        pub data_origins: Vec<String>,
+        /// The hosts that servers of one kind may reach.
+        pub preset: Option<NetworkPreset>,
+    }
+
+    /// The hosts that servers of one kind may reach.
+    pub enum NetworkPreset {
+        /// Calls may reach this machine at any port, and pages in a `data:` URL. Private networks and metadata of
+        /// clouds stay refused.
+        Browser,
+    }
+
+    /// The checks of the definitions of one server's tools, prompts and templates.
+    pub struct ServerDefinitions: Debug, Eq {
+        /// The rules that no longer hold back or flag one definition of this server.
+        pub allow: Vec<AllowedRule>,
+        /// Trusts the server to add tools, prompts and templates later. Otherwise each waits for approval.
+        pub grows: bool,
+    }
+
+    /// The transport to a server.
+    #[schemars(transform = words::transport_aliases)]
+    pub enum TransportKind {
+        /// Standard input and output of a program.
+        Stdio,
+        /// Streamable HTTP, or the older HTTP+SSE where the server supports nothing else.
+        #[serde(alias = "streamable-http", alias = "streamable_http")]
+        Http,
+        /// HTTP+SSE.
+        Sse,
+        /// A Unix socket.
+        Unix,
+    }
+
+    /// The settings of one tool.
+    pub struct ToolRule: Debug {
+        /// Offers the tool to clients. A tool that an entry with a `*` switches off stays off.
+        pub enabled: bool = true,
+        /// The maximum number of calls in a minute, of all agents together; no limit if left out.
+        #[schemars(range(min = 1))]
+        pub calls_per_minute: Option<u32>,
+        /// The tool of another server that is tried when this one fails, as `server.tool`.
+        pub fallback: Option<String>,
+        /// The scopes that a call requires, besides those in the tool's definition, of agents that have `scopes`.
+        pub required_scopes: Vec<String>,
+    }
+
+    /// The limits on calls of one server.
+    pub struct ServerLimits: Debug, Eq {
+        /// The maximum number of calls that the server works on at once; others wait in a queue, for two minutes at
+        /// most. 64 if left out.
+        #[schemars(range(min = 1))]
+        pub concurrency: Option<u32>,
+        /// The maximum time of a call, with all attempts and its time in the queue, in milliseconds; 300,000 if left
+        /// out. If left out, calls of the tool registry's clients have 30 seconds.
+        #[schemars(range(min = 1))]
+        pub timeout_ms: Option<u64>,
+        /// The maximum number of calls in a minute, of all agents together; no limit if left out.
+        #[schemars(range(min = 1))]
+        pub calls_per_minute: Option<u32>,
+        /// The time that the server has to start and to answer, in milliseconds; 30,000 if left out. A call that needs
+        /// it waits as long. A list of tools that is incomplete by then is an error.
+        pub startup_timeout_ms: Option<u64>,
+    }
+
+    /// The credentials of an agent that has a connection of its own.
+    pub struct ServerAgent: Eq {
+        /// The variables of this connection; they replace those of the server that have the same name.
+        pub env: BTreeMap<String, String>,
+        /// The headers of this connection; they replace those of the server that have the same name.
+        pub headers: BTreeMap<String, String>,
+    }
+
+    /// Which clients share a connection to a server.
+    pub enum Sharing {
+        /// Each client session has a connection of its own, from its first use of the server.
+        Client,
+        /// All sessions share one connection.
+        Shared,
+        /// The sessions of one agent share a connection.
+        Agent,
     }
 }
 
 // Addresses, arguments, variables and headers may hold secrets.
 mgp_types::partial_debug!(ServerConfig, self => id: self.id, command: self.command, transport: self.transport);
-
-/// The declarations of a server in `[servers.mgp]` (§15.2).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerMgp {
-    /// The extensions that the server supports.
-    #[schemars(schema_with = "words::extensions")]
-    pub extensions: Vec<String>,
-    /// The permissions that the server needs.
-    #[schemars(schema_with = "words::permissions")]
-    pub permissions_required: Vec<String>,
-    /// The trust level that the server declares. A declaration can only lower the level in `[servers.security]`.
-    #[schemars(schema_with = "words::trust_level")]
-    pub trust_level: Option<TrustLevel>,
-    /// The ends after which the server is started again: none, those in an error, or all; `on_failure` if left out. The
-    /// server's own key may not differ.
-    #[schemars(schema_with = "words::restart_policy")]
-    pub restart_policy: Option<RestartPolicy>,
-}
-
-/// The files, ports and sockets that a confined program may use without a permission.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerConfinement {
-    /// The files and folders that the program may read, with everything below them: absolute paths, or `~/…`.
-    pub read: Vec<String>,
-    /// The files and folders that the program may read and change.
-    pub write: Vec<String>,
-    /// Lets the program change modes, owners and times of files, in any folder.
-    pub change_modes: bool,
-    /// The TCP ports to which the program may connect, at any host. Names are then looked up by TCP.
-    pub connect: Vec<u16>,
-    /// The TCP ports at which the program may listen.
-    pub listen: Vec<u16>,
-    /// Lets the program open any Unix socket, such as that of a database.
-    pub unix_sockets: bool,
-}
-
-/// The trust in a server, and the rules for its tools that hold whatever the server declares.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerSecurity {
-    /// The operator's trust in the server; `standard` if left out. The vectors that a `trusted` server sends with its
-    /// tools are used. `core` stands for `trusted`, `experimental` and `untrusted` for `sandboxed`.
-    #[schemars(schema_with = "words::trust_level")]
-    pub trust_level: Option<TrustLevel>,
-    /// The validators of all tools of the server, besides those that tools ask for.
-    #[schemars(schema_with = "words::validators")]
-    pub validators: Vec<ValidatorName>,
-    /// The validators that the kernel does not derive from names and schemas for this server.
-    #[schemars(schema_with = "words::validators")]
-    pub spared_validators: Vec<ValidatorName>,
-    /// The permissions that all tools of the server need.
-    #[schemars(schema_with = "words::permissions")]
-    pub permissions: Vec<Permission>,
-    /// The lowest risk that the server's tools are treated with.
-    #[schemars(with = "String", extend("enum" = ["safe", "moderate", "dangerous"]))]
-    pub risk_at_least: Option<RiskLevel>,
-    /// Asks a human to confirm every call.
-    pub confirmation: bool,
-}
-
-/// The hosts that calls of one server may reach, besides the public network.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerNetwork {
-    /// The hosts that calls of this server may reach although they are not public: `localhost:3000`, `*.internal:8443`,
-    /// `[::1]:*` or the network `10.0.0.0/8`; without a port, all ports. Wildcards and networks allow no metadata of
-    /// clouds, and `validators.denied_hosts` takes precedence.
-    pub allow: Vec<String>,
-    /// The origins, besides that of `url`, from which the kernel fetches data that this server refers to, such as
-    /// `https://data.example`. A private host has to be in `allow`, too.
-    pub data_origins: Vec<String>,
-    /// The hosts that servers of one kind may reach.
-    pub preset: Option<NetworkPreset>,
-}
-
-/// The hosts that servers of one kind may reach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum NetworkPreset {
-    /// Calls may reach this machine at any port, and pages in a `data:` URL. Private networks and metadata of clouds
-    /// stay refused.
-    Browser,
-}
-
-/// The checks of the definitions of one server's tools, prompts and templates.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerDefinitions {
-    /// The rules that no longer hold back or flag one definition of this server.
-    pub allow: Vec<AllowedRule>,
-    /// Trusts the server to add tools, prompts and templates later. Otherwise each waits for approval.
-    pub grows: bool,
-}
 
 /// A rule that an operator switches off for one definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -264,23 +270,6 @@ pub struct AllowedRule {
 pub enum ServerDialect {
     /// The form of the servers published as examples of the extensions.
     ExtReference,
-}
-
-/// The transport to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(transform = words::transport_aliases)]
-#[non_exhaustive]
-pub enum TransportKind {
-    /// Standard input and output of a program.
-    Stdio,
-    /// Streamable HTTP, or the older HTTP+SSE where the server supports nothing else.
-    #[serde(alias = "streamable-http", alias = "streamable_http")]
-    Http,
-    /// HTTP+SSE.
-    Sse,
-    /// A Unix socket.
-    Unix,
 }
 
 impl TransportKind {
@@ -338,73 +327,6 @@ impl fmt::Display for ServerProtocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.revision().map_or("auto", Revision::as_str))
     }
-}
-
-/// The settings of one tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ToolRule {
-    /// Offers the tool to clients. A tool that an entry with a `*` switches off stays off.
-    pub enabled: bool,
-    /// The maximum number of calls in a minute, of all agents together; no limit if left out.
-    #[schemars(range(min = 1))]
-    pub calls_per_minute: Option<u32>,
-    /// The tool of another server that is tried when this one fails, as `server.tool`.
-    pub fallback: Option<String>,
-    /// The scopes that a call requires, besides those in the tool's definition, of agents that have `scopes`.
-    pub required_scopes: Vec<String>,
-}
-
-impl Default for ToolRule {
-    fn default() -> Self {
-        Self { enabled: true, calls_per_minute: None, fallback: None, required_scopes: Vec::new() }
-    }
-}
-
-/// The limits on calls of one server.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerLimits {
-    /// The maximum number of calls that the server works on at once; others wait in a queue, for two minutes at most.
-    /// 64 if left out.
-    #[schemars(range(min = 1))]
-    pub concurrency: Option<u32>,
-    /// The maximum time of a call, with all attempts and its time in the queue, in milliseconds; 300,000 if left out.
-    /// If left out, calls of the tool registry's clients have 30 seconds.
-    #[schemars(range(min = 1))]
-    pub timeout_ms: Option<u64>,
-    /// The maximum number of calls in a minute, of all agents together; no limit if left out.
-    #[schemars(range(min = 1))]
-    pub calls_per_minute: Option<u32>,
-    /// The time that the server has to start and to answer, in milliseconds; 30,000 if left out. A call that needs it
-    /// waits as long. A list of tools that is incomplete by then is an error.
-    pub startup_timeout_ms: Option<u64>,
-}
-
-/// The credentials of an agent that has a connection of its own.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerAgent {
-    /// The variables of this connection; they replace those of the server that have the same name.
-    pub env: BTreeMap<String, String>,
-    /// The headers of this connection; they replace those of the server that have the same name.
-    pub headers: BTreeMap<String, String>,
-}
-
-/// Which clients share a connection to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Sharing {
-    /// Each client session has a connection of its own, from its first use of the server.
-    Client,
-    /// All sessions share one connection.
-    Shared,
-    /// The sessions of one agent share a connection.
-    Agent,
 }
 
 mgp_types::partial_debug!(ServerAgent, self => env: self.env.keys(), headers: self.headers.keys());

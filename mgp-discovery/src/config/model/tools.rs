@@ -5,21 +5,51 @@ use mgp_types::{Context, Object};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The tools that a model sees, and how it searches for others.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ToolSettings {
-    /// The part of the tools that is listed; `auto` if left out.
-    pub level: ListLevel,
-    /// The tools that are always listed, as `server.tool`.
-    pub pinned: Vec<String>,
-    /// The embedder, which turns texts into vectors for searches by meaning: `static`, the built-in table of words;
-    /// `encoder:DIRECTORY`, a sentence encoder together with the table; `fastembed:DIRECTORY`, in a build with the
-    /// feature `fastembed`; or `auto`, what `mgp model install` installed, else the table. `auto` if left out.
-    pub embedder: Option<String>,
-    /// The space in a model's context that tools may take.
-    pub budget: BudgetSettings,
+use super::tables::tables;
+
+tables! {
+    /// The tools that a model sees, and how it searches for others.
+    pub struct ToolSettings: Debug {
+        /// The part of the tools that is listed; `auto` if left out.
+        pub level: ListLevel,
+        /// The tools that are always listed, as `server.tool`.
+        pub pinned: Vec<String>,
+        /// The embedder, which turns texts into vectors for searches by meaning: `static`, the built-in table of words;
+        /// `encoder:DIRECTORY`, a sentence encoder together with the table; `fastembed:DIRECTORY`, in a build with the
+        /// feature `fastembed`; or `auto`, what `mgp model install` installed, else the table. `auto` if left out.
+        pub embedder: Option<String>,
+        /// The space in a model's context that tools may take.
+        pub budget: BudgetSettings,
+    }
+
+    /// The tokens that tool definitions may take in a model's context (§16.8).
+    pub struct BudgetSettings: Debug, Eq {
+        /// The maximum of tokens for all tools together; 8000 if left out.
+        pub max_tokens: Option<u32>,
+        /// The maximum of tokens for pinned tools; 2000 if left out.
+        pub pinned_reserve: Option<u32>,
+        /// The maximum of tokens for other listed tools; 3000 if left out.
+        pub cache_limit: Option<u32>,
+        /// The maximum of tokens for what a search finds; 3000 if left out.
+        pub discovery_reserve: Option<u32>,
+    }
+
+    /// The spelling of the names of tools and prompts for clients. Calls may use either style, whichever is listed.
+    pub struct NameSettings: Debug, Eq {
+        /// The style of the names; `auto` if left out.
+        pub style: NameStyleSetting,
+    }
+
+    /// The style of the names of tools and prompts.
+    pub enum NameStyleSetting: Default {
+        /// Names have dots for peers that speak MGP, underscores for all others.
+        #[default]
+        Auto,
+        /// Names are `server.tool`. Some clients and models refuse them.
+        Dots,
+        /// Names are `server__tool`, of `A-Za-z0-9_-` only.
+        Underscores,
+    }
 }
 
 /// The part of the tools that is listed (§16.3).
@@ -39,44 +69,6 @@ pub enum ListLevel {
     L2,
     /// The search tools and the tools that were found, used or pinned are listed.
     L3,
-}
-
-/// The tokens that tool definitions may take in a model's context (§16.8).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct BudgetSettings {
-    /// The maximum of tokens for all tools together; 8000 if left out.
-    pub max_tokens: Option<u32>,
-    /// The maximum of tokens for pinned tools; 2000 if left out.
-    pub pinned_reserve: Option<u32>,
-    /// The maximum of tokens for other listed tools; 3000 if left out.
-    pub cache_limit: Option<u32>,
-    /// The maximum of tokens for what a search finds; 3000 if left out.
-    pub discovery_reserve: Option<u32>,
-}
-
-/// The spelling of the names of tools and prompts for clients. Calls may use either style, whichever is listed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct NameSettings {
-    /// The style of the names; `auto` if left out.
-    pub style: NameStyleSetting,
-}
-
-/// The style of the names of tools and prompts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum NameStyleSetting {
-    /// Names have dots for peers that speak MGP, underscores for all others.
-    #[default]
-    Auto,
-    /// Names are `server.tool`. Some clients and models refuse them.
-    Dots,
-    /// Names are `server__tool`, of `A-Za-z0-9_-` only.
-    Underscores,
 }
 
 impl NameSettings {

@@ -68,11 +68,9 @@ impl ReferenceImporter {
         Ok(self)
     }
 
-    /// Sets the bytes that are fetched at most. Default: 1 GiB.
-    #[must_use]
-    pub const fn max_bytes(mut self, bytes: u64) -> Self {
-        self.max_bytes = bytes;
-        self
+    mgp_types::setters! { #[must_use] self =>
+        /// Sets the bytes that are fetched at most. Default: 1 GiB.
+        pub fn max_bytes(bytes: u64) => self.max_bytes = bytes;
     }
 
     /// Fetches the data of a reference at `now`, hands it to `sink` piece by piece, and returns its number of bytes. What the

@@ -149,16 +149,22 @@ impl Error {
         Self::from_origin(Origin::Changed, code::INTERNAL_ERROR, message)
     }
 
-    /// Sets the data that goes to the peer with the error.
-    pub fn with_data(mut self, data: RawJson) -> Self {
-        self.0.data = Some(data);
-        self
-    }
+    crate::setters! { self =>
+        /// Sets the data that goes to the peer with the error.
+        pub fn with_data(data: RawJson) => self.0.data = Some(data);
 
-    /// Sets the recovery advice that goes to the peer with the error (MGP §14.5).
-    pub fn with_recovery(mut self, recovery: Recovery) -> Self {
-        self.0.recovery = Some(recovery);
-        self
+        /// Sets the recovery advice that goes to the peer with the error (MGP §14.5).
+        pub fn with_recovery(recovery: Recovery) => self.0.recovery = Some(recovery);
+
+        /// Sets the cause of the error, for logs. The cause never goes to the peer.
+        pub fn with_source(source: impl std::error::Error + Send + Sync + 'static) =>
+            self.0.source = Some(Arc::new(source));
+
+        /// Replaces the code.
+        pub fn with_code(code: i64) => self.0.code = code;
+
+        /// Replaces the message.
+        pub fn with_message(message: impl Into<Cow<'static, str>>) => self.0.message = message.into();
     }
 
     /// Removes the recovery advice, that in the peer's data included, for a peer that does not speak MGP.
@@ -169,24 +175,6 @@ impl Error {
             data.remove(MEMBER);
             self.0.data = (!data.is_empty()).then(|| data.to_raw());
         }
-        self
-    }
-
-    /// Sets the cause of the error, for logs. The cause never goes to the peer.
-    pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        self.0.source = Some(Arc::new(source));
-        self
-    }
-
-    /// Replaces the code.
-    pub fn with_code(mut self, code: i64) -> Self {
-        self.0.code = code;
-        self
-    }
-
-    /// Replaces the message.
-    pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
-        self.0.message = message.into();
         self
     }
 

@@ -75,11 +75,9 @@ impl Principal {
         Self { kind, name: name.into(), client: None }
     }
 
-    /// Returns the principal as it came through this client session, if it came through any.
-    #[must_use]
-    pub fn through(mut self, client: impl Into<Option<ClientSessionId>>) -> Self {
-        self.client = client.into();
-        self
+    crate::setters! { #[must_use] self =>
+        /// Returns the principal as it came through this client session, if it came through any.
+        pub fn through(client: impl Into<Option<ClientSessionId>>) => self.client = client.into();
     }
 
     /// Returns the client session that the principal came through.

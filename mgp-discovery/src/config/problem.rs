@@ -98,14 +98,10 @@ impl Problem {
         self
     }
 
-    pub(super) fn key(mut self, key: String) -> Self {
-        self.key = (!key.is_empty()).then_some(key);
-        self
-    }
+    mgp_types::setters! { self =>
+        pub(super) fn key(key: String) => self.key = (!key.is_empty()).then_some(key);
 
-    pub(super) fn instead(mut self, instead: impl Into<String>) -> Self {
-        self.instead = Some(instead.into());
-        self
+        pub(super) fn instead(instead: impl Into<String>) => self.instead = Some(instead.into());
     }
 }
 

@@ -80,15 +80,12 @@ impl Failure {
         move |error| Self::usage(format!("{what}: {error}"))
     }
 
-    /// Adds a hint on what to do next.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Adds a hint on what to do next.
+        pub(crate) fn hint(hint: impl Into<String>) => self.hint = Some(hint.into());
 
-    /// Returns this failure with another message.
-    pub(crate) fn with_message(self, message: String) -> Self {
-        Self { message, ..self }
+        /// Returns this failure with another message.
+        pub(crate) fn with_message(message: String) => self.message = message;
     }
 
     /// Returns the failure for a configuration that cannot be used. The severity at the beginning of the error's text

@@ -87,24 +87,16 @@ impl AuditLayer {
         Self { settings: Arc::new(AuditLayerSettings { port, clock, server: None, arguments }) }
     }
 
-    /// Sets the server that is recorded for requests that nothing resolves.
-    pub fn for_server(self, server: ServerId) -> Self {
-        self.with(|settings| settings.server = Some(server))
-    }
+    mgp_types::setters! { self =>
+        /// Sets the server that is recorded for requests that nothing resolves.
+        pub fn for_server(server: ServerId) => Arc::make_mut(&mut self.settings).server = Some(server);
 
-    /// Sets how the arguments of tool calls are recorded.
-    pub fn arguments(self, arguments: ArgumentRecording) -> Self {
-        self.with(|settings| settings.arguments = arguments)
-    }
+        /// Sets how the arguments of tool calls are recorded.
+        pub fn arguments(arguments: ArgumentRecording) =>
+            Arc::make_mut(&mut self.settings).arguments = arguments;
 
-    /// Sets the clock that events are dated with.
-    pub fn clock(self, clock: Clock) -> Self {
-        self.with(|settings| settings.clock = clock)
-    }
-
-    fn with(mut self, change: impl FnOnce(&mut AuditLayerSettings)) -> Self {
-        change(Arc::make_mut(&mut self.settings));
-        self
+        /// Sets the clock that events are dated with.
+        pub fn clock(clock: Clock) => Arc::make_mut(&mut self.settings).clock = clock;
     }
 }
 

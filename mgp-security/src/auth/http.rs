@@ -32,16 +32,12 @@ impl HttpAuthLayer {
         Self { ring, optional: false, tokens: None }
     }
 
-    /// Lets in requests with a token that `tokens` verifies, as well.
-    #[must_use]
-    pub fn tokens(self, tokens: ResourceServer) -> Self {
-        Self { tokens: Some(tokens), ..self }
-    }
+    mgp_types::setters! { #[must_use] self =>
+        /// Lets in requests with a token that `tokens` verifies, as well.
+        pub fn tokens(tokens: ResourceServer) => self.tokens = Some(tokens);
 
-    /// Lets in requests without a key as well; a wrong key is still refused.
-    #[must_use]
-    pub fn optional(self) -> Self {
-        Self { optional: true, ..self }
+        /// Lets in requests without a key as well; a wrong key is still refused.
+        pub fn optional() => self.optional = true;
     }
 }
 

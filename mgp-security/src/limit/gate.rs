@@ -33,26 +33,21 @@ impl Limits {
         Self::default()
     }
 
-    /// Limits all requests of each principal but operators, who have to be able to end what uses a limit up. Callers that have
-    /// not authenticated share one limit.
-    pub fn per_principal(self, rates: Rates) -> Self {
-        Self { principal: Some(MeterPace::new(rates)), ..self }
-    }
+    mgp_types::setters! { self =>
+        /// Limits all requests of each principal but operators, who have to be able to end what uses a limit up.
+        /// Callers that have not authenticated share one limit.
+        pub fn per_principal(rates: Rates) => self.principal = Some(MeterPace::new(rates));
 
-    /// Limits the requests to each server, by all principals together.
-    pub fn per_server(self, rates: Rates) -> Self {
-        Self { server: Some(MeterPace::new(rates)), ..self }
-    }
+        /// Limits the requests to each server, by all principals together.
+        pub fn per_server(rates: Rates) => self.server = Some(MeterPace::new(rates));
 
-    /// Limits the calls of one tool, by all principals together.
-    pub fn for_tool(mut self, server: ServerId, tool: ToolName, rates: Rates) -> Self {
-        self.tools.entry(server).or_default().insert(tool, MeterPace::new(rates));
-        self
-    }
+        /// Limits the calls of one tool, by all principals together.
+        pub fn for_tool(server: ServerId, tool: ToolName, rates: Rates) =>
+            self.tools.entry(server).or_default().insert(tool, MeterPace::new(rates));
 
-    /// Names the settings that set the rates, such as ``"`calls_per_minute` in settings.toml"``, in the message of refusals.
-    pub fn set_by(self, setting: impl Into<Box<str>>) -> Self {
-        Self { setting: Some(setting.into()), ..self }
+        /// Names the settings that set the rates, such as ``"`calls_per_minute` in settings.toml"``, in the message of
+        /// refusals.
+        pub fn set_by(setting: impl Into<Box<str>>) => self.setting = Some(setting.into());
     }
 
     fn of_principal(&self, principal: Option<&Principal>) -> Option<&MeterPace> {

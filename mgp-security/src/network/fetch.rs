@@ -92,14 +92,12 @@ impl Fetcher {
         Ok(Self { http: self.http.trust_pem(pem)?, ..self })
     }
 
-    /// Sets the largest size of an answer. Default: 256 KiB.
-    pub fn max_bytes(self, bytes: usize) -> Self {
-        Self { max_bytes: bytes, ..self }
-    }
+    mgp_types::setters! { self =>
+        /// Sets the largest size of an answer. Default: 256 KiB.
+        pub fn max_bytes(bytes: usize) => self.max_bytes = bytes;
 
-    /// Sets the time that a request may take, with its redirects and its whole answer. Default: 10 s.
-    pub fn timeout(self, timeout: Duration) -> Self {
-        Self { timeout, ..self }
+        /// Sets the time that a request may take, with its redirects and its whole answer. Default: 10 s.
+        pub fn timeout(timeout: Duration) => self.timeout = timeout;
     }
 
     /// Fetches `url`, and follows up to three redirects within the scheme. The headers go no further than the origin of

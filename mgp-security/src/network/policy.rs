@@ -41,10 +41,22 @@ pub struct NetworkPolicy {
 }
 
 impl NetworkPolicy {
-    /// Allows `host` even if it is not public.
-    pub fn allow_host(mut self, host: HostPattern) -> Self {
-        self.allowed.push(host);
-        self
+    mgp_types::setters! { self =>
+        /// Allows `host` even if it is not public.
+        pub fn allow_host(host: HostPattern) => self.allowed.push(host);
+
+        /// Denies `host`, whatever the other settings say.
+        pub fn deny_host(host: HostPattern) => self.denied.push(host);
+
+        /// Refuses every host that is not explicitly allowed, public ones included.
+        pub fn only_allowed_hosts() => self.only_allowed = true;
+
+        /// Allows `localhost`, the names below it and the addresses of this machine, at any port.
+        pub fn allow_loopback() => self.loopback = true;
+
+        /// Sets the server whose calls the policy applies to, so that refusals name the line of the configuration that
+        /// would allow a host.
+        pub fn for_server(id: &str) => self.server = Some(id.into());
     }
 
     /// Allows the host of a URL even if it is not public, at the port of the URL. For a host of this machine, all of its
@@ -65,28 +77,6 @@ impl NetworkPolicy {
             Some(host) => self.allow_host(host),
             None => self,
         }
-    }
-
-    /// Denies `host`, whatever the other settings say.
-    pub fn deny_host(mut self, host: HostPattern) -> Self {
-        self.denied.push(host);
-        self
-    }
-
-    /// Refuses every host that is not explicitly allowed, public ones included.
-    pub fn only_allowed_hosts(self) -> Self {
-        Self { only_allowed: true, ..self }
-    }
-
-    /// Allows `localhost`, the names below it and the addresses of this machine, at any port.
-    pub fn allow_loopback(self) -> Self {
-        Self { loopback: true, ..self }
-    }
-
-    /// Sets the server whose calls the policy applies to, so that refusals name the line of the configuration that
-    /// would allow a host.
-    pub fn for_server(self, id: &str) -> Self {
-        Self { server: Some(id.into()), ..self }
     }
 
     pub(super) fn has_scheme(scheme: &str) -> bool {

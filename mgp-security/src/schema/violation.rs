@@ -89,15 +89,12 @@ impl Violation {
         }
     }
 
-    /// Adds a way to mend the fault.
-    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
-        self.suggestions.push(suggestion.into());
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Adds a way to mend the fault.
+        pub fn suggest(suggestion: impl Into<String>) => self.suggestions.push(suggestion.into());
 
-    /// Returns the fault as found by the validator of this name.
-    pub fn found_by(self, validator: &str) -> Self {
-        Self { keyword: validator.to_owned().into(), ..self }
+        /// Returns the fault as found by the validator of this name.
+        pub fn found_by(validator: &str) => self.keyword = validator.to_owned().into();
     }
 
     /// Returns the fault of all arguments together, as `explain` calls it.

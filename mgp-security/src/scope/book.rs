@@ -30,21 +30,16 @@ pub struct ScopeRules {
 }
 
 impl ScopeRules {
-    /// Finds the groups of agents in `groups`.
-    pub fn with_groups(self, groups: AgentGroups) -> Self {
-        Self { groups, ..self }
-    }
+    mgp_types::setters! { self =>
+        /// Finds the groups of agents in `groups`.
+        pub fn with_groups(groups: AgentGroups) => self.groups = groups;
 
-    /// Holds the agent of this id, or each member of the group `@name` that has no scopes of its own, to `scopes`.
-    pub fn with_agent(mut self, agent: &str, scopes: Scopes) -> Self {
-        self.agents.insert(agent.into(), Arc::new(scopes));
-        self
-    }
+        /// Holds the agent of this id, or each member of the group `@name` that has no scopes of its own, to `scopes`.
+        pub fn with_agent(agent: &str, scopes: Scopes) => self.agents.insert(agent.into(), Arc::new(scopes));
 
-    /// Adds to the scopes that a call of `tool` on `server` needs.
-    pub fn with_tool(mut self, server: &str, tool: &str, scopes: Scopes) -> Self {
-        self.tools.entry(server.into()).or_default().insert(tool.into(), scopes);
-        self
+        /// Adds to the scopes that a call of `tool` on `server` needs.
+        pub fn with_tool(server: &str, tool: &str, scopes: Scopes) =>
+            self.tools.entry(server.into()).or_default().insert(tool.into(), scopes);
     }
 
     fn holds_somebody(&self) -> bool {

@@ -43,16 +43,14 @@ impl ValidateGate {
         }
     }
 
-    /// Lets arguments pass, unchanged, that a server would convert: `"5"` for a number, a single item for a list, JSON
-    /// in a string, or `null` for an optional argument. Validators see such arguments in both forms.
-    pub fn with_loose_types(self) -> Self {
-        Self { has_loose_types: true, ..self }
-    }
+    mgp_types::setters! { self =>
+        /// Lets arguments pass, unchanged, that a server would convert: `"5"` for a number, a single item for a list,
+        /// JSON in a string, or `null` for an optional argument. Validators see such arguments in both forms.
+        pub fn with_loose_types() => self.has_loose_types = true;
 
-    /// Takes no file that a call may read for one outside the folders of the client: the operator named the folders of
-    /// all clients.
-    pub fn with_named_roots(self) -> Self {
-        Self { has_named_roots: true, ..self }
+        /// Takes no file that a call may read for one outside the folders of the client: the operator named the folders
+        /// of all clients.
+        pub fn with_named_roots() => self.has_named_roots = true;
     }
 
     /// Judges the arguments, and notes which validators were applied. `is_asked` says whether the client was asked for

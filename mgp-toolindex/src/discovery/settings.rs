@@ -39,50 +39,36 @@ impl ToolDiscoverySettings {
         }
     }
 
-    /// Sets the level of the list. `None` lists all tools where the definitions of those that a session sees fit into
-    /// `max_tokens` of the budget, and as many as the cache has room for otherwise; a session that once had too many
-    /// keeps to that.
-    pub fn level(mut self, level: impl Into<Option<Level>>) -> Self {
-        self.level = level.into();
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the level of the list. `None` lists all tools where the definitions of those that a session sees fit
+        /// into `max_tokens` of the budget, and as many as the cache has room for otherwise; a session that once had
+        /// too many keeps to that.
+        pub fn level(level: impl Into<Option<Level>>) => self.level = level.into();
 
-    /// Sets the strategy of searches that do not name one.
-    pub const fn strategy(mut self, strategy: SearchStrategy) -> Self {
-        self.strategy = strategy;
-        self
-    }
+        /// Sets the strategy of searches that do not name one.
+        pub fn strategy(strategy: SearchStrategy) => self.strategy = strategy;
 
-    /// Sets the style of names for a caller; by default names have dots for peers that speak MGP, else underscores.
-    /// Calls may use any style.
-    pub fn names(mut self, names: impl Fn(&Context) -> NameStyle + Send + Sync + 'static) -> Self {
-        self.names = Arc::new(names);
-        self
+        /// Sets the style of names for a caller; by default names have dots for peers that speak MGP, else underscores.
+        /// Calls may use any style.
+        pub fn names(names: impl Fn(&Context) -> NameStyle + Send + Sync + 'static) =>
+            self.names = Arc::new(names);
+
+        /// Sets the policy of which tools a caller may know of.
+        pub fn eyes(eyes: Arc<dyn ToolVisibility>) => self.eyes = Some(eyes);
+
+        /// Sets a function that returns whether a caller sees no tool only because servers are still starting. Such a
+        /// caller is listed the meta-tools, whatever its level is later, and is told when there are tools.
+        pub fn awaiting_tools(awaits: impl Fn(&Context) -> bool + Send + Sync + 'static) =>
+            self.awaits_tools = Some(Arc::new(awaits));
+
+        /// Sets the maker of tools for capabilities that no tool has. Tools are made only for callers who ask for it.
+        pub fn creation(creation: Arc<dyn ToolCreator>) => self.creation = Some(creation);
     }
 
     /// Returns the definitions of the listed meta-tools, for
     /// [`SessionSettings::meta_tools`](crate::session::SessionSettings::meta_tools): they take a part of the budget.
     pub fn definitions(&self, counter: &dyn TokenCounter) -> Vec<ListedDefinition> {
         meta_tool::tools(&[]).iter().map(|tool| meta_tool::definition(tool, counter)).collect()
-    }
-
-    /// Sets the policy of which tools a caller may know of.
-    pub fn eyes(mut self, eyes: Arc<dyn ToolVisibility>) -> Self {
-        self.eyes = Some(eyes);
-        self
-    }
-
-    /// Sets a function that returns whether a caller sees no tool only because servers are still starting. Such a
-    /// caller is listed the meta-tools, whatever its level is later, and is told when there are tools.
-    pub fn awaiting_tools(mut self, awaits: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
-        self.awaits_tools = Some(Arc::new(awaits));
-        self
-    }
-
-    /// Sets the maker of tools for capabilities that no tool has. Tools are made only for callers who ask for it.
-    pub fn creation(mut self, creation: Arc<dyn ToolCreator>) -> Self {
-        self.creation = Some(creation);
-        self
     }
 }
 

@@ -49,34 +49,21 @@ impl<'a> Search<'a> {
         Self { is_capability: true, weights, ..Self::new(text) }
     }
 
-    /// Sets the strategy.
-    pub const fn strategy(mut self, strategy: SearchStrategy) -> Self {
-        self.strategy = strategy;
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the strategy.
+        pub fn strategy(strategy: SearchStrategy) => self.strategy = strategy;
 
-    /// Sets the number of tools to find at most.
-    pub const fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
+        /// Sets the number of tools to find at most.
+        pub fn limit(limit: usize) => self.limit = limit;
 
-    /// Searches only among these tools.
-    pub fn filter(mut self, filter: ToolFilter) -> Self {
-        self.filter = filter;
-        self
-    }
+        /// Searches only among these tools.
+        pub fn filter(filter: ToolFilter) => self.filter = filter;
 
-    /// Searches only the tools that may be seen.
-    pub const fn visible(mut self, visible: &'a VisibleTools) -> Self {
-        self.visible = Some(visible);
-        self
-    }
+        /// Searches only the tools that may be seen.
+        pub fn visible(visible: &'a VisibleTools) => self.visible = Some(visible);
 
-    /// Sets how much words and meaning count in a search by both.
-    pub const fn weights(mut self, weights: FusionWeights) -> Self {
-        self.weights = weights;
-        self
+        /// Sets how much words and meaning count in a search by both.
+        pub fn weights(weights: FusionWeights) => self.weights = weights;
     }
 }
 

@@ -35,29 +35,20 @@ impl ToolListing {
         })
     }
 
-    /// Sets the risk of a call, whatever the definition says.
-    pub const fn risk(mut self, risk: RiskLevel) -> Self {
-        self.risk = risk;
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the risk of a call, whatever the definition says.
+        pub fn risk(risk: RiskLevel) => self.risk = risk;
 
-    /// Sets the permissions that a call needs, whatever the definition says.
-    pub fn permissions(mut self, permissions: impl IntoIterator<Item = Permission>) -> Self {
-        self.permissions = permissions.into_iter().collect();
-        self
-    }
+        /// Sets the permissions that a call needs, whatever the definition says.
+        pub fn permissions(permissions: impl IntoIterator<Item = Permission>) =>
+            self.permissions = permissions.into_iter().collect();
 
-    /// Makes models call the tool by its server and name, as a gateway's; else they do only where another server has a
-    /// tool of that name.
-    pub const fn qualified(mut self) -> Self {
-        self.is_qualified = true;
-        self
-    }
+        /// Makes models call the tool by its server and name, as a gateway's; else they do only where another server
+        /// has a tool of that name.
+        pub fn qualified() => self.is_qualified = true;
 
-    /// Sets the search hints of the tool, whatever the definition says.
-    pub fn hints(mut self, hints: ToolHints) -> Self {
-        self.hints = hints;
-        self
+        /// Sets the search hints of the tool, whatever the definition says.
+        pub fn hints(hints: ToolHints) => self.hints = hints;
     }
 }
 

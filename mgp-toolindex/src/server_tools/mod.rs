@@ -28,17 +28,13 @@ impl ServerTools {
         Self { server: Server::new(id), tools }
     }
 
-    /// Sets the purpose of the server.
-    pub fn description(mut self, description: impl Into<Arc<str>>) -> Self {
-        self.server.description = description.into();
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the purpose of the server.
+        pub fn description(description: impl Into<Arc<str>>) => self.server.description = description.into();
 
-    /// Uses the vectors that the server sends with its tools, if they name the embedder in use. A server that lies can make
-    /// its tools near to any query, which cannot be seen from the vectors; so this is for trusted servers.
-    pub fn trust_vectors(mut self) -> Self {
-        self.server.has_trusted_vectors = true;
-        self
+        /// Uses the vectors that the server sends with its tools, if they name the embedder in use. A server that lies
+        /// can make its tools near to any query, which cannot be seen from the vectors; so this is for trusted servers.
+        pub fn trust_vectors() => self.server.has_trusted_vectors = true;
     }
 }
 

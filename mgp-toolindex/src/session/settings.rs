@@ -24,22 +24,18 @@ impl SessionSettings {
         Self { budget, tokens, pins: PinnedTools::default(), meta_tokens: 0, fills_room: false }
     }
 
-    /// Pins these tools.
-    pub fn pins(mut self, pins: PinnedTools) -> Self {
-        self.pins = pins;
-        self
+    mgp_types::setters! { self =>
+        /// Pins these tools.
+        pub fn pins(pins: PinnedTools) => self.pins = pins;
+
+        /// Lists tools that nobody asked for as long as the cache has room: the foremost ones of each server, as the
+        /// server lists them, which make room for found and used ones.
+        pub fn fill_room() => self.fills_room = true;
     }
 
     /// Sets the kernel's own tools in front of every list. These tools take a part of the reserve for pinned tools.
     pub fn meta_tools<'a>(mut self, tools: impl IntoIterator<Item = &'a ListedDefinition>) -> Self {
         self.meta_tokens = tools.into_iter().map(ListedDefinition::tokens).fold(0, u32::saturating_add);
-        self
-    }
-
-    /// Lists tools that nobody asked for as long as the cache has room: the foremost ones of each server, as the server
-    /// lists them, which make room for found and used ones.
-    pub const fn fill_room(mut self) -> Self {
-        self.fills_room = true;
         self
     }
 

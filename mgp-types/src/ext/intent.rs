@@ -39,16 +39,13 @@ impl Intent {
         Self { text: text.into(), category: None, workflow_id: None }
     }
 
-    /// Sets the party on whose initiative the call is made.
-    #[must_use]
-    pub fn wanted_by(self, category: IntentCategory) -> Self {
-        Self { category: Some(category), ..self }
-    }
+    crate::setters! { #[must_use] self =>
+        /// Sets the party on whose initiative the call is made.
+        pub fn wanted_by(category: IntentCategory) => self.category = Some(category);
 
-    /// Makes the call a step of the workflow `id`.
-    #[must_use]
-    pub fn step_of(self, id: impl Into<Box<str>>) -> Self {
-        Self { category: Some(IntentCategory::WorkflowStep), workflow_id: Some(id.into()), ..self }
+        /// Makes the call a step of the workflow `id`.
+        pub fn step_of(id: impl Into<Box<str>>) =>
+            (self.category, self.workflow_id) = (Some(IntentCategory::WorkflowStep), Some(id.into()));
     }
 
     /// Writes the intent into the metadata of a call.

@@ -154,11 +154,13 @@ impl StructuredError {
         data.to().ok()
     }
 
-    /// Says that a person can do something about the error.
-    #[must_use]
-    pub const fn user_actionable(mut self) -> Self {
-        self.user_actionable = true;
-        self
+    crate::setters! { #[must_use] self =>
+        /// Says that a person can do something about the error.
+        pub fn user_actionable() => self.user_actionable = true;
+
+        /// Sets facts about the error. What describes the inside of the server is left out: traces of a stack, queries,
+        /// and private addresses.
+        pub fn with_details(details: &Object) => self.details = Some(without_internals(details));
     }
 
     /// Sets the next step.
@@ -174,14 +176,6 @@ impl StructuredError {
         }
         self.suggestion = Some(suggestion);
         Ok(self)
-    }
-
-    /// Sets facts about the error. What describes the inside of the server is left out: traces of a stack, queries, and
-    /// private addresses.
-    #[must_use]
-    pub fn with_details(mut self, details: &Object) -> Self {
-        self.details = Some(without_internals(details));
-        self
     }
 
     /// Sets the address where the error is explained.

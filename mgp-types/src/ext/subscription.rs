@@ -53,24 +53,18 @@ impl SubscriptionRequest {
         }
     }
 
-    /// Sets the id of the subscription.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<String>) -> Self {
-        self.subscription_id = Some(SubscriptionId::new(id.into()));
-        self
+    crate::setters! { #[must_use] self =>
+        /// Sets the id of the subscription.
+        pub fn with_id(id: impl Into<String>) => self.subscription_id = Some(SubscriptionId::new(id.into()));
+
+        /// Sets the time after which the subscription ends.
+        pub fn with_ttl_seconds(seconds: u32) => self.ttl_seconds = seconds.clamp(1, MAX_TTL_SECONDS);
     }
 
     /// Narrows the wish to events whose payload has this member.
     #[must_use]
     pub fn with_member<T: Serialize + ?Sized>(mut self, name: impl Into<String>, value: &T) -> Self {
         self.filter.set(name.into(), written(value));
-        self
-    }
-
-    /// Sets the time after which the subscription ends.
-    #[must_use]
-    pub fn with_ttl_seconds(mut self, seconds: u32) -> Self {
-        self.ttl_seconds = seconds.clamp(1, MAX_TTL_SECONDS);
         self
     }
 

@@ -21,11 +21,9 @@ impl Meta {
         Self(Map::new())
     }
 
-    /// Returns the same metadata with `value` under `key`.
-    #[must_use]
-    pub fn with(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
-        self.0.insert(key, value);
-        self
+    crate::setters! { #[must_use] self =>
+        /// Returns the same metadata with `value` under `key`.
+        pub fn with(key: impl Into<Box<str>>, value: RawJson) => self.0.insert(key, value);
     }
 }
 

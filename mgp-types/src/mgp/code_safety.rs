@@ -108,16 +108,12 @@ impl CodeRejection {
         Self { reason: REASON.into(), violations, ..Self::default() }
     }
 
-    /// Sets the hints.
-    pub fn with_hints(mut self, hints: CodeHints) -> Self {
-        self.hints = Box::new(hints);
-        self
-    }
+    crate::setters! { self =>
+        /// Sets the hints.
+        pub fn with_hints(hints: CodeHints) => self.hints = Box::new(hints);
 
-    /// Sets the places of the violations.
-    pub fn with_locations(mut self, locations: Vec<CodeLocation>) -> Self {
-        self.locations = locations;
-        self
+        /// Sets the places of the violations.
+        pub fn with_locations(locations: Vec<CodeLocation>) => self.locations = locations;
     }
 }
 

@@ -129,11 +129,9 @@ impl RegisterServer {
         }
     }
 
-    /// Sets the declaration of the server about itself.
-    #[must_use]
-    pub fn with_mgp(mut self, mgp: RegisterMgp) -> Self {
-        self.mgp = mgp;
-        self
+    crate::setters! { #[must_use] self =>
+        /// Sets the declaration of the server about itself.
+        pub fn with_mgp(mgp: RegisterMgp) => self.mgp = mgp;
     }
 }
 

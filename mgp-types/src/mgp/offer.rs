@@ -62,11 +62,9 @@ impl Offer {
         }
     }
 
-    /// Sets the version.
-    #[must_use]
-    pub fn with_version(mut self, version: MgpVersion) -> Self {
-        self.version = version;
-        self
+    crate::setters! { #[must_use] self =>
+        /// Sets the version.
+        pub fn with_version(version: MgpVersion) => self.version = version;
     }
 
     /// Sets the permissions that the server needs.

@@ -130,11 +130,10 @@ impl Recovery {
     setter!(max_retries: u32 => with_max_retries);
     setter!(fallback_tool: Box<str> => into with_fallback_tool);
 
-    /// Sets facts about this one error. They reach the peer, so they hold nothing about paths, queries or other agents.
-    #[must_use]
-    pub fn with_details(mut self, details: &Object) -> Self {
-        self.details = Some(details.to_raw());
-        self
+    crate::setters! { #[must_use] self =>
+        /// Sets facts about this one error. They reach the peer, so they hold nothing about paths, queries or other
+        /// agents.
+        pub fn with_details(details: &Object) => self.details = Some(details.to_raw());
     }
 
     fn from_object(object: &Object) -> Self {

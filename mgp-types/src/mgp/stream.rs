@@ -46,14 +46,12 @@ impl StreamSummary {
         Self { streamed, chunks_sent, duration_ms, ..Self::default() }
     }
 
-    /// Marks the result as incomplete, because the call was stopped.
-    pub const fn cancelled(self) -> Self {
-        Self { cancelled: true, ..self }
-    }
+    crate::setters! { self =>
+        /// Marks the result as incomplete, because the call was stopped.
+        pub fn cancelled() => self.cancelled = true;
 
-    /// Marks the content as incomplete.
-    pub const fn truncated(self) -> Self {
-        Self { truncated: true, ..self }
+        /// Marks the content as incomplete.
+        pub fn truncated() => self.truncated = true;
     }
 }
 

@@ -40,16 +40,12 @@ record! {
 }
 
 impl DiscoverTools {
-    /// Asks what speaks for each tool.
-    pub const fn explain(mut self) -> Self {
-        self.explain = true;
-        self
-    }
+    crate::setters! { self =>
+        /// Asks what speaks for each tool.
+        pub fn explain() => self.explain = true;
 
-    /// Sets the filter of the tools.
-    pub fn filter(mut self, filter: ToolFilter) -> Self {
-        self.filter = filter;
-        self
+        /// Sets the filter of the tools.
+        pub fn filter(filter: ToolFilter) => self.filter = filter;
     }
 }
 

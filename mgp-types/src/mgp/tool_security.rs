@@ -75,28 +75,22 @@ impl ToolSecurity {
         tool.extra.read(Self::MEMBER)
     }
 
-    /// Sets the permissions that a call needs.
-    pub fn with_permissions(mut self, permissions: impl IntoIterator<Item = Permission>) -> Self {
-        self.permissions_required.extend(permissions);
-        self
-    }
+    crate::setters! { self =>
+        /// Sets the permissions that a call needs.
+        pub fn with_permissions(permissions: impl IntoIterator<Item = Permission>) =>
+            self.permissions_required.extend(permissions);
 
-    /// Sets the effects of a call beyond its answer.
-    pub fn with_side_effects(mut self, effects: impl IntoIterator<Item = SideEffect>) -> Self {
-        self.side_effects.extend(effects);
-        self
-    }
+        /// Sets the effects of a call beyond its answer.
+        pub fn with_side_effects(effects: impl IntoIterator<Item = SideEffect>) =>
+            self.side_effects.extend(effects);
 
-    /// Sets the arguments that name what a call acts on beyond the tool.
-    pub fn with_target_arguments(mut self, names: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
-        self.target_arguments.extend(names.into_iter().map(Into::into));
-        self
-    }
+        /// Sets the arguments that name what a call acts on beyond the tool.
+        pub fn with_target_arguments(names: impl IntoIterator<Item = impl Into<Box<str>>>) =>
+            self.target_arguments.extend(names.into_iter().map(Into::into));
 
-    /// Sets the restrictions on code arguments.
-    pub fn with_code_safety(mut self, declaration: &CodeSafety) -> Self {
-        self.code_safety = RawJson::from_value(declaration).ok();
-        self
+        /// Sets the restrictions on code arguments.
+        pub fn with_code_safety(declaration: &CodeSafety) =>
+            self.code_safety = RawJson::from_value(declaration).ok();
     }
 }
 

@@ -46,11 +46,9 @@ impl ErrorDetail {
         Self { error_type, error_message: error_message.into(), error_details: None }
     }
 
-    /// Sets the details.
-    #[must_use]
-    pub fn with_details(mut self, details: &Object) -> Self {
-        self.error_details = Some(details.to_raw());
-        self
+    crate::setters! { #[must_use] self =>
+        /// Sets the details.
+        pub fn with_details(details: &Object) => self.error_details = Some(details.to_raw());
     }
 
     /// Sets details that say which parameter is not valid, the value it has and the constraint that the value breaks.

@@ -196,7 +196,7 @@ fn declared(args: &ApplyArgs) -> Result<Decisions<Making>> {
         let permissions = permissions.map_err(wrong)?;
         let members = groups.iter().map(|group| format!("@{}", group.trim_start_matches('@')));
         let words = permissions.iter().map(permission_word).chain(members).collect();
-        let name = key_name(&owner, operator, &label, words, [per_minute, per_hour]);
+        let name = with_end(key_name(&owner, operator, &label, words, [per_minute, per_hour]), until);
         let (expires_at, force) = (until, true);
         let key =
             IssueKey { owner, permissions, operator, groups, label, expires_at, per_minute, per_hour, force };
@@ -245,6 +245,8 @@ async fn kept(link: &KernelLink) -> Result<Decisions<Removal>> {
         let rates = key.rate_limit.unwrap_or_default();
         let rates = [rates.requests_per_minute, rates.requests_per_hour];
         let name = key_name(&key.owner, key.operator, &key.label, words, rates);
+        let name = with_end(name, key.expires_at);
+        let name = if kept.contains_key(&name) { format!("{name}, {}", key.id) } else { name };
         kept.insert(name, (String::new(), Removal::Key(RevokeKey { id: key.id, let_calls_finish: false })));
     }
     Ok(kept)
@@ -285,7 +287,7 @@ fn permission_terms(decision: Decision, scope: Option<&Scope>, until: Option<Tim
     )
 }
 
-/// Returns the name of a key. Keys do not change, so that all but the end belongs to it.
+/// Returns the name of a key, but for its end. Keys do not change, so that all of it belongs to the name.
 fn key_name(
     owner: &str,
     operator: bool,

@@ -135,13 +135,9 @@ impl HandlerRegistry {
     }
 
     fn elicit(&mut self) {
-        let mut modes = Object::new();
-        if self.form.is_some() {
-            modes.set("form", RawJson::empty_object());
-        }
-        if self.url.is_some() {
-            modes.set("url", RawJson::empty_object());
-        }
+        let modes = [("form", self.form.is_some()), ("url", self.url.is_some())].into_iter();
+        let modes = modes.filter(|(_, is_answered)| *is_answered);
+        let modes: Object = modes.map(|(mode, _)| (mode, RawJson::empty_object())).collect();
         self.capabilities.set("elicitation", modes.to_raw());
         let (form, url) = (self.form.clone(), self.url.clone());
         self.on(Method::ELICIT, move |params: ElicitParams, context| match (params, &form, &url) {
@@ -158,20 +154,14 @@ impl HandlerRegistry {
         tools: bool,
         handler: QuestionHandler<CreateMessageParams, CreateMessageResult>,
     ) {
-        let mut members = Object::new();
-        if tools {
-            members.set("tools", RawJson::empty_object());
-        }
+        let members: Object = tools.then(|| ("tools", RawJson::empty_object())).into_iter().collect();
         self.capabilities.set("sampling", members.to_raw());
         self.on(Method::CREATE_MESSAGE, move |params, context| handler(params, context));
     }
 
     pub(crate) fn on_roots(&mut self, list_changed: bool, handler: QuestionHandler<Object, Vec<Root>>) {
-        let mut members = Object::new();
-        if list_changed {
-            members.set("listChanged", RawJson::from_written(b"true".to_vec()));
-        }
-        self.capabilities.set("roots", members.to_raw());
+        let members = list_changed.then(|| ("listChanged", RawJson::from_written(b"true".to_vec())));
+        self.capabilities.set("roots", members.into_iter().collect::<Object>().to_raw());
         self.on(Method::ROOTS_LIST, move |params, context| {
             let roots = handler(params, context);
             Box::pin(async { roots.await.map(ListRootsResult::new) })

@@ -117,10 +117,7 @@ async fn relist(
     let Some(session) = agreement.session() else { return Err(refusal) };
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
-        let mut params = Object::new();
-        if let Some(cursor) = cursor.take() {
-            params.set("cursor", cursor);
-        }
+        let params: Object = cursor.take().map(|cursor| ("cursor", cursor)).into_iter().collect();
         let Ok(page) = session.outbox.call(Request::call(Method::TOOLS_LIST, params)).await else {
             return Err(refusal);
         };

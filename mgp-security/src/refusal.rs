@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use mgp_types::Error;
-use mgp_types::mgp::Recovery;
 #[cfg(any(feature = "permission", feature = "validate"))]
-use mgp_types::{Object, RawJson};
+use mgp_types::RawJson;
+use mgp_types::mgp::Recovery;
 
 /// Returns an error of `code` with the recovery advice that every error of this code has.
 pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error {
@@ -19,9 +19,6 @@ pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error
 /// Returns the recovery advice of `code`, with `members` as details: the reason, and what to do next.
 #[cfg(any(feature = "permission", feature = "validate"))]
 pub(crate) fn advice(code: i64, members: &[(&'static str, &str)]) -> Recovery {
-    let mut details = Object::new();
-    for (name, text) in members {
-        details.set(*name, RawJson::from_text(text));
-    }
-    Recovery::for_code(code).unwrap_or_default().with_details(&details)
+    let details = members.iter().map(|(name, text)| (*name, RawJson::from_text(text)));
+    Recovery::for_code(code).unwrap_or_default().with_details(&details.collect())
 }

@@ -227,8 +227,7 @@ pub(crate) fn notification(change: &Change) -> Request {
         Change::Prompts => Request::notify(Method::PROMPTS_CHANGED, Object::new()),
         Change::Resources => Request::notify(Method::RESOURCES_CHANGED, Object::new()),
         Change::Updated(name) | Change::Task(name) => {
-            let mut params = Object::new();
-            params.set("uri", RawJson::from_text(name));
+            let params = Object::from([("uri", RawJson::from_text(name))]);
             Request::notify(Method::RESOURCE_UPDATED, params)
         }
     }

@@ -168,8 +168,7 @@ impl<T: ListEntry> EntryList<T> {
         let mut rest = self.entries.range(start..);
         let here = rest.by_ref().take(self.page_size.max(1));
         let entries: Vec<T::Wire> = here.map(|(_, entry)| entry.wire(dialect)).collect();
-        let mut list = Object::new();
-        list.set(T::MEMBER, written(&entries)?);
+        let mut list = Object::from([(T::MEMBER, written(&entries)?)]);
         if let Some((next, _)) = rest.next() {
             list.set("nextCursor", RawJson::from_text(&write_cursor(*next)));
         }

@@ -98,8 +98,7 @@ impl Error {
     ///
     /// `required` is the object of the missing capabilities.
     pub fn missing_client_capability(required: &RawJson) -> Self {
-        let mut data = Object::new();
-        data.set("requiredCapabilities", required.clone());
+        let data = Object::from([("requiredCapabilities", required.clone())]);
         Self::new(code::MISSING_CLIENT_CAPABILITY, "the client did not declare a capability this needs")
             .with_data(data.to_raw())
     }

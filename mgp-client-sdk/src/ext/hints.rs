@@ -69,10 +69,8 @@ fn resolved(tool: &Tool, idempotent: bool) -> Arc<ResolvedTool> {
     if idempotent {
         hints.idempotent_hint.get_or_insert(true);
     }
-    let mut definition = Object::new();
-    for (name, member) in tool.extra.iter() {
-        definition.set(name.to_owned(), member.clone());
-    }
+    let members = tool.extra.iter().map(|(name, member)| (name.to_owned(), member.clone()));
+    let mut definition: Object = members.collect();
     if let Ok(hints) = RawJson::from_value(&hints) {
         definition.set("annotations", hints);
     }
@@ -199,11 +197,8 @@ impl<L, I> ClientBuilder<L, I> {
     /// Declares the scopes that the client wants, so that the server knows them before the first call. The server may give
     /// fewer; [`Client::negotiate_scopes`] asks for a session with scopes.
     pub fn scopes(self, wanted: &Scopes) -> Self {
-        let mut settings = Object::new();
-        if let Ok(wanted) = RawJson::from_value(wanted) {
-            settings.set("requested_scopes", wanted);
-        }
-        self.extension(ExtensionId::ScopedAuth.id(), &settings)
+        let wanted = RawJson::from_value(wanted).map(|wanted| ("requested_scopes", wanted));
+        self.extension(ExtensionId::ScopedAuth.id(), &wanted.into_iter().collect())
     }
 }
 

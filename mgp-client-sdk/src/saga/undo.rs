@@ -234,11 +234,7 @@ impl SagaEntry {
 
 /// Returns the arguments with a mark in place of each value.
 fn names(arguments: &Object) -> Object {
-    let mut names = Object::new();
-    for (name, _) in arguments.iter() {
-        names.set(name.into_owned(), RawJson::from_text("[redacted]"));
-    }
-    names
+    arguments.iter().map(|(name, _)| (name.into_owned(), RawJson::from_text("[redacted]"))).collect()
 }
 
 /// Returns a key for the call of a step that no other call has.

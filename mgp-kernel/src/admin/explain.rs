@@ -53,9 +53,7 @@ impl Operation for ExplainCall {
             let message = format!("the server `{}` has no connection that `{agent}` could use", tool.server);
             Error::new(code::SERVER_NOT_READY, message)
         })?;
-        let mut params = Object::new();
-        params.set("name", tool.written_name());
-        params.set("arguments", arguments);
+        let params = Object::from([("name", tool.written_name()), ("arguments", arguments)]);
         let mut request = Request::call(Method::TOOLS_CALL, params);
         request.context.principal = Some(caller);
         request.context.folders = Some(Arc::new(ClientFolders::of_process(folder)));

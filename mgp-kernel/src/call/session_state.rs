@@ -131,10 +131,8 @@ fn has_extension(session: &Session) -> bool {
 
 /// Returns an error after which a client begins its session anew.
 fn refusal(code: i64, message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    let mut details = Object::new();
-    if code == code::SESSION_STATE_INVALID {
-        details.set("recovery", RawJson::from_text("restart"));
-    }
+    let restart = ("recovery", RawJson::from_text("restart"));
+    let details: Object = Some(restart).filter(|_| code == code::SESSION_STATE_INVALID).into_iter().collect();
     let recovery = Recovery::for_code(code).unwrap_or_default().with_details(&details);
     Error::new(code, message).with_recovery(recovery)
 }

@@ -36,8 +36,7 @@ pub(super) async fn tell_levels(changes: &ChangeListeners) {
                 continue;
             }
             if let Some((level, principal)) = changes.level_for(&line, &capabilities) {
-                let mut params = Object::new();
-                params.set("level", RawJson::from_text(level.as_str()));
+                let params = Object::from([("level", RawJson::from_text(level.as_str()))]);
                 let mut request = Request::call(Method::SET_LEVEL, params);
                 request.context.principal = Some(principal);
                 wanted.push((line, Arc::clone(&upstream), request));

@@ -245,10 +245,8 @@ pub(crate) fn declares_tasks(session: &Session) -> Result<(), Error> {
     if session.peer_can(&["extensions", EXTENSION_ID]) {
         return Ok(());
     }
-    let mut extensions = Object::new();
-    extensions.set(EXTENSION_ID, RawJson::empty_object());
-    let mut required = Object::new();
-    required.set("extensions", extensions.to_raw());
+    let extensions = Object::from([(EXTENSION_ID, RawJson::empty_object())]);
+    let required = Object::from([("extensions", extensions.to_raw())]);
     Err(Error::missing_client_capability(&required.to_raw()))
 }
 

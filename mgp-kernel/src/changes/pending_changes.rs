@@ -153,8 +153,7 @@ impl PendingChangesState {
             return Some(Request::notify(kind.changed(), Object::new()));
         }
         if let Some(uri) = self.updated.pop_first() {
-            let mut params = Object::new();
-            params.set("uri", RawJson::from_text(&uri));
+            let params = Object::from([("uri", RawJson::from_text(&uri))]);
             return Some(Request::notify(Method::RESOURCE_UPDATED, params));
         }
         let lost = std::mem::take(&mut self.lost);

@@ -19,7 +19,5 @@ pub(crate) use self::gate::DataReferencesGate;
 
 /// Returns the settings of the extension `data_references`: the ways in which data is handed over.
 pub(crate) fn transports() -> mgp_types::Object {
-    let mut settings = mgp_types::Object::new();
-    settings.set("transports", mgp_types::RawJson::from_written(br#"["broker"]"#.to_vec()));
-    settings
+    [("transports", mgp_types::RawJson::from_written(br#"["broker"]"#.to_vec()))].into()
 }

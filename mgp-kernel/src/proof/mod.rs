@@ -336,9 +336,8 @@ fn kept<T>(written: Result<io::Result<T>, tokio::task::JoinError>) -> Result<T, 
 }
 
 fn unproved(needed: NeededProof, message: String) -> Error {
-    let mut data = Object::new();
-    data.set("proof", RawJson::from_value(&needed).unwrap_or_else(|_| RawJson::null()));
-    Error::new(code::PERMISSION_DENIED, message).with_data(data.to_raw())
+    let proof = RawJson::from_value(&needed).unwrap_or_else(|_| RawJson::null());
+    Error::new(code::PERMISSION_DENIED, message).with_data(Object::from([("proof", proof)]).to_raw())
 }
 
 const FIRST: &str = "deciding takes a proof that a person is there, and none is set up yet: `mgp operators passphrase` \

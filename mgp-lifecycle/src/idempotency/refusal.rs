@@ -37,9 +37,8 @@ pub(super) fn result_not_kept(begun_at: Timestamp) -> Error {
 }
 
 fn conflict(message: &'static str, reason: &str, begun_at: Timestamp) -> Error {
-    let mut details = Object::new();
-    details.set("reason", RawJson::from_text(reason));
-    details.set("original_timestamp", RawJson::from_text(&begun_at.to_string()));
+    let begun_at = RawJson::from_text(&begun_at.to_string());
+    let details = Object::from([("reason", RawJson::from_text(reason)), ("original_timestamp", begun_at)]);
     let advice = Recovery::for_code(code::IDEMPOTENCY_CONFLICT).unwrap_or_default();
     in_words(Error::new(code::IDEMPOTENCY_CONFLICT, message).with_recovery(advice.with_details(&details)))
 }

@@ -122,8 +122,7 @@ impl OperationRules {
         security.validators.retain(|validator| !self.rules.waived.contains(validator));
         add_rules(&mut security, &self.rules);
         settle(&mut security, &self.rules);
-        let mut definition = Object::new();
-        definition.set("name", RawJson::from_text(method.as_str()));
+        let mut definition = Object::from([("name", RawJson::from_text(method.as_str()))]);
         if reads {
             definition.set("annotations", RawJson::from_written(br#"{"readOnlyHint":true}"#.to_vec()));
         }
@@ -235,15 +234,12 @@ fn of_prompt(request: &Request) -> Result<Draft, Finding> {
 fn of_completion(request: &Request) -> Result<Draft, Finding> {
     let member = |name| request.params.object(name);
     let (reference, argument) = (member("ref").unwrap_or_default(), member("argument").unwrap_or_default());
-    let mut arguments = Object::new();
-    if let Some(context) = request.params.get("context") {
-        arguments.set("context", context);
-    }
+    let context = request.params.get("context").map(|context| ("context", context));
+    let mut arguments: Object = context.into_iter().collect();
     let name = argument.text("name").unwrap_or_default();
     let value = argument.get("value");
     if let Some(value) = &value {
-        let mut own = Object::new();
-        own.set(name.to_string(), value.clone());
+        let own = Object::from([(name.to_string(), value.clone())]);
         arguments.set("argument", own.to_raw());
     }
     let mut draft = Draft::of_arguments(arguments, RiskLevel::Safe, true, is_used)?;

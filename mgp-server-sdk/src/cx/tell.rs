@@ -101,11 +101,8 @@ impl Cx {
             self.0.parts.lock().push(content);
             return Ok(());
         }
-        let mut params = Object::new();
-        params.set("content", written(&content)?);
-        for (name, value) in members.iter() {
-            params.set(name.into_owned(), value);
-        }
+        let mut params = Object::from([("content", written(&content)?)]);
+        params.set_all(&members);
         #[cfg(feature = "ext")]
         if let Some(checkpoints) = self.checkpoints() {
             checkpoints.number(&mut params);

@@ -172,8 +172,7 @@ async fn answer(
 /// Returns the error of a resource that does not exist.
 pub(crate) fn not_found(uri: &str, revision: Revision) -> Error {
     let code = if revision.is_stateless() { code::INVALID_PARAMS } else { code::MCP_RESOURCE_NOT_FOUND };
-    let mut data = Object::new();
-    data.set("uri", RawJson::from_text(uri));
+    let data = Object::from([("uri", RawJson::from_text(uri))]);
     Error::new(code, "resource not found").with_data(data.to_raw())
 }
 

@@ -276,10 +276,9 @@ impl<S: RpcService + Sync> Compensator for InnerCompensator<S> {
 fn request(call: CompensationCall, session: Arc<Session>) -> Request {
     let mut meta = Object::new();
     IdempotentCall::new(call.key).write(&mut meta);
-    let mut params = Object::new();
-    params.set("name", RawJson::from_text(&call.compensation.tool));
-    params.set("arguments", call.compensation.arguments.to_raw());
-    params.set("_meta", meta.to_raw());
+    let name = RawJson::from_text(&call.compensation.tool);
+    let arguments = call.compensation.arguments.to_raw();
+    let params = Object::from([("name", name), ("arguments", arguments), ("_meta", meta.to_raw())]);
     let mut request = Request::call(Method::TOOLS_CALL, params);
     request.context.principal = Some(call.owner);
     request.context.session = Some(session);

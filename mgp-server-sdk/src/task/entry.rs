@@ -320,8 +320,7 @@ impl TaskRun {
 
 /// Writes the task that a message of 2025-11-25 belongs to.
 pub(super) fn relate(params: &mut Params, id: &str) {
-    let mut related = Object::new();
-    related.set("taskId", RawJson::from_text(id));
+    let related = Object::from([("taskId", RawJson::from_text(id))]);
     params.object_mut_or_new("_meta").set(key::RELATED_TASK, related.to_raw());
 }
 

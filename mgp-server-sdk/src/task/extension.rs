@@ -92,10 +92,8 @@ fn detailed(task: &Task, plain: bool) -> DetailedTask {
 }
 
 fn asked(question: &Question) -> InputRequest {
-    let mut request = Object::new();
-    request.set("method", RawJson::from_text(question.method.as_str()));
-    request.set("params", question.params.to_raw());
-    let request = request.to_raw();
+    let method = RawJson::from_text(question.method.as_str());
+    let request = Object::from([("method", method), ("params", question.params.to_raw())]).to_raw();
     request.to().unwrap_or(InputRequest::Unknown(request))
 }
 

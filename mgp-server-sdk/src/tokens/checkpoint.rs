@@ -82,10 +82,8 @@ impl CallCheckpoints {
             let message = format!("a checkpoint takes at most {MAX_CHECKPOINT_BYTES} bytes; keep less in it");
             Error::internal(message).with_source(why)
         })?;
-        let mut members = Object::new();
-        members.set("operation_id", RawJson::from_text(&self.operation));
-        members.set("checkpoint_token", RawJson::from_text(&token));
-        Ok(members)
+        let (operation, token) = (RawJson::from_text(&self.operation), RawJson::from_text(&token));
+        Ok(Object::from([("operation_id", operation), ("checkpoint_token", token)]))
     }
 
     /// Tells the layer that numbers the parts from which number on, if the call goes on with another one.

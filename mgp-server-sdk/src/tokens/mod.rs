@@ -258,8 +258,7 @@ impl From<Error> for RefusedSession {
 
 /// Returns an error with the advice to begin a new session, which programs read.
 fn restart(code: i64, message: &'static str) -> Error {
-    let mut details = Object::new();
-    details.set("recovery", RawJson::from_text("restart"));
+    let details = Object::from([("recovery", RawJson::from_text("restart"))]);
     Error::new(code, message)
         .with_recovery(Recovery::for_code(code).unwrap_or_default().with_details(&details))
 }

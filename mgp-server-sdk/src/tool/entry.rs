@@ -156,8 +156,7 @@ impl ListEntry for ToolEntry {
             // Beside the name, and for stateless revisions among the metadata too, where MCP lets extensions write.
             wire.extra.insert(ToolSecurity::MEMBER, security.clone());
             if dialect.revision.is_stateless() {
-                let mut mirror = Object::new();
-                mirror.set(ToolSecurity::MEMBER, security.clone());
+                let mirror = Object::from([(ToolSecurity::MEMBER, security.clone())]);
                 wire.meta.get_or_insert_with(Meta::new).insert(EXTENSION_ID, mirror.to_raw());
             }
         }

@@ -358,8 +358,7 @@ impl IntoToolResult for EnvelopeResult {
         let has_failed = self.status() == ResultStatus::Failure;
         let mut result = if has_failed { CallToolResult::error(text) } else { CallToolResult::text(text) };
         result.structured_content = self.data().map(Object::to_raw);
-        let mut envelope = Object::new();
-        envelope.set("result", self.to_raw());
+        let envelope = Object::from([("result", self.to_raw())]);
         Ok(result.with_meta(Meta::new().with(ExtensionId::Envelopes.id(), envelope.to_raw())).into())
     }
 }

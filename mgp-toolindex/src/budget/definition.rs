@@ -69,8 +69,7 @@ impl ListedDefinition {
     }
 
     fn written(name: &str, form: &Form<'_>, tokens: &dyn TokenCounter) -> Self {
-        let mut members = Object::new();
-        members.set("name", RawJson::from_text(name));
+        let mut members = Object::from([("name", RawJson::from_text(name))]);
         if !form.description.is_empty() {
             members.set("description", RawJson::from_text(&form.description));
         }

@@ -172,11 +172,8 @@ where
             answer.await.map(|answer| (key, answer)).map_err(|error| cannot_answer(&method, error))
         });
     }
-    let mut answers = Object::new();
-    for (key, answer) in try_join_all(work).await? {
-        answers.set(key, answer.to_raw());
-    }
-    Ok(answers)
+    let answers = try_join_all(work).await?.into_iter();
+    Ok(answers.map(|(key, answer)| (key, answer.to_raw())).collect())
 }
 
 fn cannot_answer(method: &Method, error: Error) -> Error {

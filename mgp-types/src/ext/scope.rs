@@ -224,9 +224,7 @@ pub fn report<'a>(tools: impl IntoIterator<Item = (&'a str, &'a [Box<str>])>, he
 
 /// Returns the data of the error about missing scopes.
 pub fn missing_scopes_details(missing: &[Box<str>]) -> Object {
-    let mut details = Object::new();
-    details.set("missing_scopes", written(missing));
-    details
+    Object::from([("missing_scopes", written(missing))])
 }
 
 #[cfg(test)]

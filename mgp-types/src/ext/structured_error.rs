@@ -233,17 +233,11 @@ fn host(url: &str) -> Option<&str> {
 }
 
 fn without_internals(details: &Object) -> Object {
-    let mut kept = Object::new();
-    for (name, value) in details.iter() {
+    let public = details.iter().filter(|(name, _)| {
         let lower = name.to_lowercase();
-        if lines(INTERNAL_MEMBERS).any(|internal| lower.contains(internal)) {
-            continue;
-        }
-        if let Some(value) = without_internal_values(value) {
-            kept.set(name.into_owned(), value);
-        }
-    }
-    kept
+        !lines(INTERNAL_MEMBERS).any(|internal| lower.contains(internal))
+    });
+    public.filter_map(|(name, value)| Some((name.into_owned(), without_internal_values(value)?))).collect()
 }
 
 /// Returns the value without what describes the inside of the server; `None` if nothing else is in it.

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::Object;
 use crate::macros::record;
 use crate::macros::words::words;
 use crate::mcp::Tool;
 use crate::mgp::{RiskLevel, Timestamp};
+use crate::{Object, RawJson};
 
 words! {
     /// The time that a call of a tool usually takes; an estimate.
@@ -186,15 +186,9 @@ impl ToolDeclaration {
     /// Reads what the definition of a tool declares, as in [`of_tool`](Self::of_tool).
     pub fn of_definition(definition: &Object) -> Self {
         definition.to().unwrap_or_else(|_| {
-            let mut readable = Object::new();
-            for (name, value) in definition.iter() {
-                let mut alone = Object::new();
-                alone.set(name.into_owned(), value);
-                if alone.to::<Self>().is_ok() {
-                    readable.set_all(&alone);
-                }
-            }
-            readable.to().unwrap_or_default()
+            let members = definition.iter().map(|(name, value)| (name.into_owned(), value));
+            let is_readable = |one: &(String, RawJson)| Object::from([one.clone()]).to::<Self>().is_ok();
+            members.filter(is_readable).collect::<Object>().to().unwrap_or_default()
         })
     }
 }

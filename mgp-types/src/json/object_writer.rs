@@ -1,5 +1,6 @@
-//! A writer of JSON objects, member by member.
+//! The making of JSON objects: of members that are there, and by a writer, member by member.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::Write as _;
 
@@ -9,6 +10,20 @@ use smallvec::SmallVec;
 use super::object::{Object, ObjectMember};
 use super::scan::MemberKey;
 use super::{RawJson, write_string};
+
+impl<N: Into<Cow<'static, str>>> FromIterator<(N, RawJson)> for Object {
+    fn from_iter<I: IntoIterator<Item = (N, RawJson)>>(members: I) -> Self {
+        let mut object = Self::new();
+        members.into_iter().for_each(|(name, value)| object.set(name, value));
+        object
+    }
+}
+
+impl<N: Into<Cow<'static, str>>, const COUNT: usize> From<[(N, RawJson); COUNT]> for Object {
+    fn from(members: [(N, RawJson); COUNT]) -> Self {
+        members.into_iter().collect()
+    }
+}
 
 /// Writes an object member by member into one buffer, and notes where the members lie, so that the object is not scanned
 /// to be read.

@@ -132,8 +132,7 @@ impl CallHintsGate {
             meta.set("quota", quota);
         }
         if tells_origin {
-            let mut origin = Object::new();
-            origin.set("server_id", RawJson::from_text(self.server.as_str()));
+            let origin = Object::from([("server_id", RawJson::from_text(self.server.as_str()))]);
             meta.set(format!("{PREFIX}origin"), origin.to_raw());
         }
     }

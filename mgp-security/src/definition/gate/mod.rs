@@ -121,10 +121,8 @@ impl DefinitionGuardLayer {
         texts: [(&str, Option<Arc<str>>); N],
     ) -> Result<[Option<Arc<str>>; N], Error> {
         let listed = texts.iter().filter_map(|(name, text)| {
-            let mut listed = Object::new();
-            listed.set("name", RawJson::from_text(name));
-            listed.set("text", RawJson::from_text(text.as_ref()?));
-            Some(listed)
+            let text = RawJson::from_text(text.as_ref()?);
+            Some(Object::from([("name", RawJson::from_text(name)), ("text", text)]))
         });
         let fetched = FetchedList::of(listed.collect());
         let (_, admissions) = self.0.examine(fetched, DefinitionKind::Text, None).await?;

@@ -195,10 +195,8 @@ fn key(question: &ApprovalQuestion, asker: Principal) -> QuestionKey {
 
 /// Returns the parameters of a form.
 fn form(message: &str, schema: &'static str) -> Object {
-    let mut params = Object::new();
-    params.set("message", RawJson::from_text(message));
-    params.set("requestedSchema", RawJson::from_written(schema.as_bytes().to_vec()));
-    params
+    let schema = RawJson::from_written(schema.as_bytes().to_vec());
+    Object::from([("message", RawJson::from_text(message)), ("requestedSchema", schema)])
 }
 
 /// Returns the answer in a filled form. Only a plain yes approves, and only a plain no denies: a form that was dismissed,

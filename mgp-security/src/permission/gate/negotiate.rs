@@ -153,10 +153,9 @@ impl PermissionGate {
 
     fn rejected(&self, denied: &[Permission]) -> Error {
         let names: Vec<_> = denied.iter().map(Permission::as_str).collect();
-        let mut details = Object::new();
-        details.set("denied", RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null()));
+        let denied = RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null());
         let next = "an operator can grant it, or let the server go on without it; then connect again";
-        details.set("next", RawJson::from_text(next));
+        let details = Object::from([("denied", denied), ("next", RawJson::from_text(next))]);
         let (server, names) = (self.server(), names.join(", "));
         let message = format!("the server `{server}` may not have what it needs to operate: {names}");
         let recovery = Recovery::for_code(code::PERMISSION_DENIED).unwrap_or_default();

@@ -234,11 +234,8 @@ impl ServerIdentity {
             return Ok(());
         }
         if client.revision.is_stateless() {
-            let mut data = Object::new();
-            for name in missing {
-                data.set(name.to_owned(), RawJson::empty_object());
-            }
-            return Err(Error::missing_client_capability(&data.to_raw()));
+            let missing = missing.into_iter().map(|name| (name.to_owned(), RawJson::empty_object()));
+            return Err(Error::missing_client_capability(&missing.collect::<Object>().to_raw()));
         }
         Err(lacking("the client lacks capabilities this server needs", &missing))
     }

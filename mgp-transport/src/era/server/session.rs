@@ -133,9 +133,8 @@ pub(super) fn discovered(described: &Response, identity: &ServerIdentity) -> Res
         offer.write(&mut capabilities, CapabilityMessage::Stateless);
     }
     let names: Vec<_> = identity.revisions().iter().map(|revision| revision.as_str()).collect();
-    let mut discovered = Object::new();
-    discovered.set("supportedVersions", RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null()));
-    discovered.set("capabilities", capabilities.to_raw());
+    let names = RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null());
+    let discovered = Object::from([("supportedVersions", names), ("capabilities", capabilities.to_raw())]);
     Ok(like(described, discovered, &result))
 }
 

@@ -279,8 +279,7 @@ impl Drop for PendingQuestion<'_> {
         if !self.reply.is_awaited() || !self.stream.is_used() {
             return;
         }
-        let mut params = Object::new();
-        params.set("requestId", Id::Number(self.id).to_raw());
+        let params = Object::from([("requestId", Id::Number(self.id).to_raw())]);
         let mut json = Vec::new();
         frame::write_notification(&mut json, &Method::CANCELLED, &params);
         self.stream.force(&json);

@@ -33,9 +33,8 @@ impl ToolResult {
             return Self::failure(of_failed(result));
         }
         Self::success(result.object("structuredContent").unwrap_or_else(|| {
-            let mut data = Object::new();
-            data.set("content", result.get("content").unwrap_or_else(|| RawJson::from_valid("[]")));
-            data
+            let content = result.get("content").unwrap_or_else(|| RawJson::from_valid("[]"));
+            Object::from([("content", content)])
         }))
     }
 }

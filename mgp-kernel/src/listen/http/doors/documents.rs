@@ -54,18 +54,14 @@ pub(super) async fn openapi<A: Accept>(calls: &InnerCalls<A>) -> Result<Response
 
 /// Returns a tool of a manifest as it is listed in MCP.
 fn listed(tool: &Object) -> ListedTool {
-    let mut definition = Object::new();
     let name = tool.get("x_mcp_name").or_else(|| tool.get("name"));
-    for (member, value) in [
+    let members = [
         ("name", name),
         ("description", tool.get("description")),
         ("inputSchema", tool.get("input_schema")),
         ("outputSchema", tool.get("output_schema")),
-    ] {
-        if let Some(value) = value {
-            definition.set(member, value);
-        }
-    }
+    ];
+    let definition: Object = members.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let name = definition.text("name").unwrap_or_default().into_owned();
     let server = name.split_once("__").or_else(|| name.split_once('.')).map_or("", |(server, _)| server);
     ListedTool { server: server.into(), definition, tags: Vec::new() }

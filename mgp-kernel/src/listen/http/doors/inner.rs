@@ -8,7 +8,7 @@ use http_body_util::BodyExt as _;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, HttpServer};
 use mgp_types::ext::ExtensionId;
-use mgp_types::json::{ObjectWriter, write_string};
+use mgp_types::json::write_string;
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{CapabilityMessage, ExtensionSet, Offer, TraceId};
 use mgp_types::{Error, Object, RawJson, Revision, code};
@@ -87,12 +87,9 @@ const CLIENT: &str = concat!(r#"{"name":"mgp-door","version":""#, env!("CARGO_PK
 /// Returns the capabilities of a door: it asks nobody anything, and reads errors in all their forms. MGP is among them for
 /// the numbers of its errors.
 fn capabilities() -> RawJson {
-    let mut extensions = ObjectWriter::new();
-    for id in [ExtensionId::StructuredErrors, ExtensionId::ToolRegistry, ExtensionId::ServiceManifest] {
-        extensions.json(id.id(), &RawJson::empty_object());
-    }
-    let mut capabilities = Object::new();
-    capabilities.set("extensions", extensions.finish().to_raw());
+    let ids = [ExtensionId::StructuredErrors, ExtensionId::ToolRegistry, ExtensionId::ServiceManifest];
+    let extensions = Object::from(ids.map(|id| (id.id(), RawJson::empty_object())));
+    let mut capabilities = Object::from([("extensions", extensions.to_raw())]);
     Offer::new(ExtensionSet::new()).write(&mut capabilities, CapabilityMessage::Stateless);
     capabilities.to_raw()
 }

@@ -56,9 +56,7 @@ pub(super) async fn outcome<A: Accept>(
     if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(Error::new(code::TOOL_NOT_FOUND, "there is no such tool"));
     }
-    let mut params = Object::new();
-    params.set("name", RawJson::from_text(name));
-    params.set("arguments", arguments.to_raw());
+    let params = Object::from([("name", RawJson::from_text(name)), ("arguments", arguments.to_raw())]);
     let checked = calls.call(method::REGISTRY_VALIDATE, params.clone()).await?;
     let checked = Object::from_raw(&checked).unwrap_or_default();
     if checked.bytes("valid") == Some(b"false") {
@@ -130,9 +128,8 @@ fn output(result: &Object) -> Result<Object, Error> {
         return Err(failure_of(result));
     }
     Ok(result.object("structuredContent").unwrap_or_else(|| {
-        let mut output = Object::new();
-        output.set("content", result.get("content").unwrap_or_else(|| RawJson::from_written(b"[]".to_vec())));
-        output
+        let content = result.get("content").unwrap_or_else(|| RawJson::from_written(b"[]".to_vec()));
+        Object::from([("content", content)])
     }))
 }
 

@@ -140,8 +140,7 @@ impl<'a> Part<'a> {
 
 /// Returns the object with the references in it replaced.
 fn filled(object: &Object, values: &mut HashMap<&str, &[u8]>, depth: usize) -> Result<Object, Error> {
-    let members = object.iter();
-    members.map(|(name, value)| Ok((name.into_owned(), filled_value(value, values, depth)?))).collect()
+    object.iter().map(|(name, value)| Ok((name.into_owned(), filled_value(value, values, depth)?))).collect()
 }
 
 fn filled_value(value: RawJson, values: &mut HashMap<&str, &[u8]>, depth: usize) -> Result<RawJson, Error> {

@@ -6,9 +6,7 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_security::permission::GrantTerms;
 use mgp_types::mgp::Permission;
 
-use super::folders::{
-    DEVICES, NAME_SERVICE, NAMES_OF_HOSTS, OF_INTERPRETERS, OF_THE_SYSTEM, SETTINGS, SYSTEM,
-};
+use super::folders::{NAME_SERVICE, SETTINGS, SYSTEM, known};
 use super::program::ProgramSearch;
 use super::spec::{Confinement, PathAccess, Ports};
 use crate::paths::expanded;
@@ -45,11 +43,11 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
         .ok_or_else(|| format!("there is no program `{}`", confined.command))?;
     let own = confined.own.iter().map(|path| real(path)).collect();
     let mut to = ConfinementBuilder { to: Confinement::default(), own };
-    let system = SYSTEM.iter().map(PathBuf::from).chain(of_interpreters());
+    let system = known(SYSTEM).iter().map(PathBuf::from).chain(of_interpreters());
     for path in system.chain(search.parts(&program)) {
         to.open(&path, PathAccess::Read, &[])?;
     }
-    for device in DEVICES {
+    for device in known("empty devices") {
         to.to.open(device, PathAccess::Device);
     }
     match confined.code {
@@ -72,7 +70,7 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
     }
     to.configured(confined.config, home.as_deref())?;
     if to.to.has_network() {
-        for path in NAMES_OF_HOSTS {
+        for path in known("names of hosts") {
             to.to.open(path, PathAccess::Read);
         }
         if matches!(to.to.connect, Ports::Only(_)) {
@@ -85,7 +83,7 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
 /// Returns the settings of interpreters, to which links of their libraries lead.
 fn of_interpreters() -> impl Iterator<Item = PathBuf> {
     let entries = Path::new(SETTINGS).read_dir().into_iter().flatten().flatten();
-    let is_known = |name: &str| OF_INTERPRETERS.iter().any(|begin| name.starts_with(begin));
+    let is_known = |name: &str| known("interpreters").iter().any(|begin| name.starts_with(begin));
     entries.filter(move |entry| entry.file_name().to_str().is_some_and(is_known)).map(|entry| entry.path())
 }
 
@@ -122,7 +120,7 @@ impl ConfinementBuilder {
         };
         let denied = scope.map(|scope| scope.deny_paths.as_slice()).unwrap_or_default();
         // What a permission for files opens are files: devices and the system's views of processes are none.
-        let mut closed: Vec<PathBuf> = OF_THE_SYSTEM.iter().map(PathBuf::from).collect();
+        let mut closed: Vec<PathBuf> = known("no files").iter().map(PathBuf::from).collect();
         for pattern in denied {
             let Some(path) = tree(pattern, home) else {
                 tracing::warn!(%permission, pattern, "a confined server is given no files: no folder is denied by this pattern");

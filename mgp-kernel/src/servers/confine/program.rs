@@ -4,9 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::folders::{
-    LIBRARY_FOLDERS, PACKAGE, PROGRAM_FOLDERS, SCRIPTS, SCRIPTS_OF_PACKAGES, SHARED_IN_HOME,
-};
+use super::folders::{PACKAGE, known};
 
 /// The places in which programs and scripts are looked for.
 #[derive(Debug, Clone)]
@@ -60,9 +58,9 @@ impl ProgramSearch<'_> {
     /// Returns the folder that a program was installed to, if it has one to itself.
     fn installation(&self, program: &Path) -> Option<PathBuf> {
         let folder = program.parent()?;
-        let is_programs = PROGRAM_FOLDERS.iter().any(|name| folder.ends_with(name));
+        let is_programs = known("program folders").iter().any(|name| folder.ends_with(name));
         let installation = folder.parent().filter(|_| is_programs)?;
-        let has_libraries = LIBRARY_FOLDERS.iter().any(|name| installation.join(name).is_dir());
+        let has_libraries = known("library folders").iter().any(|name| installation.join(name).is_dir());
         (has_libraries && !self.is_shared(installation)).then(|| installation.to_owned())
     }
 
@@ -72,7 +70,7 @@ impl ProgramSearch<'_> {
             return true;
         }
         self.home.is_some_and(|home| {
-            home.starts_with(folder) || SHARED_IN_HOME.iter().any(|name| home.join(name) == folder)
+            home.starts_with(folder) || known("shared in a home").iter().any(|name| home.join(name) == folder)
         })
     }
 
@@ -96,9 +94,9 @@ impl ProgramSearch<'_> {
             |ending: &str, known: &[&str]| known.iter().any(|known| ending.eq_ignore_ascii_case(known));
         let (file, is_of_package) = args.iter().filter(|arg| !arg.starts_with('-')).find_map(|arg| {
             let ending = Path::new(arg).extension()?.to_str()?;
-            let is_of_package = is_one_of(ending, SCRIPTS_OF_PACKAGES);
+            let is_of_package = is_one_of(ending, known("scripts of packages"));
             let file = self.folder.join(arg);
-            let is_script = (is_of_package || is_one_of(ending, SCRIPTS)) && file.is_file();
+            let is_script = (is_of_package || is_one_of(ending, known("scripts"))) && file.is_file();
             is_script.then(|| (file.canonicalize().unwrap_or(file), is_of_package))
         })?;
         let folder = file.parent()?;

@@ -54,7 +54,7 @@ impl Client<()> {
             .with_restore(republish)
             .with_stop(|client: Client<StandingRequestsService<S>>, shutdown| async move {
                 let Some(session) = client.session() else { return Ok(()) };
-                if session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle)) {
+                if session.has(&Extension::Lifecycle) {
                     ask_to_stop(client.stack.clone(), shutdown).await?;
                 }
                 Ok(())

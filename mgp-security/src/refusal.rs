@@ -4,16 +4,11 @@ use std::borrow::Cow;
 
 use mgp_types::Error;
 #[cfg(any(feature = "permission", feature = "validate"))]
-use mgp_types::RawJson;
-use mgp_types::mgp::Recovery;
+use mgp_types::{RawJson, mgp::Recovery};
 
 /// Returns an error of `code` with the recovery advice that every error of this code has.
 pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error {
-    let error = Error::new(code, message);
-    match Recovery::for_code(code) {
-        Some(recovery) => error.with_recovery(recovery),
-        None => error,
-    }
+    Error::new(code, message).with_usual_recovery()
 }
 
 /// Returns the recovery advice of `code`, with `members` as details: the reason, and what to do next.

@@ -42,7 +42,7 @@ impl ListDialect {
 
     /// Returns the dialect for the peer of `session`.
     pub(crate) fn of(session: &Session) -> Self {
-        let tool_security = session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::ToolSecurity));
+        let tool_security = session.has(&Extension::ToolSecurity);
         Self { revision: session.revision, tool_security }
     }
 

@@ -45,5 +45,5 @@ impl PartialEq for SessionKey {
 
 /// Returns whether both sides of the session have the extension; without a session they do not.
 pub(crate) fn negotiated(session: Option<&Session>, extension: &Extension) -> bool {
-    session.and_then(|session| session.mgp.as_ref()).is_some_and(|mgp| mgp.has(extension))
+    session.is_some_and(|session| session.has(extension))
 }

@@ -166,6 +166,14 @@ impl Error {
         pub fn with_message(message: impl Into<Cow<'static, str>>) => self.0.message = message.into();
     }
 
+    /// Sets the recovery advice that every error of this code has, if MGP gives any.
+    pub fn with_usual_recovery(self) -> Self {
+        match Recovery::for_code(self.code()) {
+            Some(recovery) => self.with_recovery(recovery),
+            None => self,
+        }
+    }
+
     /// Removes the recovery advice, that in the peer's data included, for a peer that does not speak MGP.
     pub fn without_recovery(mut self) -> Self {
         self.0.recovery = None;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[cfg(feature = "ext")]
 use crate::ext::ExtensionIds;
 use crate::json::{Object, RawJson};
-use crate::mgp::Negotiated;
+use crate::mgp::{Extension, Negotiated};
 use crate::{Outbox, Revision};
 
 /// The facts about a peer: agreed in a handshake, or sent with each request.
@@ -81,6 +81,11 @@ impl Session {
     /// Returns whether messages that belong to no request reach the peer: the session lasts, and there is a way to it.
     pub fn is_reachable(&self) -> bool {
         self.lasts() && self.outbox.is_open()
+    }
+
+    /// Returns whether both sides have the MGP extension (MGP §2).
+    pub fn has(&self, extension: &Extension) -> bool {
+        self.mgp.as_ref().is_some_and(|mgp| mgp.has(extension))
     }
 
     /// Returns whether the peer declared the capability at `path`, like `["sampling", "tools"]`.

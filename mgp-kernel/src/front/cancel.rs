@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mgp_stream::call::CancelsUpstream;
 use mgp_types::mgp::Extension;
-use mgp_types::{BoxFuture, Object, Outbox, Request, Response, Session};
+use mgp_types::{BoxFuture, Object, Outbox, Request, Response};
 use tokio::time::timeout;
 use tower_service::Service;
 
@@ -19,7 +19,7 @@ impl CancelsUpstream for UpstreamCanceller {
         let stream = request.context.outbox.stream();
         let carrying = self.0.all().into_iter().find_map(|upstream| upstream.carrying(stream));
         let Some(client) =
-            carrying.filter(|client| client.session().is_some_and(|session| streams(&session)))
+            carrying.filter(|client| client.session().is_some_and(|own| own.has(&Extension::Streaming)))
         else {
             return Box::pin(std::future::ready(None));
         };
@@ -42,10 +42,6 @@ impl CancelsUpstream for UpstreamCanceller {
             }
         })
     }
-}
-
-fn streams(session: &Session) -> bool {
-    session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming))
 }
 
 /// The time that a server has to stop a call before the kernel takes the call back from it.

@@ -18,8 +18,8 @@ impl Gate for ListedSecurityGate {
 
     fn enter(&self, request: &mut Request) -> Flow<bool> {
         let is_list = request.kind == RequestKind::Call && request.method == Method::TOOLS_LIST;
-        let negotiated = request.context.session.as_ref().and_then(|session| session.mgp.as_ref());
-        Flow::Pass(is_list && !negotiated.is_some_and(|mgp| mgp.has(&Extension::ToolSecurity)))
+        let session = request.context.session.as_ref();
+        Flow::Pass(is_list && !session.is_some_and(|session| session.has(&Extension::ToolSecurity)))
     }
 
     fn leave(&self, is_plain: bool, outcome: &mut Result<Response, Error>) {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use mgp_lifecycle::server::ServerLifecycle;
 use mgp_lifecycle::supervise::{ProbeMethod, ProbeResult, probe};
 use mgp_types::mgp::{
-    HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, Timestamp, method,
+    Extension, HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, Timestamp,
+    method,
 };
 use mgp_types::{BoxFuture, Error, PrincipalRole, Request, Response, code};
 
@@ -89,10 +90,9 @@ async fn status(server: &Upstream) -> HealthStatus {
 
 /// Returns the report of a server, or the kernel's own knowledge of a server that gives none.
 async fn report(server: &Upstream) -> Result<Response, Error> {
-    let speaks = |session: &mgp_types::Session| {
-        session.mgp.as_ref().is_some_and(|mgp| mgp.has(&mgp_types::mgp::Extension::Lifecycle))
-    };
-    if let Some(client) = server.client().filter(|client| client.session().is_some_and(|s| speaks(&s))) {
+    if let Some(client) = server.client()
+        && client.session().is_some_and(|session| session.has(&Extension::Lifecycle))
+    {
         let asked = client.request(method::HEALTH_STATUS, mgp_types::Object::new());
         if let Ok(Ok(report)) = tokio::time::timeout(PATIENCE, asked).await {
             return Ok(Response::plain(report));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mgp_security::definition::{DefinitionKind, server_of};
-use mgp_types::mgp::{NameStyle, Recovery, method};
+use mgp_types::mgp::{NameStyle, method};
 use mgp_types::{Error, Request, code};
 
 use super::Routes;
@@ -20,7 +20,7 @@ pub(super) fn tool(routes: &Routes, request: &Request) -> Result<RouterFuture, E
     let view = CallerView::of(visibility, &request.context)?;
     check_name(&view, request, DefinitionKind::Tool, &name)?;
     if let Some(message) = switched_off(&view, &name) {
-        return Err(advised(Error::new(code::TOOL_DISABLED, message)));
+        return Err(Error::new(code::TOOL_DISABLED, message).with_usual_recovery());
     }
     let snapshot = visibility.catalog.snapshot();
     let near = snapshot.near(&name, |tool| view.finds(&tool.resolved.server, &tool.resolved.name));
@@ -31,7 +31,7 @@ pub(super) fn tool(routes: &Routes, request: &Request) -> Result<RouterFuture, E
         .collect();
     let near: Vec<_> = names.iter().map(String::as_str).collect();
     let search = style.write_method(method::TOOLS_DISCOVER, &request.context);
-    Err(advised(unknown("tool", &name, &search, &near, code::TOOL_NOT_FOUND)))
+    Err(unknown("tool", &name, &search, &near, code::TOOL_NOT_FOUND).with_usual_recovery())
 }
 
 /// Returns what switches the tool off that the caller means by `named`, if it may otherwise call it.
@@ -46,11 +46,6 @@ fn switched_off(view: &CallerView<'_>, named: &str) -> Option<String> {
             format!("the tool `{tool}` of `{id}` is switched off; `enabled` in [servers.tools] of mgp.toml decides")
         })
     })
-}
-
-/// Returns the error with the advice that every error of its code has.
-fn advised(error: Error) -> Error {
-    Recovery::for_code(error.code()).into_iter().fold(error, Error::with_recovery)
 }
 
 /// Checks that no definition of a tool, prompt or template that the caller may use, and means by `named`, is held back.

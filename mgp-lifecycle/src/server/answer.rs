@@ -48,7 +48,7 @@ impl ServerLifecycle {
 
 /// Returns whether the methods of §11 exist in the session.
 pub(super) fn speaks_lifecycle(session: &Session) -> bool {
-    session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle))
+    session.has(&Extension::Lifecycle)
 }
 
 /// Answers a ping with what is known, without waiting. The parameters of a ping decide nothing, so that they are not

@@ -23,7 +23,7 @@ pub enum ProbeMethod {
 impl ProbeMethod {
     /// Returns the best method that the server of this session understands.
     pub fn for_session(session: &Session) -> Self {
-        if session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle)) {
+        if session.has(&Extension::Lifecycle) {
             Self::HealthPing
         } else if session.describes_each_request() {
             Self::Discover

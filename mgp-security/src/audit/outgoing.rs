@@ -52,8 +52,7 @@ impl Gate for TraceIdGate {
 }
 
 fn write(params: &mut Object, id: TraceId, session: Option<&Session>) {
-    let knows_audit =
-        session.is_some_and(|session| session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Audit)));
+    let knows_audit = session.is_some_and(|session| session.has(&Extension::Audit));
     let carries_it = params.text("trace_id").is_some_and(|text| text.parse::<TraceId>() == Ok(id));
     if knows_audit {
         if !carries_it && let Ok(id) = RawJson::from_value(&id) {

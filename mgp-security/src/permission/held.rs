@@ -61,7 +61,7 @@ impl HeldPermissionsShared {
         let Some(session) = &request.context.session else {
             return Some(Err(Error::invalid_request("the request belongs to no session")));
         };
-        if !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Permissions)) {
+        if !session.has(&Extension::Permissions) {
             return Some(Err(Error::method_not_found(&request.method)));
         }
         let asks = matches!(name, method::PERMISSION_REQUEST | method::PERMISSION_AWAIT);

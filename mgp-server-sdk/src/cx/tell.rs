@@ -70,9 +70,8 @@ impl Cx {
     /// ([`Server::streaming`](crate::Server::streaming)).
     pub fn streams(&self) -> bool {
         *self.0.streams.get_or_init(|| {
-            let mgp = self.session().mgp.as_ref();
             self.extras().server.as_ref().is_some_and(|server| server.about.streams)
-                && mgp.is_some_and(|mgp| mgp.has(&Extension::Streaming))
+                && self.session().has(&Extension::Streaming)
                 && self.task().is_none()
                 && CallOptions::of(&self.request().params).stream
         })

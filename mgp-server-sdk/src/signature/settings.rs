@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::Recovery;
-use mgp_types::{BoxFuture, Error, Response, code};
+use mgp_types::{BoxFuture, Error, Response};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -104,8 +103,7 @@ fn late_list(limit: Duration) -> Error {
         "reason": "the tools could not be listed in time",
         "suggestions": ["List the tools again"],
     });
-    late("Discovery timeout", limit, data)
-        .with_recovery(Recovery::for_code(code::TIMEOUT).unwrap_or_default())
+    late("Discovery timeout", limit, data).with_usual_recovery()
 }
 
 fn late_tool(tool: &str, limit: Duration) -> Error {
@@ -119,8 +117,7 @@ fn late_tool(tool: &str, limit: Duration) -> Error {
             "Break request into smaller chunks",
         ],
     });
-    late("Tool execution timeout", limit, data)
-        .with_recovery(Recovery::for_code(code::TIMEOUT).unwrap_or_default())
+    late("Tool execution timeout", limit, data).with_usual_recovery()
 }
 
 /// Returns the error for something that took longer than its limit, with its data.

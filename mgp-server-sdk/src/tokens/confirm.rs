@@ -38,7 +38,7 @@ impl Confirmation {
         }
         //= mgp §4.3
         //# the kernel MUST request explicit human confirmation
-        if session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::ToolSecurity)) {
+        if session.has(&Extension::ToolSecurity) {
             return Ok(Self::Given);
         }
         if session.peer_can(&["elicitation"]) {

@@ -81,8 +81,7 @@ impl<S: RpcService> StreamReader<S> {
     /// came with the earlier call.
     pub fn open_at(service: S, mut request: Request, first: u64) -> Self {
         let session = request.context.session.as_deref();
-        let lacking = session
-            .is_some_and(|session| !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming)));
+        let lacking = session.is_some_and(|session| !session.has(&Extension::Streaming));
         if !lacking {
             let mut wishes = CallOptions::of(&request.params);
             wishes.stream = true;

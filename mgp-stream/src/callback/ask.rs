@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::elicit;
 use super::open::{HandedAnswer, OpenCallbacks};
 use super::question::{Callback, wait_for};
-use crate::advice::{advised, refused};
+use crate::advice::refused;
 use crate::session::{SessionOwner, negotiated};
 
 /// The questions that a server has asked its clients. Clones share the questions; a [`CallbackLayer`] brings the
@@ -210,7 +210,7 @@ fn message<A>(question: &Callback<A>, id: Box<str>) -> Request {
 }
 
 fn late() -> Error {
-    advised(Error::timeout("the client did not answer the question in time"))
+    Error::timeout("the client did not answer the question in time").with_usual_recovery()
 }
 
 const LEVEL: &str = "info";

@@ -28,8 +28,7 @@ impl MethodForm {
 
     /// Checks that the method exists for the caller. It does not where `extension` was not negotiated.
     pub fn check(self, request: &Request, extension: &Extension) -> Result<(), Error> {
-        let session = request.context.session.as_ref();
-        let has = session.and_then(|session| session.mgp.as_ref()).is_some_and(|mgp| mgp.has(extension));
+        let has = request.context.session.as_ref().is_some_and(|session| session.has(extension));
         if self == Self::Tool || has { Ok(()) } else { Err(Error::method_not_found(&request.method)) }
     }
 

@@ -102,7 +102,7 @@ async fn has_read(client: &Client<impl RpcService>) -> Result<(), Error> {
 /// Sends the record to the server if it negotiated that, and is trusted more than an unknown one: the record says what
 /// every agent does with every server.
 pub(super) async fn forward(shared: Arc<ConnectionShared>, client: ServerClient, session: Arc<Session>) {
-    if !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Audit)) {
+    if !session.has(&Extension::Audit) {
         return;
     }
     if settings::trust(&shared.config, Some(&session)) <= TrustLevel::Sandboxed {

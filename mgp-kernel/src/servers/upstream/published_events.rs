@@ -15,7 +15,7 @@ impl ConnectionShared {
     /// Subscribes to all that the server publishes, if it negotiated events, and publishes it under the server's name for as
     /// long as the connection lasts.
     pub(super) async fn follow_events(self: Arc<Self>, client: ServerClient, session: Arc<Session>) {
-        if !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Events)) {
+        if !session.has(&Extension::Events) {
             return;
         }
         let mut wanted = everything();

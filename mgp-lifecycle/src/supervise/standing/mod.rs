@@ -218,9 +218,7 @@ impl StandingRequests {
 fn exists_in(session: &Session, again: &ReplayedRequest) -> bool {
     match again {
         ReplayedRequest::Request(method, _) => method.exists_in(session.revision),
-        ReplayedRequest::Resumed(_) | ReplayedRequest::Anew(_) => {
-            session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Events))
-        }
+        ReplayedRequest::Resumed(_) | ReplayedRequest::Anew(_) => session.has(&Extension::Events),
     }
 }
 

@@ -61,7 +61,7 @@ impl PermissionGate {
             required.iter().map(|(_, permission)| permission.clone()).collect();
         permissions.sort_unstable();
         permissions.dedup();
-        let speaks = session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Permissions));
+        let speaks = session.has(&Extension::Permissions);
         let connected = ConnectedServer {
             required,
             session: session.clone(),

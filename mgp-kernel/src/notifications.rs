@@ -114,8 +114,8 @@ impl QuestionNotice {
         let fetcher = Fetcher::new(policy).map_err(|error| error.message().to_owned())?;
         let body = self.json();
         let mut failed = String::new();
-        for wait in RETRIES {
-            sleep(wait).await;
+        for seconds in RETRY_SECS {
+            sleep(Duration::from_secs(seconds)).await;
             let id = ApprovalId::from(&*self.question.id);
             if pending.find(&id).is_none_or(|question| question.answer.is_some()) {
                 return Ok(());
@@ -148,12 +148,5 @@ impl QuestionNotice {
 /// The largest number of notifications on their way.
 const MAX_AT_ONCE: usize = 1_024;
 const COMMAND_TAKES: Duration = Duration::from_secs(30);
-/// The waits before each attempt to reach a webhook.
-const RETRIES: [Duration; 6] = [
-    Duration::ZERO,
-    Duration::from_secs(1),
-    Duration::from_secs(10),
-    Duration::from_mins(1),
-    Duration::from_mins(5),
-    Duration::from_mins(30),
-];
+/// The seconds before each attempt to reach a webhook.
+const RETRY_SECS: [u64; 6] = [0, 1, 10, 60, 300, 1_800];

@@ -30,16 +30,12 @@ pub(crate) fn protected(
     own: &[PathBuf],
     folder: &Path,
 ) -> ProtectedPaths {
-    let mut protected = own.iter().fold(ProtectedPaths::default(), ProtectedPaths::with_own);
+    let protected = own.iter().fold(ProtectedPaths::default(), ProtectedPaths::with_own);
     let released = &config.validators.allow_paths;
-    protected = released.iter().fold(protected, |protected, path| protected.releasing(path));
-    if let Some(home) = std::env::home_dir() {
-        protected = protected.with_home(home);
-    }
-    if let Some(place) = LocalServerFiles::of(server, folder) {
-        protected = protected.on_this_machine(&place.directory);
-    }
-    protected
+    let protected = released.iter().fold(protected, |protected, path| protected.releasing(path));
+    let protected = std::env::home_dir().into_iter().fold(protected, ProtectedPaths::with_home);
+    let place = LocalServerFiles::of(server, folder);
+    place.iter().fold(protected, |protected, place| protected.on_this_machine(&place.directory))
 }
 
 /// Returns the validator of the paths that `server` gets, none of which may be `protected`.

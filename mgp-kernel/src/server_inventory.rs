@@ -177,10 +177,7 @@ impl ServerInventory {
 
     /// Checks whether there is this one server, for entries that are never about several.
     pub(crate) fn check_server(&self, server: &str) -> Result<(), UnmatchedTarget> {
-        if self.servers.contains_key(server) {
-            return Ok(());
-        }
-        Err(self.no_server(server, None))
+        if self.servers.contains_key(server) { Ok(()) } else { Err(self.no_server(server, None)) }
     }
 
     /// Returns the known tools of each server that `server` stands for.

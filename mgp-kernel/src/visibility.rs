@@ -16,9 +16,7 @@ use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::{MEMBER, NameStyle, Permission, ResolvedTool, ServerId, ToolName, ToolPattern};
-use mgp_types::{
-    BoxFuture, ClientSessionId, Context, Error, Flow, Gate as _, Method, Object, Principal, Request, code,
-};
+use mgp_types::{BoxFuture, Context, Error, Flow, Gate as _, Method, Object, Principal, Request, code};
 use tokio::task::JoinSet;
 
 use crate::servers::fleet::Fleet;
@@ -62,11 +60,6 @@ impl<'a> CallerView<'a> {
     /// Returns the view of this agent.
     pub(crate) fn of_agent(visibility: &'a Visibility, agent: &Principal) -> Self {
         Self { visibility, principal: agent.clone(), scopes: None }
-    }
-
-    /// Returns the caller's client session, if it has lists of its own at some server.
-    pub(crate) fn client_with_lists(&self) -> Option<ClientSessionId> {
-        self.visibility.fleet.lists_for(&self.principal)
     }
 
     /// Returns whether the caller may call the tool, as far as access rules and approvals say.

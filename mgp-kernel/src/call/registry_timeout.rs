@@ -5,7 +5,7 @@ use std::time::Duration;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_lifecycle::call::Deadline;
 use mgp_types::ext::ExtensionId;
-use mgp_types::mgp::{CallOptions, ResolvedTool};
+use mgp_types::mgp::CallOptions;
 use mgp_types::{Error, Flow, Gate, Method, Origin, RawJson, Request, RequestKind, Response, code};
 use tokio::time::Instant;
 
@@ -48,7 +48,7 @@ impl Gate for RegistryTimeoutGate {
             return Flow::Pass(None);
         };
         let mut timeout = self.timeout;
-        if !self.is_configured && !takes_minutes(&tool) {
+        if !self.is_configured && tool.definition.text("latency").as_deref() != Some("minutes") {
             timeout = timeout.min(USUAL_TIMEOUT);
         }
         if request.params.contains("_mgp")
@@ -91,10 +91,6 @@ impl TimedCall {
             ],
         }))
     }
-}
-
-fn takes_minutes(tool: &ResolvedTool) -> bool {
-    tool.definition.text("latency").as_deref() == Some("minutes")
 }
 
 /// The time of a call where nobody says otherwise.

@@ -158,10 +158,7 @@ fn start_by_name(visibility: &Visibility, request: &Request, name: &str) -> Opti
         let rest = name.strip_prefix(upstream.id().as_str())?;
         let tool = rest.strip_prefix('.').or_else(|| rest.strip_prefix("__"))?;
         // A caller that may not call the tool begins no connection of its own.
-        if !view.is_permitted(upstream.id(), tool) {
-            return None;
-        }
-        upstream.begun(caller)
+        if view.is_permitted(upstream.id(), tool) { upstream.begun(caller) } else { None }
     })
 }
 

@@ -90,10 +90,8 @@ impl SuggestionGate {
             return None;
         }
         let context = &request.context;
-        let session = context.session.as_ref()?;
-        if !session.extensions().has(ExtensionId::IntentHints) {
-            return None;
-        }
+        let takes_them = |session: &&Arc<Session>| session.extensions().has(ExtensionId::IntentHints);
+        let session = context.session.as_ref().filter(takes_them)?;
         Some(AdvisedCall {
             tool: context.tool.clone()?,
             caller: context.principal.clone()?,

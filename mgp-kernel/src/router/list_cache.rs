@@ -58,7 +58,7 @@ impl Routes {
         let snapshot = visibility.catalog.snapshot();
         let of = [access, changes, fleet, scopes, snapshot.generation()];
         let names = self.config.names(&request.context);
-        let (principal, client) = (view.principal.clone(), view.client_with_lists());
+        let (principal, client) = (view.principal.clone(), visibility.fleet.lists_for(&view.principal));
         let key = ListKey { principal, client, scopes: view.scopes.clone(), list, names };
         let list = self.lists.list(key, of, || write(&snapshot, list, &view, names));
         let mut response = Response::plain(list);

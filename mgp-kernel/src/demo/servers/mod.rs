@@ -62,13 +62,9 @@ fn scripted(
     let tools: Vec<ScriptedTool> = serde_json::from_str(tools).context("the tools of the server")?;
     Ok(tools.into_iter().fold(server, |server, scripted| {
         let ScriptedTool { name, description, schema, read_only, security, answer } = scripted;
-        let mut tool = Tool::with_schema(&*name, description, schema);
-        if read_only {
-            tool = tool.read_only();
-        }
-        if let Some(security) = &security {
-            tool = tool.security(security);
-        }
+        let tool = Tool::with_schema(&*name, description, schema);
+        let tool = if read_only { tool.read_only() } else { tool };
+        let tool = security.iter().fold(tool, Tool::security);
         match answer {
             Some(answer) => server.tool(tool, move |_: RawJson| ready(answer.clone())),
             None => add(server, tool, &name),

@@ -175,9 +175,7 @@ impl Kernel {
             http = http.allow_origin(origin.as_str());
         }
         let certificate = config.listen.tls.as_ref().map(ListenCertificate::read).transpose()?;
-        if let Some(certificate) = &certificate {
-            http = http.tls(certificate.tls.clone());
-        }
+        http = certificate.iter().fold(http, |http, certificate| http.tls(certificate.tls.clone()));
         http = http.mark_connections(move |ends| {
             let mut marks = Extensions::new();
             if !required {

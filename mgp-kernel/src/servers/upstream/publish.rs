@@ -223,14 +223,9 @@ pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerConfig, des
         let listing = listing.risk(security.risk).permissions(security.permissions.iter().cloned());
         Some(listing.qualified())
     });
-    let mut tools = ServerTools::new(server.id.as_str(), listings.collect());
-    if server.trust() == TrustLevel::Trusted {
-        tools = tools.trust_vectors();
-    }
-    if let Some(description) = description {
-        tools = tools.description(description);
-    }
-    listed.index.put_server(tools).await;
+    let tools = ServerTools::new(server.id.as_str(), listings.collect());
+    let tools = if server.trust() == TrustLevel::Trusted { tools.trust_vectors() } else { tools };
+    listed.index.put_server(description.into_iter().fold(tools, ServerTools::description)).await;
 }
 
 /// Returns all items of `kind` that the server lists and that may be shown; nothing, if it has no such list.

@@ -7,26 +7,7 @@ use std::time::Duration;
 
 use mgp_discovery::{AtomicFile, Config, FileReaders};
 use mgp_security::audit::{AuditLog, Filter, LogHead, LogStore, Query};
-use mgp_types::canonical::Digest;
-use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
-
-/// The end of the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct LogEnd {
-    pub(crate) seq: u64,
-    pub(crate) hash: Digest,
-}
-
-impl LogEnd {
-    pub(crate) fn of(head: LogHead) -> Self {
-        Self { seq: head.seq, hash: head.hash }
-    }
-
-    pub(crate) const fn head(&self) -> LogHead {
-        LogHead::new(self.seq, self.hash)
-    }
-}
 
 /// The files in which ends of the record are kept. Clones use the same files.
 #[derive(Debug, Clone)]
@@ -134,12 +115,12 @@ mod tests {
 
     #[test]
     fn the_end_of_a_log_is_read_as_it_is_written() {
-        let end = LogEnd::of(LogHead::new(7, [0xab; 32].into()));
+        let end = LogHead::new(7, [0xab; 32].into());
         let written = serde_json::to_string(&end).unwrap();
-        assert_eq!(serde_json::from_str::<LogEnd>(&written).unwrap(), end);
+        assert_eq!(serde_json::from_str::<LogHead>(&written).unwrap(), end);
         for hash in ["", "ab", &"zz".repeat(32), &"é".repeat(32)] {
             assert!(
-                serde_json::from_value::<LogEnd>(serde_json::json!({"seq": 7, "hash": hash})).is_err(),
+                serde_json::from_value::<LogHead>(serde_json::json!({"seq": 7, "hash": hash})).is_err(),
                 "{hash}"
             );
         }

@@ -9,7 +9,7 @@ use mgp_security::audit::{AuditLog, LogHead};
 use mgp_types::mgp::ServerId;
 use tokio::sync::watch;
 
-use crate::audit_log_ends::{LogEnd, holds};
+use crate::audit_log_ends::holds;
 use crate::state_folder::{read_json, write_json};
 
 /// The last event of the record that each server was told.
@@ -86,8 +86,7 @@ impl ForwardedPositions {
 }
 
 fn read(file: &Path) -> io::Result<Positions> {
-    let ends: BTreeMap<ServerId, LogEnd> = read_json(file)?.unwrap_or_default();
-    Ok(ends.into_iter().map(|(server, end)| (server, end.head())).collect())
+    Ok(read_json(file)?.unwrap_or_default())
 }
 
 fn write(file: &Path, known: &Positions) {

@@ -61,7 +61,7 @@ pub(crate) async fn restore(
     let staged = private_folder(state, "restore-")?;
     let at = staged.path();
     copy.unpack(folder, at)?;
-    let end = [copy.record.head()];
+    let end = [copy.record];
     LogStore::open_read_only(&at.join(RECORD))?.verify(&end).context("the copy cannot be trusted")?;
     // It stays locked until its place is taken.
     let path = state.join(DECISIONS);

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use mgp_discovery::registry::Registry;
-use mgp_security::audit::{Filter, LogEntry, LogStore, Query};
+use mgp_security::audit::{Filter, LogEntry, LogHead, LogStore, Query};
 use mgp_security::sqlite::Database;
 use mgp_types::Error;
 use mgp_types::canonical::Digest;
@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::audit_log_ends::LogEnd;
 use crate::state_folder::{read_json, write_json};
 use crate::terminal::{TextForm, TextWriter};
 
@@ -48,7 +47,7 @@ pub(crate) struct StateCopy {
     version: String,
     pub(crate) made_at: Timestamp,
     /// The end of the record.
-    pub(crate) record: LogEnd,
+    pub(crate) record: LogHead,
     /// The versions of the tables of the decisions and of the record, by section.
     schemas: BTreeMap<String, BTreeMap<String, u32>>,
     /// The files, with the SHA-256 digests of their bytes.
@@ -95,7 +94,7 @@ impl StateCopy {
             files.insert(name, digest_of(&path)?);
         }
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let copy = Self { version, made_at, record: LogEnd::of(record), schemas, files };
+        let copy = Self { version, made_at, record, schemas, files };
         write_json(&at.join(MANIFEST), &copy)?;
         fs::rename(at, folder)?;
         Ok(copy)
@@ -205,7 +204,7 @@ mod tests {
         fs::write(folder.path().join(RECORD), "").unwrap();
         let (made_at, hash) = (Timestamp::EPOCH, Digest::from([7; 32]));
         let files = [DECISIONS, RECORD].map(|name| (name.to_owned(), hash));
-        let record = LogEnd { seq: 1, hash };
+        let record = LogHead::new(1, hash);
         let (version, schemas) = (String::new(), BTreeMap::new());
         let copy = StateCopy { version, made_at, record, schemas, files: files.into() };
         write_json(&folder.path().join(MANIFEST), &copy).unwrap();

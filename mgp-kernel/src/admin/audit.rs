@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use mgp_security::StoreError;
-use mgp_security::audit::{Filter, LogEntry, LogFlaw, LogStore, Order, Query, VerifyError};
+use mgp_security::audit::{Filter, LogEntry, LogFlaw, LogHead, LogStore, Order, Query, VerifyError};
 use mgp_types::mgp::{AgentId, AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName, TraceId};
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, OperatorCall};
-pub(crate) use crate::audit_log_ends::LogEnd;
 use crate::record::AuditTrail;
 use crate::terminal::{Exit, Failure, TextForm, TextWriter, ago, printable};
 
@@ -119,7 +118,7 @@ pub(crate) struct ReadLogEnd {}
 pub(crate) struct VerifyLog {
     /// An end of the audit log that was kept elsewhere, as SEQ:HASH; repeat for more
     #[arg(long, value_name = "SEQ:HASH", value_parser = end)]
-    known: Vec<LogEnd>,
+    known: Vec<LogHead>,
 }
 
 /// The result of a check of the record.
@@ -131,7 +130,7 @@ pub(crate) struct VerifiedLog {
     pub(crate) events: Option<u64>,
     /// The end of the record, to be kept elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) head: Option<LogEnd>,
+    pub(crate) head: Option<LogHead>,
     /// The number of the event where a change shows first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changed_at: Option<u64>,
@@ -177,11 +176,11 @@ pub(crate) struct ExportPage {
 }
 
 impl Operation for ReadLogEnd {
-    type Reply = LogEnd;
+    type Reply = LogHead;
 
-    async fn run(self, call: &OperatorCall) -> Result<LogEnd, Error> {
+    async fn run(self, call: &OperatorCall) -> Result<LogHead, Error> {
         call.kernel.audit.log.flush().await?;
-        Ok(LogEnd::of(call.kernel.audit.log.head()))
+        Ok(call.kernel.audit.log.head())
     }
 }
 
@@ -273,12 +272,12 @@ impl Operation for VerifyLog {
             )));
         }
         let audit = &call.kernel.audit;
-        let mut known: Vec<_> = self.known.iter().map(LogEnd::head).collect();
+        let mut known = self.known;
         known.extend(audit.ends.known());
         let ends: Vec<u64> = known.iter().map(|end| end.seq).collect();
         let (seq, flaw) = match reading(audit, move |reader| reader.verify(&known)).await? {
             Ok(verified) => {
-                let (events, head) = (Some(verified.events), Some(LogEnd::of(verified.head)));
+                let (events, head) = (Some(verified.events), Some(verified.head));
                 return Ok(VerifiedLog { intact: true, events, head, ..VerifiedLog::default() });
             }
             Err(VerifyError::Changed { seq, flaw: LogFlaw::End }) if ends.contains(&seq) => {
@@ -401,9 +400,9 @@ fn outcome(word: &str) -> Result<Outcome, String> {
     Outcome::read(word).ok_or_else(|| format!("`{word}` is not a result: write success, failure or blocked"))
 }
 
-fn end(text: &str) -> Result<LogEnd, String> {
+fn end(text: &str) -> Result<LogHead, String> {
     let parts = text.split_once(':').and_then(|(seq, hash)| Some((seq.parse().ok()?, hash.parse().ok()?)));
-    parts.map(|(seq, hash)| LogEnd { seq, hash }).ok_or_else(|| {
+    parts.map(|(seq, hash)| LogHead::new(seq, hash)).ok_or_else(|| {
         format!("`{text}` is not an end of the audit log: write SEQ:HASH, as `mgp audit verify` prints it")
     })
 }

@@ -1,12 +1,12 @@
 //! The hash chain of the audit log.
 
 use mgp_types::canonical::Digest;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 /// The head of a log: the number and the link of its last event. A copy kept elsewhere shows later whether the log
 /// still holds what it held then.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LogHead {
     /// The number of the last event; 0 if there is none yet.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use clap::Args;
 use mgp_discovery::tool_spec::{InterfaceChange, ToolInterface};
 use mgp_security::definition::{
-    ApproveError, Definition, DefinitionGuard, DefinitionKind, DefinitionName, Diff, PinState, server_of,
+    ApproveError, Definition, DefinitionChange, DefinitionGuard, DefinitionKind, DefinitionName, Diff,
+    PinState, server_of,
 };
 use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, RawJson, code};
@@ -95,20 +96,12 @@ pub(crate) struct PinDiff {
     /// The definition that waits, or else the approved one, in canonical form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<RawJson>,
-    pub(crate) changes: Vec<PinChange>,
+    pub(crate) changes: Vec<DefinitionChange>,
     /// The number of further changes, which are left out.
     pub(crate) omitted: u64,
     /// The changes of a tool as its callers meet them, the breaking ones first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) interface: Vec<InterfaceChange>,
-}
-
-/// A change at a JSON pointer.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct PinChange {
-    pub(crate) at: String,
-    pub(crate) before: Option<String>,
-    pub(crate) after: Option<String>,
 }
 
 /// Approves the definition that waits.
@@ -199,18 +192,13 @@ impl Operation for PinnedName {
         let waiting = listed.or_else(|| state.as_ref().and_then(PinState::pending));
         let both = approved.zip(waiting);
         let diff = both.map(|(approved, waiting)| Diff::between(approved, waiting)).unwrap_or_default();
-        let changes = diff.changes.into_iter().map(|change| PinChange {
-            at: change.pointer,
-            before: change.before,
-            after: change.after,
-        });
         let interface = both.map(|(old, new)| interface(&name, old, new));
         let definition = waiting.or(approved).map(|definition| definition.canonical().clone());
         let waiting = waiting.map(|definition| definition.digest().to_string());
         Ok(PinDiff {
             row: PinRow { waiting, ..PinRow::of(definitions, server_id, name) },
             definition,
-            changes: changes.collect(),
+            changes: diff.changes,
             omitted: diff.omitted as u64,
             interface: interface.unwrap_or_default(),
         })
@@ -264,7 +252,7 @@ impl PinDiff {
     /// tool.
     fn write_changes(&self, out: &mut impl io::Write) -> io::Result<()> {
         for change in &self.changes {
-            writeln!(out, "{}", printable(&change.at))?;
+            writeln!(out, "{}", printable(&change.pointer))?;
             for (sign, text) in [('-', &change.before), ('+', &change.after)] {
                 text.iter().try_for_each(|text| writeln!(out, "  {sign} {}", printable(text)))?;
             }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::Definition;
 use crate::visible::visible;
 use mgp_types::canonical::CanonicalTree;
@@ -21,10 +23,11 @@ pub struct Diff {
 }
 
 /// One difference between two definitions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DefinitionChange {
     /// The JSON pointer to the place of the difference.
+    #[serde(rename = "at")]
     pub pointer: String,
     /// An excerpt of the value before; `None` if there was none.
     pub before: Option<String>,

@@ -1,7 +1,7 @@
 //! The definitions of servers: those that are held or flagged, and what changed in one.
 
 use maud::{Markup, html};
-use mgp_security::definition::DefinitionName;
+use mgp_security::definition::{DefinitionChange, DefinitionName};
 use mgp_types::mgp::ServerId;
 use mgp_types::{Error, RawJson};
 
@@ -84,9 +84,9 @@ pub(super) async fn one(client: &PageClient, server: &str, name: &str) -> Result
     let wanted = PinnedName { server_id: ServerId::from(server), name: named(name)? };
     let found = client.ask(&wanted).await?;
     let PinDiff { row, definition, changes, omitted, .. } = &found;
-    let change = |change: &crate::admin::pins::PinChange| {
+    let change = |change: &DefinitionChange| {
         html! {
-            td { code { (visible(&change.at)) } }
+            td { code { (visible(&change.pointer)) } }
             td { @if let Some(before) = &change.before { del { (block(before)) } } }
             td { @if let Some(after) = &change.after { ins { (block(after)) } } }
         }

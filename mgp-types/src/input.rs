@@ -2,8 +2,8 @@
 
 use parking_lot::Mutex;
 
-use crate::json::{Object, RawJson, write_string};
-use crate::{Error, Method};
+use crate::json::{Object, ObjectWriter, RawJson};
+use crate::{Error, Method, Response};
 
 /// The questions and answers of one request whose caller cannot be asked directly.
 ///
@@ -62,14 +62,27 @@ impl InputExchange {
 }
 
 impl InputQuestion {
-    /// Appends the question as a member of `inputRequests` to `out`.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        write_string(out, &self.key);
-        out.extend_from_slice(br#":{"method":"#);
-        write_string(out, self.method.as_str());
-        out.extend_from_slice(br#","params":"#);
-        self.params.write(out);
-        out.push(b'}');
+    /// Creates a question whose answer comes back under the name `key`.
+    pub fn new(key: impl Into<Box<str>>, method: Method, params: Object) -> Self {
+        Self { key: key.into(), method, params }
+    }
+
+    /// Returns the result that asks `questions`, whose keys differ, to be answered with `state`.
+    ///
+    /// # Errors
+    /// A question is nested too deeply for a result around it.
+    pub fn result(questions: &[Self], state: &str) -> Result<Response, Error> {
+        let (mut result, mut requests) = (ObjectWriter::new(), ObjectWriter::new());
+        for Self { key, method, params } in questions {
+            let mut request = ObjectWriter::new();
+            request.text("method", method.as_str());
+            request.json("params", &params.to_raw());
+            requests.json(key, &request.finish().to_raw());
+        }
+        result.text("resultType", "input_required");
+        result.json("inputRequests", &requests.finish().to_raw());
+        result.text("requestState", state);
+        Ok(Response::new(RawJson::parse(result.finish().to_raw().to_bytes())?))
     }
 }
 

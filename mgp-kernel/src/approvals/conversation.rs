@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mgp_types::mgp::CallRecord;
 use mgp_types::{
-    BoxFuture, Context, Error, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response,
-    Session, StreamId, code,
+    BoxFuture, Context, Error, InputQuestion, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request,
+    Response, Session, StreamId, code,
 };
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -86,23 +86,15 @@ impl Round {
 }
 
 struct QuestionSlot {
-    asked: ClientQuestion,
+    asked: InputQuestion,
     answer: oneshot::Sender<RawJson>,
-}
-
-/// A question as the client gets it.
-#[derive(Clone)]
-pub(super) struct ClientQuestion {
-    pub(super) key: Box<str>,
-    pub(super) method: Method,
-    pub(super) params: Object,
 }
 
 /// The questions with which a round ends.
 pub(super) struct RoundQuestions {
     /// The number of the round.
     pub(super) round: u64,
-    pub(super) questions: Vec<ClientQuestion>,
+    pub(super) questions: Vec<InputQuestion>,
 }
 
 /// The status of a parked call.
@@ -195,7 +187,7 @@ impl CallConversation {
         let key: Box<str> = format!("question-{}", state.asked).into();
         let (sender, answer) = oneshot::channel();
         state.questions.push(QuestionSlot {
-            asked: ClientQuestion { key: key.clone(), method, params },
+            asked: InputQuestion::new(key.clone(), method, params),
             answer: sender,
         });
         let waker = if state.in_poll { None } else { state.waker() };

@@ -6,13 +6,12 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use mgp_security::audit::AuditLayer;
-use mgp_types::json::ObjectWriter;
-use mgp_types::{Error, RawJson, Response};
+use mgp_types::{Error, InputQuestion, Response};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::conversation::{CallConversation, ClientQuestion, ParkedStatus, RoundQuestions};
+use super::conversation::{CallConversation, ParkedStatus, RoundQuestions};
 use super::quota::{ParkedCallLimits, Quota};
 use super::ticket::{Ticket, Tickets};
 
@@ -32,7 +31,7 @@ impl ParkedCallShared {
     pub(super) fn ask(&self, ticket: Ticket, asked: &RoundQuestions) -> Result<Response, Error> {
         let state = self.tickets.seal(ticket, self.limits.ttl);
         // A question that cannot be written will never be answered.
-        input_required(&asked.questions, &state).inspect_err(|_| self.table.end(ticket.call))
+        InputQuestion::result(&asked.questions, &state).inspect_err(|_| self.table.end(ticket.call))
     }
 }
 
@@ -164,22 +163,4 @@ impl<F> Drop for ParkedCallDriver<F> {
             parked_calls.table.end(self.number);
         }
     }
-}
-
-/// Returns the result that asks these questions, to be answered with `state`.
-///
-/// # Errors
-/// Fails if a question is nested too deeply for a result around it.
-fn input_required(questions: &[ClientQuestion], state: &str) -> Result<Response, Error> {
-    let (mut result, mut requests) = (ObjectWriter::new(), ObjectWriter::new());
-    for ClientQuestion { key, method, params } in questions {
-        let mut request = ObjectWriter::new();
-        request.text("method", method.as_str());
-        request.json("params", &params.to_raw());
-        requests.json(key, &request.finish().to_raw());
-    }
-    result.text("resultType", "input_required");
-    result.json("inputRequests", &requests.finish().to_raw());
-    result.text("requestState", state);
-    Ok(Response::new(RawJson::parse(result.finish().to_raw().to_bytes())?))
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::{
-    Error, Flow, Gate, Gated, InputExchange, Method, Object, Origin, Params, Principal, Request, RequestKind,
-    Response, code, json,
+    Error, Flow, Gate, Gated, InputExchange, InputQuestion, Method, Object, Origin, Params, Principal, Request,
+    RequestKind, Response, code,
 };
 
 use super::may_ask;
@@ -68,17 +68,7 @@ impl MrtrGate {
                 return Some(Err(Error::new(code::RESOURCE_EXHAUSTED, message).with_source(why)));
             }
         };
-        let mut result = br#"{"resultType":"input_required","inputRequests":{"#.to_vec();
-        for (index, question) in questions.iter().enumerate() {
-            if index > 0 {
-                result.push(b',');
-            }
-            question.write(&mut result);
-        }
-        result.extend_from_slice(br#"},"requestState":"#);
-        json::write_string(&mut result, &state);
-        result.push(b'}');
-        json::RawJson::parse(result).ok().map(|result| Ok(Response::new(result)))
+        InputQuestion::result(&questions, &state).ok().map(Ok)
     }
 }
 

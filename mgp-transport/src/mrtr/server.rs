@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::{
-    Error, Flow, Gate, Gated, InputExchange, InputQuestion, Method, Object, Origin, Params, Principal, Request,
-    RequestKind, Response, code,
+    Error, Flow, Gate, Gated, InputExchange, InputQuestion, Method, Object, Origin, Params, Principal,
+    Request, RequestKind, Response, code,
 };
 
 use super::may_ask;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mgp_types::mgp::CallRecord;
 use mgp_types::{
-    BoxFuture, Context, Error, InputQuestion, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request,
-    Response, Session, StreamId, code,
+    BoxFuture, Context, Error, InputQuestion, Method, Object, Outbox, OutboxPort, Principal, RawJson,
+    Request, Response, Session, StreamId, code,
 };
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -186,10 +186,9 @@ impl CallConversation {
         state.asked += 1;
         let key: Box<str> = format!("question-{}", state.asked).into();
         let (sender, answer) = oneshot::channel();
-        state.questions.push(QuestionSlot {
-            asked: InputQuestion::new(key.clone(), method, params),
-            answer: sender,
-        });
+        state
+            .questions
+            .push(QuestionSlot { asked: InputQuestion::new(key.clone(), method, params), answer: sender });
         let waker = if state.in_poll { None } else { state.waker() };
         drop(state);
         waker.into_iter().for_each(Waker::wake);

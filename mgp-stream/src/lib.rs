@@ -60,7 +60,7 @@
 //! | [`event`] | §13.2, §13.3, §13.5: subscriptions and pushed events; replay of later drafts | [`Publisher`](event::Publisher), [`EventsGate`](event::EventsGate) | [`Subscriber`](event::Subscriber) |
 //! | [`callback`] | §13.4: questions in the middle of calls; MCP's elicitation for other clients | [`Callbacks`](callback::Callbacks), [`CallbackLayer`](callback::CallbackLayer) | [`CallbackResponder`](callback::CallbackResponder) |
 //!
-//! Feature `ext`: subscriptions also in the words of the extension `subscribe_notify`, with filters by payload, a time to
+//! Subscriptions are also served in the words of the extension `subscribe_notify`, with filters by payload, a time to
 //! live, and ids that clients choose.
 
 mod advice;

@@ -44,7 +44,7 @@
 //! | [`token`] | sealed texts that clients keep for servers: state between rounds, confirmations, places in long calls |
 //! | [`TooLong`], [`MemoryBudget`] | a message was longer than its connection takes, or than there is memory for |
 //! | [`TraceLayer`] | one span per request |
-//! | `BatchCallsLayer` | many calls of tools in one request (feature `ext`) |
+//! | [`BatchCallsLayer`] | many calls of tools in one request |
 //! | [`CatchPanic`] | one broken handler does not end the connection |
 //! | [`memory`], `stdio`, `child`, `unix` | byte streams |
 //! | `http` | Streamable HTTP and HTTP+SSE |
@@ -54,7 +54,6 @@
 
 mod about;
 mod accept;
-#[cfg(feature = "ext")]
 mod batch_calls;
 mod catch_panic;
 #[cfg(feature = "child")]
@@ -79,7 +78,6 @@ pub mod unix;
 
 pub use about::AskedDuring;
 pub use accept::Accept;
-#[cfg(feature = "ext")]
 pub use batch_calls::{BatchCalls, BatchCallsLayer};
 pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};

@@ -18,7 +18,6 @@ pub use self::client::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, Era, EraFuture, EraMemory, EraMode, EraOptions,
     InboundGate, NextStep, ProbeEndedConnection, ResendRule, UnsupportedVersion, WireKind,
 };
-#[cfg(feature = "ext")]
 pub(crate) use self::server::explain;
 pub use self::server::{ServerEra, ServerEraGate, ServerIdentity, VersionMismatch};
 

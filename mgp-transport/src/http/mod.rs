@@ -12,12 +12,9 @@ mod server;
 mod tls_material;
 
 #[cfg(feature = "http-client")]
-#[cfg(feature = "ext")]
-pub use self::client::BinaryArguments;
-#[cfg(feature = "http-client")]
 pub use self::client::{
-    AfterRefusal, AuthorizationAnswer, Authorize, HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders,
-    OutgoingRequest, SessionLost,
+    AfterRefusal, AuthorizationAnswer, Authorize, BinaryArguments, HttpClient, HttpClientBuilder, HttpStatus,
+    MirroredHeaders, OutgoingRequest, SessionLost,
 };
 #[cfg(feature = "tls-server")]
 pub use self::server::{ClientCertificates, TlsConfig};

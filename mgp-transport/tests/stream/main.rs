@@ -5,7 +5,6 @@ mod bad_input;
 mod batches;
 mod calling;
 mod eras;
-#[cfg(feature = "ext")]
 mod extension_errors;
 mod order;
 mod relay;

@@ -70,7 +70,6 @@ impl Subscriber {
 
     /// Takes the notification that the server ended a subscription, as it arrived. Its events end with
     /// [`EventItem::Gone`].
-    #[cfg(feature = "ext")]
     pub fn receive_end(&self, notification: &Request) {
         let ended = match notification.body::<mgp_types::ext::SubscriptionEnded>() {
             Ok(ended) => ended,

@@ -59,7 +59,6 @@ impl EventFeed {
     }
 
     /// Returns the subscription as its owner's list has it.
-    #[cfg(feature = "ext")]
     pub(super) fn describe(&self) -> mgp_types::ext::OwnSubscription {
         self.terms.describe(self.id.clone(), &self.patterns, self.last_seq())
     }

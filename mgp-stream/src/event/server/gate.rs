@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "ext")]
 use mgp_types::ext::OwnSubscriptions;
 use mgp_types::mgp::{
     EventReplay, EventSubscribe, EventUnsubscribe, EventUnsubscribed, Extension, method, written,
@@ -74,7 +73,6 @@ impl Gate for EventsGate {
             {
                 Flow::Answer(answer(&self.0, request))
             }
-            #[cfg(feature = "ext")]
             OwnSubscriptions::METHOD if is_for_us(request) => Flow::Answer(list(&self.0, request)),
             mcp::method::LISTEN if is_for_us(request) => open(&self.0, request).into(),
             _ => Flow::Pass(None),
@@ -107,7 +105,6 @@ fn answer(registry: &Arc<SubscriptionRegistry>, request: &Request) -> Result<Res
     }
 }
 
-#[cfg(feature = "ext")]
 fn list(registry: &SubscriptionRegistry, request: &Request) -> Result<Response, Error> {
     written(&registry.list(SubscriptionCaller::of(request)?)).map(Response::plain)
 }

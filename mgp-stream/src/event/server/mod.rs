@@ -4,10 +4,6 @@ mod feed;
 mod gate;
 mod publisher;
 mod registry;
-#[cfg(feature = "ext")]
-mod terms;
-#[cfg(not(feature = "ext"))]
-#[path = "no_terms.rs"]
 mod terms;
 #[cfg(test)]
 mod tests;

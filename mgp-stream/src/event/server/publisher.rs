@@ -121,7 +121,6 @@ impl Publisher {
     ///
     /// # Errors
     /// The errors of [`publish`](Self::publish); the hint counts as data.
-    #[cfg(feature = "ext")]
     pub fn publish_with_hint(
         &self,
         channel: &str,

@@ -281,7 +281,6 @@ impl SubscriptionRegistry {
     }
 
     /// Returns the subscriptions that are the caller's without any doubt: an id alone is no proof here.
-    #[cfg(feature = "ext")]
     pub(super) fn list(&self, caller: SubscriptionCaller<'_>) -> mgp_types::ext::OwnSubscriptions {
         let now = Instant::now();
         let state = self.state.lock();

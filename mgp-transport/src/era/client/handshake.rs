@@ -260,9 +260,5 @@ impl<W: RpcService> Handshake<'_, W> {
 
 /// Returns whether the peer declares MGP, or one of the optional extensions.
 fn declares_extensions(session: &Session) -> bool {
-    #[cfg(feature = "ext")]
-    if session.extensions() != mgp_types::ext::ExtensionIds::default() {
-        return true;
-    }
-    session.mgp.is_some()
+    session.mgp.is_some() || session.extensions() != mgp_types::ext::ExtensionIds::default()
 }

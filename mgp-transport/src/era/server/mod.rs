@@ -14,7 +14,6 @@ use mgp_types::{
     Revision, Session, json,
 };
 
-#[cfg(feature = "ext")]
 pub(crate) use self::outgoing::explain;
 use self::session::OpenedSession;
 use self::stateless::DescribedSession;

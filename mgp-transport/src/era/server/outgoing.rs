@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
-#[cfg(feature = "ext")]
 use mgp_types::ext::{ExtensionId, StructuredError, projection, registry_error_data};
 use mgp_types::mcp::CacheScope;
 use mgp_types::mcp::meta::key;
@@ -75,7 +74,6 @@ pub(super) fn strip(response: &mut Response) {
 ///
 /// A peer that declared structured errors, or the profile of the tool registry, finds their members in the data; the
 /// registry's numbers are written in sessions only, because the stateless revisions give them other meanings.
-#[cfg(feature = "ext")]
 pub(crate) fn explain(error: Error, session: &Session, trace: Option<TraceId>) -> Error {
     let extensions = session.extensions();
     let is_structured = extensions.has(ExtensionId::StructuredErrors);
@@ -100,14 +98,8 @@ pub(crate) fn explain(error: Error, session: &Session, trace: Option<TraceId>) -
     }
 }
 
-#[cfg(not(feature = "ext"))]
-pub(super) fn explain(error: Error, session: &Session, _: Option<TraceId>) -> Error {
-    with_advice(error, session)
-}
-
 /// Returns the trace that the errors of a request name, for a peer in the profile of the tool registry: the one that the
 /// request carries, or a new one, by which the record knows the request too.
-#[cfg(feature = "ext")]
 pub(super) fn trace_for_errors(request: &mut Request, session: &Session) -> Option<TraceId> {
     if !session.extensions().has(ExtensionId::ToolRegistry) {
         return None;
@@ -119,11 +111,6 @@ pub(super) fn trace_for_errors(request: &mut Request, session: &Session) -> Opti
     let trace = request.context.trace.or(carried).unwrap_or_else(TraceId::random);
     request.context.trace = Some(trace);
     Some(trace)
-}
-
-#[cfg(not(feature = "ext"))]
-pub(super) const fn trace_for_errors(_: &mut Request, _: &Session) -> Option<TraceId> {
-    None
 }
 
 fn with_advice(error: Error, session: &Session) -> Error {

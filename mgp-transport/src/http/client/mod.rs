@@ -13,7 +13,6 @@
 //! | `pool`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
 
 mod authorize;
-#[cfg(feature = "ext")]
 mod binary;
 mod body;
 mod core;
@@ -37,16 +36,13 @@ use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use hyper_util::rt::TokioIo;
-#[cfg(feature = "ext")]
-use mgp_types::RawJson;
 use mgp_types::frame::check_result;
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService, Session};
+use mgp_types::{BoxFuture, Error, RawJson, Request, Response, RpcService, Session};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 use tower_service::Service;
 
 pub use self::authorize::{AfterRefusal, AuthorizationAnswer, Authorize, OutgoingRequest};
-#[cfg(feature = "ext")]
 pub use self::binary::BinaryArguments;
 use self::core::{ClientCore, ClientOwner, Tasks};
 pub use self::head::MirroredHeaders;
@@ -184,7 +180,6 @@ impl HttpClientBuilder {
     /// Sends a key with every message, as the member `auth` beside `params`, to a server that reads keys there. A
     /// request without a message, such as one that listens, has no key: servers that want one there need a
     /// [`header`](Self::header).
-    #[cfg(feature = "ext")]
     pub fn auth_member(mut self, token: &str) -> Self {
         let token = RawJson::from_text(token);
         let member = [&br#","auth":{"type":"bearer","token":"#[..], token.as_bytes(), b"}}"].concat();

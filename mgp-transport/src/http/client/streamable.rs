@@ -10,7 +10,6 @@ use mgp_types::frame::{Message, write_call, write_notification};
 use mgp_types::{Error, Method, Origin, Request, RequestKind, Response, RpcService, Session};
 use tokio::time::timeout;
 
-#[cfg(feature = "ext")]
 use super::binary::BinaryArguments;
 use super::body::{self, ResponseBody};
 use super::core::{CancelOnDrop, ClientCore};
@@ -124,13 +123,8 @@ impl<I: RpcService> ClientCore<I> {
     }
 
     /// Returns a request as it is posted.
-    #[cfg_attr(
-        not(feature = "ext"),
-        expect(clippy::unnecessary_wraps, reason = "binary arguments may not fit into parts")
-    )]
     fn written(&self, id: i64, request: &Request) -> Result<PostedCall, Error> {
         let mut message = Vec::new();
-        #[cfg(feature = "ext")]
         if let Some(binary) = BinaryArguments::of(request).filter(|_| !self.is_sse) {
             write_call(&mut message, &id.into(), &request.method, &binary.params(&request.params));
             let (content_type, body) = binary.join(&self.to_post(message))?;

@@ -63,7 +63,6 @@ settings! {
         any_host: bool = false;
         origins: Vec<Box<str>> = Vec::new();
         lenient_accept: bool = false;
-        #[cfg(feature = "ext")]
         multipart: bool = false;
         open_sessions: Arc<OpenSessions> = Arc::default();
         open_streams: Arc<AtomicUsize> = Arc::default();
@@ -175,7 +174,6 @@ impl HttpConfig {
         /// Takes requests in parts, too: `multipart/related` whose first part is the message, where an argument
         /// `{"$part": "cid:ID"}` stands for the part with that `Content-ID`. The service sees the part in base64.
         /// Default: refused with 415.
-        #[cfg(feature = "ext")]
         pub fn multipart() => self.multipart = true;
 
         /// Sets how much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB.

@@ -21,7 +21,6 @@ mod decide;
 mod get;
 mod head;
 mod in_flight;
-#[cfg(feature = "ext")]
 mod multipart;
 mod origin;
 mod post;
@@ -216,11 +215,7 @@ impl<A: Accept> HttpServer<A> {
     }
 
     fn check_post(&self, head: &RequestHead<'_>) -> Result<(), HttpRefusal> {
-        #[cfg(feature = "ext")]
-        let is_in_parts = self.in_parts(head.content_type).is_some();
-        #[cfg(not(feature = "ext"))]
-        let is_in_parts = false;
-        if !is_in_parts {
+        if self.in_parts(head.content_type).is_none() {
             Self::check_body(head)?;
         }
         if !head.accepts.both() && !self.config().lenient_accept {
@@ -231,7 +226,6 @@ impl<A: Accept> HttpServer<A> {
     }
 
     /// Returns the form of a request in parts, where the server takes such.
-    #[cfg(feature = "ext")]
     fn in_parts(&self, content_type: Option<&http::HeaderValue>) -> Option<multipart::MultipartRelated> {
         let content_type = content_type.filter(|_| self.config().multipart)?;
         multipart::MultipartRelated::read(content_type.to_str().ok()?)

@@ -33,9 +33,7 @@ type FoundSession<A> = Arc<LiveSession<CaughtService<A>>>;
 
 impl<A: Accept> HttpServer<A> {
     pub(super) fn post(&self, parts: Arc<Parts>, marks: &BodyHeaders, body: &Bytes) -> PostOutcome {
-        #[cfg(feature = "ext")]
         let form = self.in_parts(parts.headers.get(http::header::CONTENT_TYPE));
-        #[cfg(feature = "ext")]
         let body = &form.map_or_else(|| Ok(body.clone()), |form| self.joined(&form, body))?;
         match frame::decode(body, self.config().limits.json) {
             Frame::Single(Ok(message)) => self.message(parts, marks, message),
@@ -45,7 +43,6 @@ impl<A: Accept> HttpServer<A> {
     }
 
     /// Returns the message of a request in parts, which is as long as any other message at most.
-    #[cfg(feature = "ext")]
     fn joined(&self, form: &super::multipart::MultipartRelated, body: &[u8]) -> Result<Bytes, HttpRefusal> {
         let joined = form.join(body).map_err(HttpRefusal::bad_request)?;
         if joined.len() > self.config().limits.max_frame_bytes {

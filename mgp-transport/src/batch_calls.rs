@@ -6,7 +6,6 @@ use mgp_types::json::ObjectWriter;
 use mgp_types::{
     BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, Session, call_once,
 };
-use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::CatchPanic;
@@ -39,13 +38,7 @@ impl BatchCallsLayer {
     }
 }
 
-impl<S> Layer<S> for BatchCallsLayer {
-    type Service = BatchCalls<S>;
-
-    fn layer(&self, inner: S) -> BatchCalls<S> {
-        BatchCalls { inner }
-    }
-}
+mgp_types::layer!(BatchCallsLayer, self, inner => BatchCalls { inner });
 
 impl<S: RpcService<Future: 'static>> Service<Request> for BatchCalls<S> {
     type Response = Response;

@@ -5,7 +5,6 @@ use std::task::{Context, Poll, ready};
 
 use mgp_types::{Error, Method, Request, RequestKind, Response, RpcService};
 use pin_project_lite::pin_project;
-use tower_layer::Layer;
 use tower_service::Service;
 use tracing::Span;
 use tracing::field::Empty;
@@ -28,13 +27,7 @@ impl TraceLayer {
     }
 }
 
-impl<S> Layer<S> for TraceLayer {
-    type Service = Trace<S>;
-
-    fn layer(&self, inner: S) -> Trace<S> {
-        Trace { inner }
-    }
-}
+mgp_types::layer!(TraceLayer, self, inner => Trace { inner });
 
 /// The service of [`TraceLayer`].
 #[derive(Debug, Clone)]

@@ -15,7 +15,7 @@ use mgp_types::{
     BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, code,
 };
 use parking_lot::Mutex;
-use tower_layer::{Layer, Stack};
+use tower_layer::Stack;
 use tower_service::Service;
 
 use super::hints::impact;
@@ -83,13 +83,7 @@ pub struct ApprovalLayer {
     tools: Arc<Mutex<KnownTools>>,
 }
 
-impl<S> Layer<S> for ApprovalLayer {
-    type Service = ApprovalService<S>;
-
-    fn layer(&self, inner: S) -> ApprovalService<S> {
-        ApprovalService { approval: self.clone(), inner }
-    }
-}
+mgp_types::layer!(ApprovalLayer, self, inner => ApprovalService { approval: self.clone(), inner });
 
 /// The service of [`ApprovalLayer`].
 #[derive(Debug, Clone)]

@@ -11,7 +11,6 @@ use mgp_security::audit::AuditLayer;
 use mgp_types::mgp::CallRecord;
 use mgp_types::{Error, Method, Object, Outbox, Request, RequestKind, Response, RpcService, Session};
 use pin_project_lite::pin_project;
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::conversation::CallConversation;
@@ -46,13 +45,9 @@ impl ParkedCallLayer {
     }
 }
 
-impl<S> Layer<S> for ParkedCallLayer {
-    type Service = ParkedCallService<S>;
-
-    fn layer(&self, inner: S) -> ParkedCallService<S> {
-        ParkedCallService { inner, parked_calls: Arc::clone(&self.0) }
-    }
-}
+mgp_types::layer!(
+    ParkedCallLayer, self, inner => ParkedCallService { inner, parked_calls: Arc::clone(&self.0) }
+);
 
 /// A service that lets the services behind it ask a client that cannot be asked directly, in the middle of a call.
 ///

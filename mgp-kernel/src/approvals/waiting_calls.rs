@@ -18,7 +18,6 @@ use mgp_types::{
     call_once,
 };
 use tokio::sync::watch;
-use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::lifecycle::wait_for_stop;
@@ -45,13 +44,7 @@ impl WaitingCallLayer {
     }
 }
 
-impl<S> Layer<S> for WaitingCallLayer {
-    type Service = WaitingCallService<S>;
-
-    fn layer(&self, inner: S) -> WaitingCallService<S> {
-        WaitingCallService { inner, layer: self.clone() }
-    }
-}
+mgp_types::layer!(WaitingCallLayer, self, inner => WaitingCallService { inner, layer: self.clone() });
 
 /// A service that answers a call of a tool with a task as soon as the call waits for an operator, if its client handles
 /// tasks.

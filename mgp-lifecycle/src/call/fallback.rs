@@ -13,7 +13,6 @@ use mgp_types::{
 };
 use pin_project_lite::pin_project;
 use tokio::time::Instant;
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::deadline::CallMonitor;
@@ -48,13 +47,7 @@ impl FallbackLayer {
     }
 }
 
-impl<S> Layer<S> for FallbackLayer {
-    type Service = Fallback<S>;
-
-    fn layer(&self, inner: S) -> Fallback<S> {
-        Fallback { inner, settings: Arc::new(self.clone()) }
-    }
-}
+mgp_types::layer!(FallbackLayer, self, inner => Fallback { inner, settings: Arc::new(self.clone()) });
 
 mgp_types::partial_debug!(FallbackLayer, self => audit: self.audit);
 

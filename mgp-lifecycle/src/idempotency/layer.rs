@@ -9,7 +9,6 @@ use mgp_types::canonical::{Digest, digest};
 use mgp_types::ext::{IDEMPOTENCY_HEADER, IdempotencyKey, IdempotentCall};
 use mgp_types::mgp::{ServerId, ToolName};
 use mgp_types::{BoxFuture, Error, Method, Principal, RawJson, Request, RequestKind, Response, RpcService};
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::book::{IdempotencyBook, patience};
@@ -75,13 +74,7 @@ impl IdempotencyLayer {
     }
 }
 
-impl<S> Layer<S> for IdempotencyLayer {
-    type Service = IdempotencyService<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        IdempotencyService { layer: self.clone(), inner }
-    }
-}
+mgp_types::layer!(IdempotencyLayer, self, inner => IdempotencyService { layer: self.clone(), inner });
 
 /// The service of an [`IdempotencyLayer`].
 #[derive(Debug, Clone)]

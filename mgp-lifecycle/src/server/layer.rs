@@ -15,7 +15,6 @@ use mgp_types::{
 use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::{Instant, timeout};
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ServerLifecycle;
@@ -46,13 +45,9 @@ impl LifecycleLayer {
     }
 }
 
-impl<S> Layer<S> for LifecycleLayer {
-    type Service = LifecycleService<S>;
-
-    fn layer(&self, inner: S) -> LifecycleService<S> {
-        LifecycleService { inner, life: self.life.clone(), answers: self.answers }
-    }
-}
+mgp_types::layer!(
+    LifecycleLayer, self, inner => LifecycleService { inner, life: self.life.clone(), answers: self.answers }
+);
 
 /// The service of [`LifecycleLayer`].
 ///
@@ -269,13 +264,7 @@ impl CallerDeadlineLayer {
     }
 }
 
-impl<S> Layer<S> for CallerDeadlineLayer {
-    type Service = CallerDeadline<S>;
-
-    fn layer(&self, inner: S) -> CallerDeadline<S> {
-        CallerDeadline { inner }
-    }
-}
+mgp_types::layer!(CallerDeadlineLayer, self, inner => CallerDeadline { inner });
 
 /// The service of [`CallerDeadlineLayer`].
 ///

@@ -9,7 +9,6 @@ use futures_util::future::Either;
 use mgp_types::mgp::{AuditPort, CallRecord, Recovery, ServerId, TraceId};
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::arguments::ArgumentRecording;
@@ -100,13 +99,7 @@ impl AuditLayer {
     }
 }
 
-impl<S> Layer<S> for AuditLayer {
-    type Service = Audit<S>;
-
-    fn layer(&self, inner: S) -> Audit<S> {
-        Audit { inner, settings: Arc::clone(&self.settings) }
-    }
-}
+mgp_types::layer!(AuditLayer, self, inner => Audit { inner, settings: Arc::clone(&self.settings) });
 
 /// The service of [`AuditLayer`](super::AuditLayer), whose documentation tells where it stands and what it reads and
 /// writes.

@@ -12,7 +12,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Buf};
 use mgp_types::{BoxFuture, Extensions, PeerCertificate};
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{AuthError, Authenticated, KeyId, KeyRing};
@@ -41,13 +40,7 @@ impl HttpAuthLayer {
     }
 }
 
-impl<S> Layer<S> for HttpAuthLayer {
-    type Service = HttpAuth<S>;
-
-    fn layer(&self, inner: S) -> HttpAuth<S> {
-        HttpAuth { inner, layer: self.clone() }
-    }
-}
+mgp_types::layer!(HttpAuthLayer, self, inner => HttpAuth { inner, layer: self.clone() });
 
 /// The service of [`HttpAuthLayer`].
 ///

@@ -15,7 +15,6 @@ use mgp_types::{
     ValidityWatch,
 };
 use pin_project_lite::pin_project;
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::http::{authenticate, strip};
@@ -99,13 +98,7 @@ impl AuthLayer {
     }
 }
 
-impl<S> Layer<S> for AuthLayer {
-    type Service = Auth<S>;
-
-    fn layer(&self, inner: S) -> Auth<S> {
-        Auth { inner, layer: self.clone() }
-    }
-}
+mgp_types::layer!(AuthLayer, self, inner => Auth { inner, layer: self.clone() });
 
 /// The service of [`AuthLayer`].
 ///

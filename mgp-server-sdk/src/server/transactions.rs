@@ -96,13 +96,9 @@ impl TransactionLayer {
     }
 }
 
-impl<S> Layer<S> for TransactionLayer {
-    type Service = TransactionService<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        TransactionService { layer: self.clone(), inner, expiry: Arc::default() }
-    }
-}
+mgp_types::layer!(
+    TransactionLayer, self, inner => TransactionService { layer: self.clone(), inner, expiry: Arc::default() }
+);
 
 /// The service of a [`TransactionLayer`].
 #[derive(Clone)]

@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use mgp_types::mgp::{CallOptions, Extension, StreamCancelled, StreamGap, StreamPace, method, written};
 use mgp_types::{BoxFuture, Error, Method, Outbox, Request, RequestKind, Response, RpcService, StreamId};
 use pin_project_lite::pin_project;
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::active::ActiveCall;
@@ -44,13 +43,7 @@ impl StreamLayer {
     }
 }
 
-impl<S> Layer<S> for StreamLayer {
-    type Service = StreamService<S>;
-
-    fn layer(&self, inner: S) -> StreamService<S> {
-        StreamService { inner, layer: self.clone() }
-    }
-}
+mgp_types::layer!(StreamLayer, self, inner => StreamService { inner, layer: self.clone() });
 
 mgp_types::partial_debug!(StreamLayer);
 

@@ -34,6 +34,37 @@ macro_rules! partial_debug {
     };
 }
 
+/// Implements `Layer` of a type whose service is generic over the inner one alone.
+///
+/// ```
+/// use tower_layer::Layer as _;
+///
+/// struct CountLayer(u32);
+///
+/// struct Count<S> {
+///     inner: S,
+///     first: u32,
+/// }
+///
+/// mgp_types::layer!(CountLayer, self, inner => Count { inner, first: self.0 });
+///
+/// let service = CountLayer(1).layer("echo");
+/// assert_eq!((service.inner, service.first), ("echo", 1));
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! layer {
+    ($layer:ident, $this:ident, $inner:ident => $service:ident { $($fields:tt)* }) => {
+        impl<S> ::tower_layer::Layer<S> for $layer {
+            type Service = $service<S>;
+
+            fn layer(&$this, $inner: S) -> $service<S> {
+                $service { $($fields)* }
+            }
+        }
+    };
+}
+
 /// Defines methods that take a value, change it and return it.
 ///
 /// Each is written as a function without its receiver, then `=>` and the change. `self` has to be named in front, since

@@ -10,7 +10,6 @@ use mgp_types::{
     RpcService, Session, Severity,
 };
 use tokio::time::Instant;
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::connection_shared::ConnectionShared;
@@ -24,13 +23,7 @@ use crate::call::calls_in_work::{ActiveCallers, CallReference};
 #[derive(Clone)]
 pub(super) struct ServerInboundLayer(pub(super) Weak<ConnectionShared>);
 
-impl<S> Layer<S> for ServerInboundLayer {
-    type Service = ServerInbound<S>;
-
-    fn layer(&self, inner: S) -> ServerInbound<S> {
-        ServerInbound { inner, shared: Weak::clone(&self.0) }
-    }
-}
+mgp_types::layer!(ServerInboundLayer, self, inner => ServerInbound { inner, shared: Weak::clone(&self.0) });
 
 /// A service that stands among those that answer the server, in front of the handlers of the client.
 ///

@@ -1,6 +1,7 @@
 use mgp_types::mgp::CallRecord;
 use mgp_types::{Outbox, StreamId};
 use tokio::time::sleep;
+use tower_layer::Layer as _;
 
 use super::*;
 use crate::call::{RetryPolicy, SendingLayer};

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use mgp_types::mgp::AuditPort;
 use mgp_types::{Error, Request, Response, RpcService};
-use tower_layer::Layer;
 use tower_service::Service;
 
 use self::attempts::Attempts;
@@ -116,13 +115,7 @@ impl SendingLayer {
 
 mgp_types::partial_debug!(SendingLayer, self => budget: self.budget, attempt: self.attempt, retries: self.retries);
 
-impl<S> Layer<S> for SendingLayer {
-    type Service = Sending<S>;
-
-    fn layer(&self, inner: S) -> Sending<S> {
-        Sending { inner, settings: Arc::new(self.clone()) }
-    }
-}
+mgp_types::layer!(SendingLayer, self, inner => Sending { inner, settings: Arc::new(self.clone()) });
 
 /// The service of [`SendingLayer`].
 ///

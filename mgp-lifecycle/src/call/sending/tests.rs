@@ -7,6 +7,7 @@ use std::task::Waker;
 use mgp_types::mgp::{AuditEvent, AuditPort, CallOptions, CallRecord, Recovery};
 use mgp_types::{BoxFuture, Object};
 use tokio::time::{Instant, sleep, timeout};
+use tower_layer::Layer as _;
 
 use super::*;
 use crate::call::{BreakerSettings, BreakerState, Deadline, NotExecuted};

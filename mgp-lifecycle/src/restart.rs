@@ -8,33 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::span::share;
 
-/// The configuration of restarts (§11.5). Operators set it; the configuration is never negotiated.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
-pub struct RestartSettings {
-    /// The cases in which a server is started again.
-    pub restart_policy: RestartPolicy,
-    /// The number of restarts within the window; after that the server stays down. More than 4096 means no limit.
-    pub max_restarts: u32,
-    /// The length of the window in seconds.
-    pub restart_window_secs: u64,
-    /// The wait before the first restart of a window, in milliseconds; each further one waits twice as long.
-    pub backoff_base_ms: u64,
-    /// The longest wait in milliseconds.
-    pub backoff_max_ms: u64,
-}
-
-impl Default for RestartSettings {
-    /// Returns the values of the specification's example.
-    fn default() -> Self {
-        Self {
-            restart_policy: RestartPolicy::OnFailure,
-            max_restarts: 5,
-            restart_window_secs: 300,
-            backoff_base_ms: 1000,
-            backoff_max_ms: 30_000,
-        }
+mgp_types::with_defaults! {
+    /// The configuration of restarts (§11.5). Operators set it; the configuration is never negotiated. Default: the
+    /// values of the specification's example.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    #[non_exhaustive]
+    pub struct RestartSettings {
+        /// The cases in which a server is started again.
+        pub restart_policy: RestartPolicy = RestartPolicy::OnFailure,
+        /// The number of restarts within the window; after that the server stays down. More than 4096 means no limit.
+        pub max_restarts: u32 = 5,
+        /// The length of the window in seconds.
+        pub restart_window_secs: u64 = 300,
+        /// The wait before the first restart of a window, in milliseconds; each further one waits twice as long.
+        pub backoff_base_ms: u64 = 1000,
+        /// The longest wait in milliseconds.
+        pub backoff_max_ms: u64 = 30_000,
     }
 }
 

@@ -9,42 +9,44 @@ use mgp_types::json::{self, ObjectWriter};
 use mgp_types::{Error, Origin, code};
 use tokio::sync::Semaphore;
 
-/// The limits of one connection, which hold whatever its peer does.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ConnectionLimits {
-    /// The greatest length of a frame in bytes. A longer frame is skipped to its end, and only its call gets an error.
-    /// Default: 64 MiB.
-    pub max_frame_bytes: usize,
-    /// The number of bytes of a frame that are skipped at most. A longer frame has no end, and ends the connection.
-    /// Default: 1 GiB.
-    pub max_skipped_bytes: usize,
-    /// The memory that long frames may take, of all connections that share it. A frame without memory is skipped like
-    /// one that is too long. Default: the 512 MiB that all connections of the process share.
-    pub memory: MemoryBudget,
-    /// The names by which errors call these two settings.
-    pub setting_names: SettingNames,
-    /// The bounds on the JSON in a frame.
-    pub json: json::Limits,
-    /// The number of the peer's requests that may be in work at once; further ones are refused. Default: 1024.
-    pub max_in_flight: usize,
-    /// The number of messages that may wait to be written, at least one; senders wait for room. Default: 256.
-    pub max_queued: usize,
-    /// The number of bytes that may wait to be written before reading stops, at least one. Default: 1 MiB.
-    pub max_unwritten_bytes: usize,
-    /// The number of messages about a call of ours that may wait for the caller before reading stops. It exceeds the
-    /// messages that a peer has on their way when it learns of the pace. Default: 16384.
-    pub max_undelivered: usize,
-    /// The number of bytes that such messages may take while they wait. Default: 2 MiB.
-    pub max_undelivered_bytes: usize,
-    /// The time for which one slow caller may keep the connection from reading because it does not take the peer's
-    /// messages about its call; then the call fails with 3001. All callers together have twice as long. Spent time
-    /// comes back: a tenth of the time in which the connection reads. Default: 5 s.
-    pub delivery_timeout: Duration,
-    /// The time for which the peer may read none of the waiting bytes before the connection ends. Default: 60 s.
-    pub write_timeout: Duration,
-    /// The time for which requests in work may go on when the peer sends no more. Default: 1 s.
-    pub drain_timeout: Duration,
+mgp_types::with_defaults! {
+    /// The limits of one connection, which hold whatever its peer does.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct ConnectionLimits {
+        /// The greatest length of a frame in bytes. A longer frame is skipped to its end, and only its call gets an error.
+        /// Default: 64 MiB.
+        pub max_frame_bytes: usize = 64 << 20,
+        /// The number of bytes of a frame that are skipped at most. A longer frame has no end, and ends the connection.
+        /// Default: 1 GiB.
+        pub max_skipped_bytes: usize = 1 << 30,
+        /// The memory that long frames may take, of all connections that share it. A frame without memory is skipped like
+        /// one that is too long. Default: the 512 MiB that all connections of the process share.
+        pub memory: MemoryBudget = MemoryBudget::default(),
+        /// The names by which errors call these two settings.
+        pub setting_names: SettingNames = SettingNames::default(),
+        /// The bounds on the JSON in a frame.
+        pub json: json::Limits = json::Limits::default(),
+        /// The number of the peer's requests that may be in work at once; further ones are refused. Default: 1024.
+        pub max_in_flight: usize = 1024,
+        /// The number of messages that may wait to be written, at least one; senders wait for room. Default: 256.
+        pub max_queued: usize = 256,
+        /// The number of bytes that may wait to be written before reading stops, at least one. Default: 1 MiB.
+        pub max_unwritten_bytes: usize = 1 << 20,
+        /// The number of messages about a call of ours that may wait for the caller before reading stops. It exceeds the
+        /// messages that a peer has on their way when it learns of the pace. Default: 16384.
+        pub max_undelivered: usize = 16 << 10,
+        /// The number of bytes that such messages may take while they wait. Default: 2 MiB.
+        pub max_undelivered_bytes: usize = 2 << 20,
+        /// The time for which one slow caller may keep the connection from reading because it does not take the peer's
+        /// messages about its call; then the call fails with 3001. All callers together have twice as long. Spent time
+        /// comes back: a tenth of the time in which the connection reads. Default: 5 s.
+        pub delivery_timeout: Duration = Duration::from_secs(5),
+        /// The time for which the peer may read none of the waiting bytes before the connection ends. Default: 60 s.
+        pub write_timeout: Duration = Duration::from_mins(1),
+        /// The time for which requests in work may go on when the peer sends no more. Default: 1 s.
+        pub drain_timeout: Duration = Duration::from_secs(1),
+    }
 }
 
 /// The names of the settings for long messages, where the reader of an error can change them.
@@ -60,26 +62,6 @@ pub struct SettingNames {
 impl Default for SettingNames {
     fn default() -> Self {
         Self { max_frame_bytes: "ConnectionLimits::max_frame_bytes", memory: "ConnectionLimits::memory" }
-    }
-}
-
-impl Default for ConnectionLimits {
-    fn default() -> Self {
-        Self {
-            max_frame_bytes: 64 << 20,
-            max_skipped_bytes: 1 << 30,
-            memory: MemoryBudget::default(),
-            setting_names: SettingNames::default(),
-            json: json::Limits::default(),
-            max_in_flight: 1024,
-            max_queued: 256,
-            max_unwritten_bytes: 1 << 20,
-            max_undelivered: 16 << 10,
-            max_undelivered_bytes: 2 << 20,
-            delivery_timeout: Duration::from_secs(5),
-            write_timeout: Duration::from_mins(1),
-            drain_timeout: Duration::from_secs(1),
-        }
     }
 }
 

@@ -10,39 +10,24 @@ use std::time::Duration;
 
 pub use self::shared::SharedBreaker;
 
-/// When a breaker opens, and how it closes again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BreakerSettings {
-    /// The time span in which calls are counted.
-    pub window: Duration,
-    /// The number of calls that have to be counted before the breaker decides anything.
-    pub min_calls: NonZeroU32,
-    /// The percentage of calls that have to fail for the breaker to open.
-    pub failure_percent: u32,
-    /// The time for which the breaker is open the first time; each further time in a row is twice as long.
-    pub open_for: Duration,
-    /// The longest time for which the breaker is open.
-    pub max_open: Duration,
-    /// The number of calls that go through a half-open breaker, all of which have to succeed.
-    pub probes: NonZeroU32,
-}
-
-impl Default for BreakerSettings {
-    /// Opens when half of at least twenty calls of thirty seconds fail, for two seconds to a minute; three calls close
-    /// it.
-    fn default() -> Self {
-        const fn number(number: u32) -> NonZeroU32 {
-            NonZeroU32::MIN.saturating_add(number - 1)
-        }
-        Self {
-            window: Duration::from_secs(30),
-            min_calls: number(20),
-            failure_percent: 50,
-            open_for: Duration::from_secs(2),
-            max_open: Duration::from_mins(1),
-            probes: number(3),
-        }
+mgp_types::with_defaults! {
+    /// When a breaker opens, and how it closes again. By default it opens when half of at least twenty calls of thirty
+    /// seconds fail, for two seconds to a minute; three calls close it.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct BreakerSettings {
+        /// The time span in which calls are counted.
+        pub window: Duration = Duration::from_secs(30),
+        /// The number of calls that have to be counted before the breaker decides anything.
+        pub min_calls: NonZeroU32 = const { NonZeroU32::new(20).expect("is not zero") },
+        /// The percentage of calls that have to fail for the breaker to open.
+        pub failure_percent: u32 = 50,
+        /// The time for which the breaker is open the first time; each further time in a row is twice as long.
+        pub open_for: Duration = Duration::from_secs(2),
+        /// The longest time for which the breaker is open.
+        pub max_open: Duration = Duration::from_mins(1),
+        /// The number of calls that go through a half-open breaker, all of which have to succeed.
+        pub probes: NonZeroU32 = const { NonZeroU32::new(3).expect("is not zero") },
     }
 }
 

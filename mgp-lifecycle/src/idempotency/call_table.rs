@@ -16,18 +16,14 @@ use super::store::FirstCall;
 /// nobody know how the call ended.
 pub(super) type RunningCall = watch::Receiver<Option<CallOutcome>>;
 
-/// The limits on the number of remembered keys and on the bytes of their outcomes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct KeyLimits {
-    pub(super) keys_of_caller: usize,
-    pub(super) keys: usize,
-    pub(super) bytes_of_caller: u64,
-    pub(super) bytes: u64,
-}
-
-impl Default for KeyLimits {
-    fn default() -> Self {
-        Self { keys_of_caller: 10_000, keys: 100_000, bytes_of_caller: 64 << 20, bytes: 512 << 20 }
+mgp_types::with_defaults! {
+    /// The limits on the number of remembered keys and on the bytes of their outcomes.
+    #[derive(Debug, Clone, Copy)]
+    pub(super) struct KeyLimits {
+        pub(super) keys_of_caller: usize = 10_000,
+        pub(super) keys: usize = 100_000,
+        pub(super) bytes_of_caller: u64 = 64 << 20,
+        pub(super) bytes: u64 = 512 << 20,
     }
 }
 

@@ -68,30 +68,21 @@ fn status(method: ProbeMethod, response: &Response) -> HealthStatus {
     (method == ProbeMethod::HealthPing).then(said).flatten().unwrap_or(HealthStatus::Healthy)
 }
 
-/// The settings of probes: when they are sent, and when a server counts as down.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ProbeSettings {
-    /// The time between probes.
-    pub interval: Duration,
-    /// The time for an answer; the specification gives servers 5 seconds (§11.3).
-    pub answer_within: Duration,
-    /// The number of missing answers in a row after which a server is down.
-    pub misses: NonZeroU32,
-    /// The time until the next probe, where an answer is missing and the server has no call that keeps it busy, or cannot be
-    /// reached at all; the usual time if left out. With it, a server that works on calls has 30 seconds until the next probe.
-    pub recheck: Option<Duration>,
-}
-
-impl Default for ProbeSettings {
-    /// Returns a probe every 30 seconds, with three missing answers.
-    fn default() -> Self {
-        Self {
-            interval: Duration::from_secs(30),
-            answer_within: Duration::from_secs(5),
-            misses: const { NonZeroU32::new(3).expect("is not zero") },
-            recheck: None,
-        }
+mgp_types::with_defaults! {
+    /// The settings of probes: when they are sent, and when a server counts as down. Default: every 30 seconds, and after three
+    /// missing answers.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct ProbeSettings {
+        /// The time between probes.
+        pub interval: Duration = Duration::from_secs(30),
+        /// The time for an answer; the specification gives servers 5 seconds (§11.3).
+        pub answer_within: Duration = Duration::from_secs(5),
+        /// The number of missing answers in a row after which a server is down.
+        pub misses: NonZeroU32 = const { NonZeroU32::new(3).expect("is not zero") },
+        /// The time until the next probe, where an answer is missing and the server has no call that keeps it busy, or cannot be
+        /// reached at all; the usual time if left out. With it, a server that works on calls has 30 seconds until the next probe.
+        pub recheck: Option<Duration> = None,
     }
 }
 

@@ -189,37 +189,25 @@ impl<C: Connect> Supervisor<C> {
 
 mgp_types::partial_debug!([C: Connect] Supervisor<C>, self => server: self.server, restarts: self.restarts);
 
-/// The time limits of the steps in a server's life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TimeLimits {
-    /// The time for connecting, the handshake included.
-    pub connect: Duration,
-    /// The time for each step that restores the server's state before it takes calls.
-    pub restore: Duration,
-    /// The time for calls to finish before a restart.
-    pub drain: Duration,
-    /// The time for the server to acknowledge a request to stop. This time is part of that for finishing calls, not
-    /// added to it.
-    pub ask_to_stop: Duration,
-    /// The time for closing; then the server is ended at once.
-    pub close: Duration,
-    /// The time for closing a server that ended in error or does not answer.
-    pub close_broken: Duration,
-}
-
-impl Default for TimeLimits {
-    /// Returns the usual limits, with a minute to connect: servers that are installed when they first run need half of
-    /// it.
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_mins(1),
-            restore: Duration::from_secs(30),
-            drain: Duration::from_secs(30),
-            ask_to_stop: Duration::from_secs(5),
-            close: Duration::from_secs(5),
-            close_broken: Duration::from_secs(1),
-        }
+mgp_types::with_defaults! {
+    /// The time limits of the steps in a server's life. By default there is a minute to connect: servers that are
+    /// installed when they first run need half of it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct TimeLimits {
+        /// The time for connecting, the handshake included.
+        pub connect: Duration = Duration::from_mins(1),
+        /// The time for each step that restores the server's state before it takes calls.
+        pub restore: Duration = Duration::from_secs(30),
+        /// The time for calls to finish before a restart.
+        pub drain: Duration = Duration::from_secs(30),
+        /// The time for the server to acknowledge a request to stop. This time is part of that for finishing calls, not
+        /// added to it.
+        pub ask_to_stop: Duration = Duration::from_secs(5),
+        /// The time for closing; then the server is ended at once.
+        pub close: Duration = Duration::from_secs(5),
+        /// The time for closing a server that ended in error or does not answer.
+        pub close_broken: Duration = Duration::from_secs(1),
     }
 }
 

@@ -56,40 +56,27 @@ pub enum DpopPolicy {
     Required,
 }
 
-/// The settings of a [`ResourceServer`].
-pub struct ResourceServerSettings {
-    /// The issuers whose tokens are accepted.
-    pub issuers: Vec<Issuer>,
-    /// The scopes that every token needs.
-    pub required_scopes: Scopes,
-    /// The use of DPoP.
-    pub dpop: DpopPolicy,
-    /// True if each proof has to carry a nonce that this process gave within the last minutes, so that none can be made
-    /// beforehand. A sender without one is given one, and repeats its request.
-    pub demands_nonces: bool,
-    /// Says whether the token with which each principal came last is kept for [`token_of`](ResourceServer::token_of), in
-    /// memory and while it holds. Default: no token is kept.
-    pub keeps_tokens: Box<KeepTokens>,
-    /// Finds who comes with a token of an issuer and a subject; nobody else comes with a token.
-    pub principals: Box<FindPrincipal>,
-    /// The groups of agents, which are told of the claims of tokens.
-    pub groups: AgentGroups,
-    /// The clock. Default: that of the system.
-    pub clock: Clock,
-}
-
-impl Default for ResourceServerSettings {
-    fn default() -> Self {
-        Self {
-            issuers: Vec::new(),
-            required_scopes: Scopes::new(),
-            dpop: DpopPolicy::default(),
-            demands_nonces: false,
-            keeps_tokens: Box::new(|| false),
-            principals: Box::new(|_, _| None),
-            groups: AgentGroups::default(),
-            clock: Clock::system(),
-        }
+mgp_types::with_defaults! {
+    /// The settings of a [`ResourceServer`].
+    pub struct ResourceServerSettings {
+        /// The issuers whose tokens are accepted.
+        pub issuers: Vec<Issuer> = Vec::new(),
+        /// The scopes that every token needs.
+        pub required_scopes: Scopes = Scopes::new(),
+        /// The use of DPoP.
+        pub dpop: DpopPolicy = DpopPolicy::default(),
+        /// True if each proof has to carry a nonce that this process gave within the last minutes, so that none can be made
+        /// beforehand. A sender without one is given one, and repeats its request.
+        pub demands_nonces: bool = false,
+        /// Says whether the token with which each principal came last is kept for [`token_of`](ResourceServer::token_of), in
+        /// memory and while it holds. Default: no token is kept.
+        pub keeps_tokens: Box<KeepTokens> = Box::new(|| false),
+        /// Finds who comes with a token of an issuer and a subject; nobody else comes with a token.
+        pub principals: Box<FindPrincipal> = Box::new(|_, _| None),
+        /// The groups of agents, which are told of the claims of tokens.
+        pub groups: AgentGroups = AgentGroups::default(),
+        /// The clock. Default: that of the system.
+        pub clock: Clock = Clock::system(),
     }
 }
 

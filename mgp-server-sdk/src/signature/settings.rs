@@ -11,14 +11,17 @@ use tokio::sync::Semaphore;
 use super::Violation;
 use crate::schema::to_raw;
 
-/// The time limits of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "limits do nothing until a server has them"]
-pub struct Timeouts {
-    tool: Duration,
-    pub(super) validation: Duration,
-    discovery: Duration,
-    pub(crate) lock: Duration,
+mgp_types::with_defaults! {
+    /// The time limits of a server. Default: 30 seconds for a tool, 5 for validators, 2 for a list of tools, and half a
+    /// second for a change that waits for another one.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[must_use = "limits do nothing until a server has them"]
+    pub struct Timeouts {
+        tool: Duration = Duration::from_secs(30),
+        pub(super) validation: Duration = Duration::from_secs(5),
+        discovery: Duration = Duration::from_secs(2),
+        pub(crate) lock: Duration = Duration::from_millis(500),
+    }
 }
 
 impl Timeouts {
@@ -44,19 +47,6 @@ impl Timeouts {
     pub const fn lock_timeout(mut self, limit: Duration) -> Self {
         self.lock = limit;
         self
-    }
-}
-
-impl Default for Timeouts {
-    /// Returns the usual limits: 30 seconds for a tool, 5 for validators, 2 for a list of tools, and half a second for a
-    /// change that waits for another one.
-    fn default() -> Self {
-        Self {
-            tool: Duration::from_secs(30),
-            validation: Duration::from_secs(5),
-            discovery: Duration::from_secs(2),
-            lock: Duration::from_millis(500),
-        }
     }
 }
 
@@ -165,17 +155,13 @@ pub trait ToolValidator: Send + Sync + 'static {
     fn validate(&self, arguments: &Value) -> Vec<Violation>;
 }
 
-/// The validators of a server, by name.
-#[derive(Clone)]
-pub(crate) struct Validators {
-    by_name: HashMap<Box<str>, Arc<dyn ToolValidator>>,
-    /// The free threads: a validator that hangs keeps its own.
-    free: Arc<Semaphore>,
-}
-
-impl Default for Validators {
-    fn default() -> Self {
-        Self { by_name: HashMap::new(), free: Arc::new(Semaphore::new(MAX_RUNNING)) }
+mgp_types::with_defaults! {
+    /// The validators of a server, by name.
+    #[derive(Clone)]
+    pub(crate) struct Validators {
+        by_name: HashMap<Box<str>, Arc<dyn ToolValidator>> = HashMap::new(),
+        /// The free threads: a validator that hangs keeps its own.
+        free: Arc<Semaphore> = Arc::new(Semaphore::new(MAX_RUNNING)),
     }
 }
 

@@ -15,33 +15,23 @@ use super::entry::{Outcome, Task, TaskOwner, TaskRun};
 use super::{extension, session_era};
 use crate::change::{Change, Listeners, notification};
 
-/// The limits of a server's tasks.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct TaskLimits {
-    /// The number of tasks that are kept at once; a finished one makes room for a new one. Default: 1024.
-    pub max_tasks: usize,
-    /// The number of tasks that one principal may have, or one session without a principal. Stateless clients without a
-    /// principal count as one. Default: 128.
-    pub max_per_owner: usize,
-    /// The time for which a task is kept if the client asks for none. A task that still runs then is cancelled.
-    /// Default: one hour.
-    pub ttl: Duration,
-    /// The longest time for which a task is kept. Default: one day.
-    pub max_ttl: Duration,
-    /// The time that clients should wait between two looks. Default: 500 ms.
-    pub poll_interval: Duration,
-}
-
-impl Default for TaskLimits {
-    fn default() -> Self {
-        Self {
-            max_tasks: 1024,
-            max_per_owner: 128,
-            ttl: Duration::from_hours(1),
-            max_ttl: Duration::from_hours(24),
-            poll_interval: Duration::from_millis(500),
-        }
+mgp_types::with_defaults! {
+    /// The limits of a server's tasks.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct TaskLimits {
+        /// The number of tasks that are kept at once; a finished one makes room for a new one. Default: 1024.
+        pub max_tasks: usize = 1024,
+        /// The number of tasks that one principal may have, or one session without a principal. Stateless clients without a
+        /// principal count as one. Default: 128.
+        pub max_per_owner: usize = 128,
+        /// The time for which a task is kept if the client asks for none. A task that still runs then is cancelled.
+        /// Default: one hour.
+        pub ttl: Duration = Duration::from_hours(1),
+        /// The longest time for which a task is kept. Default: one day.
+        pub max_ttl: Duration = Duration::from_hours(24),
+        /// The time that clients should wait between two looks. Default: 500 ms.
+        pub poll_interval: Duration = Duration::from_millis(500),
     }
 }
 

@@ -65,6 +65,44 @@ macro_rules! layer {
     };
 }
 
+/// Defines a struct with the default of each field.
+///
+/// ```
+/// mgp_types::with_defaults! {
+///     /// The limits of a queue.
+///     #[derive(Debug)]
+///     pub struct QueueLimits {
+///         /// The number of entries at most.
+///         pub entries: usize = 64,
+///         bytes: u64 = 1 << 20,
+///     }
+/// }
+///
+/// let limits = QueueLimits::default();
+/// assert_eq!((limits.entries, limits.bytes), (64, 1 << 20));
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_defaults {
+    (
+        $(#[$about:meta])*
+        $visibility:vis struct $name:ident {
+            $($(#[$doc:meta])* $shown:vis $field:ident: $type:ty = $default:expr,)+
+        }
+    ) => {
+        $(#[$about])*
+        $visibility struct $name {
+            $($(#[$doc])* $shown $field: $type,)+
+        }
+
+        impl ::std::default::Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)+ }
+            }
+        }
+    };
+}
+
 /// Defines methods that take a value, change it and return it.
 ///
 /// Each is written as a function without its receiver, then `=>` and the change. `self` has to be named in front, since

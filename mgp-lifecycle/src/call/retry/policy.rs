@@ -9,30 +9,21 @@ use tokio::time::Instant;
 
 use crate::span::{nanos, share};
 
-/// The extent to which the advice of errors is followed (§14.6): the caps on what servers ask for, and what holds where
-/// they do not say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RetryPolicy {
-    /// The maximum number of retries of a call, whatever an error says. The first attempt does not count.
-    pub max_retries: u32,
-    /// The number of retries of a call whose error names none.
-    pub usual_retries: u32,
-    /// The first pause where the error asks for none or a shorter one; an `immediate` retry needs none.
-    pub base_delay: Duration,
-    /// The longest pause. An error that asks for a longer one ends the call: its caller would not wait for it.
-    pub max_delay: Duration,
-}
-
-impl Default for RetryPolicy {
-    /// Returns a policy of at most five retries, two where an error says nothing, after 100 milliseconds to 30 seconds.
-    fn default() -> Self {
-        Self {
-            max_retries: 5,
-            usual_retries: 2,
-            base_delay: Duration::from_millis(100),
-            max_delay: Duration::from_secs(30),
-        }
+mgp_types::with_defaults! {
+    /// The extent to which the advice of errors is followed (§14.6): the caps on what servers ask for, and what holds where
+    /// they do not say. Default: at most five retries, two where an error says nothing, after 100 milliseconds to 30
+    /// seconds.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct RetryPolicy {
+        /// The maximum number of retries of a call, whatever an error says. The first attempt does not count.
+        pub max_retries: u32 = 5,
+        /// The number of retries of a call whose error names none.
+        pub usual_retries: u32 = 2,
+        /// The first pause where the error asks for none or a shorter one; an `immediate` retry needs none.
+        pub base_delay: Duration = Duration::from_millis(100),
+        /// The longest pause. An error that asks for a longer one ends the call: its caller would not wait for it.
+        pub max_delay: Duration = Duration::from_secs(30),
     }
 }
 

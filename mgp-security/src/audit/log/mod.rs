@@ -86,24 +86,20 @@ pub enum Durability {
     Async,
 }
 
-/// The settings of an [`AuditLog`].
-#[derive(Debug)]
-pub struct AuditLogSettings {
-    /// The number of records that may wait to be written before further callers have to wait as well.
-    pub capacity: usize,
-    /// The clock for the log's own events and for retention.
-    pub clock: Clock,
-    /// The file in which calls are noted before they are carried out. If the process that noted calls there before did
-    /// not [end](AuditLog::end) in order, an event of the type [`KERNEL_LOST`] says so and names the calls that it may
-    /// not have recorded.
-    pub open_calls: Option<PathBuf>,
-    /// The space with which events are written on a full disk that say that an operator takes a right away.
-    pub reserve: Option<Reserve>,
-}
-
-impl Default for AuditLogSettings {
-    fn default() -> Self {
-        Self { capacity: 8_192, clock: Clock::default(), open_calls: None, reserve: None }
+mgp_types::with_defaults! {
+    /// The settings of an [`AuditLog`].
+    #[derive(Debug)]
+    pub struct AuditLogSettings {
+        /// The number of records that may wait to be written before further callers have to wait as well.
+        pub capacity: usize = 8_192,
+        /// The clock for the log's own events and for retention.
+        pub clock: Clock = Clock::default(),
+        /// The file in which calls are noted before they are carried out. If the process that noted calls there before did
+        /// not [end](AuditLog::end) in order, an event of the type [`KERNEL_LOST`] says so and names the calls that it may
+        /// not have recorded.
+        pub open_calls: Option<PathBuf> = None,
+        /// The space with which events are written on a full disk that say that an operator takes a right away.
+        pub reserve: Option<Reserve> = None,
     }
 }
 

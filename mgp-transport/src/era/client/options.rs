@@ -60,43 +60,31 @@ impl WireKind {
     }
 }
 
-/// The options by which the era is chosen.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct EraOptions {
-    /// The era that the client looks for. Default: the server is asked.
-    pub mode: EraMode,
-    /// The kind of wire. Default: a byte stream.
-    pub kind: WireKind,
-    /// The time that the server has to answer each request of the handshake. Default: 10 s.
-    pub handshake_timeout: Duration,
-    /// The memory of the eras of servers.
-    pub memory: EraMemory,
-    /// The name under which the era of the server is remembered, so that it is asked once. Default: it is not remembered.
-    pub memory_key: Option<Box<str>>,
-    /// The place of the agreement, so that other parts can read it: see [`ClientInbound`](super::ClientInbound).
-    pub agreement: Agreement,
-    /// True if the client is a gateway's: a request that comes with the session of another client, in `context.session`,
-    /// is relayed. Default: false.
-    ///
-    /// A server without sessions gets the capabilities and the wanted log messages of that client. The offer of MGP and
-    /// the name stay the gateway's. For a server with sessions, the members in which a request without a session
-    /// describes its client are removed. All other metadata stays. A client that handles rounds itself gets the
-    /// server's questions as results, as the server wrote them.
-    pub relays: bool,
-}
-
-impl Default for EraOptions {
-    fn default() -> Self {
-        Self {
-            mode: EraMode::Auto,
-            kind: WireKind::Stream,
-            handshake_timeout: Duration::from_secs(10),
-            memory: EraMemory::new(),
-            memory_key: None,
-            agreement: Agreement::default(),
-            relays: false,
-        }
+mgp_types::with_defaults! {
+    /// The options by which the era is chosen.
+    #[derive(Debug, Clone)]
+    #[non_exhaustive]
+    pub struct EraOptions {
+        /// The era that the client looks for. Default: the server is asked.
+        pub mode: EraMode = EraMode::Auto,
+        /// The kind of wire. Default: a byte stream.
+        pub kind: WireKind = WireKind::Stream,
+        /// The time that the server has to answer each request of the handshake. Default: 10 s.
+        pub handshake_timeout: Duration = Duration::from_secs(10),
+        /// The memory of the eras of servers.
+        pub memory: EraMemory = EraMemory::new(),
+        /// The name under which the era of the server is remembered, so that it is asked once. Default: it is not remembered.
+        pub memory_key: Option<Box<str>> = None,
+        /// The place of the agreement, so that other parts can read it: see [`ClientInbound`](super::ClientInbound).
+        pub agreement: Agreement = Agreement::default(),
+        /// True if the client is a gateway's: a request that comes with the session of another client, in `context.session`,
+        /// is relayed. Default: false.
+        ///
+        /// A server without sessions gets the capabilities and the wanted log messages of that client. The offer of MGP and
+        /// the name stay the gateway's. For a server with sessions, the members in which a request without a session
+        /// describes its client are removed. All other metadata stays. A client that handles rounds itself gets the
+        /// server's questions as results, as the server wrote them.
+        pub relays: bool = false,
     }
 }
 

@@ -1,13 +1,11 @@
 //! The gate that turns refusals into answers that a plain MCP client can use.
 
-#[cfg(feature = "ext")]
 use mgp_types::ext::{ExtensionId, StructuredError};
 use mgp_types::mgp::code::{CODE_SAFETY_VIOLATION, INVALID_TOOL_ARGS, RATE_LIMITED, category};
 use mgp_types::mgp::{Category, Recovery};
 use mgp_types::{
     AuthorizationDemand, Error, Flow, Gate, Method, Origin, RawJson, Request, Response, Session,
 };
-use serde_json::Value;
 
 /// A gate that decides how a refusal of a tool call looks to the caller; nothing else does.
 ///
@@ -52,19 +50,11 @@ pub struct PlainRequest {
 
 impl PlainRequest {
     /// Returns `None` for a client of the tool registry, which reads refusals as errors.
-    #[cfg_attr(not(feature = "ext"), expect(clippy::unnecessary_wraps, reason = "the registry is optional"))]
     fn of(method: &Method, session: &Session) -> Option<Self> {
-        #[cfg(feature = "ext")]
-        let reads_structured = {
-            let extensions = session.extensions();
-            if extensions.has(ExtensionId::ToolRegistry) {
-                return None;
-            }
-            extensions.has(ExtensionId::StructuredErrors)
-        };
-        #[cfg(not(feature = "ext"))]
-        let (reads_structured, _) = (false, session);
-        Some(Self { is_tool_call: *method == Method::TOOLS_CALL, reads_structured })
+        let extensions = session.extensions();
+        let reads_structured = extensions.has(ExtensionId::StructuredErrors);
+        let is_tool_call = *method == Method::TOOLS_CALL;
+        (!extensions.has(ExtensionId::ToolRegistry)).then_some(Self { is_tool_call, reads_structured })
     }
 }
 
@@ -116,22 +106,12 @@ fn as_result(error: &Error, reads_structured: bool) -> Result<Response, Error> {
     };
     let mut result = serde_json::json!({ "content": [{ "type": "text", "text": text }], "isError": true });
     if reads_structured {
-        result["_meta"] = structured(error);
+        let structured = StructuredError::of(error).to_object().to_raw();
+        result["_meta"] = serde_json::json!({ "error": structured });
     }
     RawJson::from_value(&result)
         .map(Response::plain)
         .map_err(|error| Error::internal("the refusal is not JSON").with_source(error))
-}
-
-/// Returns the metadata with the structured form of an error.
-#[cfg(feature = "ext")]
-fn structured(error: &Error) -> Value {
-    serde_json::json!({ "error": StructuredError::of(error).to_object().to_raw() })
-}
-
-#[cfg(not(feature = "ext"))]
-const fn structured(_: &Error) -> Value {
-    Value::Null
 }
 
 #[cfg(test)]
@@ -140,6 +120,7 @@ mod tests {
 
     use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
     use mgp_types::{Object, Revision, code};
+    use serde_json::Value;
     use tower_service::Service as _;
 
     use super::*;
@@ -210,7 +191,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "ext")]
     #[tokio::test]
     async fn a_refusal_has_the_form_that_the_client_declared() {
         async fn refused_for(extension: ExtensionId) -> Result<Response, Error> {

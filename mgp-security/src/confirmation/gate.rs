@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use futures_util::future::{Either, select};
-#[cfg(feature = "ext")]
 use mgp_types::ext::ToolDeclaration;
 use mgp_types::mgp::{
     Asking, CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code,
@@ -29,28 +28,30 @@ use crate::permission::{
 };
 use crate::refusal::advice;
 
-/// The settings for which calls a human confirms (§4.4). They are independent of the permission policy: one that
-/// approves all permissions does not change them.
-///
-/// A call whose tool asks for confirmation is confirmed, and so is one that destroys, sends, spends or gives access, as its
-/// [effect](CallEffect) says, and one whose effect is unknown, once a day for its tool. Beyond that, calls of `safe` tools
-/// are not, calls of `moderate` tools are if this is switched on, and calls of `dangerous` tools are, unless an operator's
-/// explicit permission is to be enough. A query that is known to read has the risk of a tool that reads. An operator's rule
-/// about the call, in `context.asking`, takes precedence over all of it.
-#[derive(Debug, Clone)]
-pub struct ConfirmationSettings {
-    /// True if every call is confirmed, whatever the other settings say.
-    pub every: bool,
-    /// True if calls of moderate risk are confirmed.
-    pub moderate: bool,
-    /// True if calls are confirmed that are dangerous or whose tool asks for it. Default: true.
-    pub dangerous: bool,
-    /// The book whose explicit permission is accepted in place of the confirmation of a dangerous call: an operator
-    /// must have granted every permission that its tool needs, and it must need at least one. Permissions granted by a
-    /// policy do not count.
-    pub instead: Option<GrantBook>,
-    /// The time that a call waits for a human before it is refused. Default: 5 minutes.
-    pub patience: Duration,
+mgp_types::with_defaults! {
+    /// The settings for which calls a human confirms (§4.4). They are independent of the permission policy: one that
+    /// approves all permissions does not change them.
+    ///
+    /// A call whose tool asks for confirmation is confirmed, and so is one that destroys, sends, spends or gives access, as its
+    /// [effect](CallEffect) says, and one whose effect is unknown, once a day for its tool. Beyond that, calls of `safe` tools
+    /// are not, calls of `moderate` tools are if this is switched on, and calls of `dangerous` tools are, unless an operator's
+    /// explicit permission is to be enough. A query that is known to read has the risk of a tool that reads. An operator's rule
+    /// about the call, in `context.asking`, takes precedence over all of it.
+    #[derive(Debug, Clone)]
+    pub struct ConfirmationSettings {
+        /// True if every call is confirmed, whatever the other settings say.
+        pub every: bool = false,
+        /// True if calls of moderate risk are confirmed.
+        pub moderate: bool = false,
+        /// True if calls are confirmed that are dangerous or whose tool asks for it. Default: true.
+        pub dangerous: bool = true,
+        /// The book whose explicit permission is accepted in place of the confirmation of a dangerous call: an operator
+        /// must have granted every permission that its tool needs, and it must need at least one. Permissions granted by a
+        /// policy do not count.
+        pub instead: Option<GrantBook> = None,
+        /// The time that a call waits for a human before it is refused. Default: 5 minutes.
+        pub patience: Duration = Duration::from_mins(5),
+    }
 }
 
 impl ConfirmationSettings {
@@ -101,13 +102,6 @@ fn risk(tool: &ResolvedTool, call: &Request) -> RiskLevel {
     match call.context.effect {
         Some(CallEffect::Reads) => tool.security.risk_of_reading,
         effect => effect.map_or(RiskLevel::Safe, CallEffect::risk).max(tool.security.risk),
-    }
-}
-
-impl Default for ConfirmationSettings {
-    fn default() -> Self {
-        let patience = Duration::from_mins(5);
-        Self { every: false, moderate: false, dangerous: true, instead: None, patience }
     }
 }
 
@@ -416,15 +410,9 @@ impl ConfirmationShared {
 
 /// Returns the question that the server of a call has for people. Its placeholders stand for arguments as they are shown;
 /// where a part of these is hidden, they stay as they are written.
-#[cfg(feature = "ext")]
 fn server_question(tool: &ResolvedTool, arguments: &ShownArguments) -> Option<String> {
     let shown = Object::parse(arguments.whole().to_owned()).unwrap_or_default();
     ToolDeclaration::of_definition(&tool.definition).confirmation_question(&shown)
-}
-
-#[cfg(not(feature = "ext"))]
-const fn server_question(_: &ResolvedTool, _: &ShownArguments) -> Option<String> {
-    None
 }
 
 fn refuse(reason: &'static str, message: impl Into<Cow<'static, str>>, request: &Request) -> Error {

@@ -1,34 +1,17 @@
 //! Detection of characters that a person does not see and a model reads.
 
 use crate::characters::{CharacterClass, misplaced};
+use crate::data_file::named;
 
-/// The kind of a place where text can be hidden.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HidingPlace {
-    /// Tag characters, which spell ASCII invisibly.
-    Tags,
-    /// Controls of direction, which show text in an order other than the one it is read in.
-    Direction,
-    /// Characters without width.
-    ZeroWidth,
-    /// Variation selectors that select nothing.
-    Selectors,
-    /// Control characters, with which terminals hide text.
-    Control,
-    /// White space that puts the text behind it out of sight.
-    Space,
-}
-
-impl HidingPlace {
-    pub(super) fn describe(self) -> &'static str {
-        match self {
-            Self::Tags => "tag characters, which spell text invisibly",
-            Self::Direction => "controls of text direction, which show another text than a model reads",
-            Self::ZeroWidth => "characters without width",
-            Self::Selectors => "variation selectors that select nothing, which can carry hidden bytes",
-            Self::Control => "control characters, with which terminals hide text",
-            Self::Space => "so much white space that the text behind it is out of sight",
-        }
+named! {
+    /// The kind of a place where text can be hidden, by the words in which messages name it.
+    pub(super) enum HidingPlace {
+        "tag characters, which spell text invisibly" => Tags,
+        "controls of text direction, which show another text than a model reads" => Direction,
+        "characters without width" => ZeroWidth,
+        "variation selectors that select nothing, which can carry hidden bytes" => Selectors,
+        "control characters, with which terminals hide text" => Control,
+        "so much white space that the text behind it is out of sight" => Space,
     }
 }
 

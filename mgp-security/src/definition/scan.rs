@@ -30,6 +30,7 @@ use super::fold::{FoldedText, undisguised};
 use super::invisible::{self, HidingPlace};
 use super::names::check_spelling;
 use crate::Finding;
+use crate::data_file::Named as _;
 use crate::visible::visible;
 
 /// The decision about a definition.
@@ -338,7 +339,7 @@ impl Found {
 }
 
 fn hidden(text: &str, hiding: HidingPlace, at: usize, pointer: &str) -> Finding {
-    let mut message = format!("{} contains {} at byte {at}", place_of(pointer), hiding.describe());
+    let mut message = format!("{} contains {} at byte {at}", place_of(pointer), hiding.name());
     let spelled: String = invisible::tagged(text).chars().take(MAX_EXCERPT).collect();
     if hiding == HidingPlace::Tags && !spelled.is_empty() {
         // Writing to a String cannot fail.

@@ -120,7 +120,6 @@ fn declared(definition: &Object) -> Option<Vec<ToolSecurity>> {
 
 /// Adds what the extensions say of a tool that is to be confirmed: it declares that, its costs need approval, or its effect
 /// cannot be taken back.
-#[cfg(feature = "ext")]
 fn add_wishes(security: &mut EffectiveSecurity, definition: &Object) {
     use mgp_types::ext::{CostCategory, Impact, ToolDeclaration};
 
@@ -131,9 +130,6 @@ fn add_wishes(security: &mut EffectiveSecurity, definition: &Object) {
         security.risk = RiskLevel::Dangerous;
     }
 }
-
-#[cfg(not(feature = "ext"))]
-const fn add_wishes(_: &mut EffectiveSecurity, _: &Object) {}
 
 fn merged(all: &[ToolSecurity]) -> EffectiveSecurity {
     let mut security = EffectiveSecurity::new(RiskLevel::Safe);

@@ -36,7 +36,6 @@ fn the_risk_is_the_strictest_that_anybody_says() {
     assert_eq!(of(dangerous, &configured_down).risk, RiskLevel::Dangerous);
 }
 
-#[cfg(feature = "ext")]
 // covers: EXT-03-05
 #[test]
 fn costs_that_somebody_has_to_agree_to_are_confirmed() {

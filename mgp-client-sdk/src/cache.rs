@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::mrtr::AnsweredQuestions;
-#[cfg(feature = "ext")]
 use mgp_types::ext::{DEFAULT_MANIFEST_TTL_SECONDS, MAX_MANIFEST_TTL_SECONDS};
 use mgp_types::mcp::notification_name;
 use mgp_types::mgp::method as mgp;
@@ -86,7 +85,6 @@ impl CacheStore {
             "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => "cursor",
             "resources/read" => "uri",
             "server/discover" => "",
-            #[cfg(feature = "ext")]
             mgp::MANIFEST_GET => "",
             _ => return None,
         };
@@ -121,7 +119,6 @@ impl CacheStore {
             notification_name::TOOLS_CHANGED => {
                 &|key| key.method == Method::TOOLS_LIST || key.method.as_str() == mgp::MANIFEST_GET
             }
-            #[cfg(feature = "ext")]
             MANIFEST_CHANGED => &|key| key.method.as_str() == mgp::MANIFEST_GET,
             notification_name::PROMPTS_CHANGED => &|key| key.method == Method::PROMPTS_LIST,
             notification_name::RESOURCES_CHANGED => {
@@ -189,10 +186,6 @@ impl CachedResults {
 }
 
 /// Returns how long a result may be cached, and whether only for the same authorization; `None` for not at all.
-#[cfg_attr(
-    not(feature = "ext"),
-    expect(unused_variables, reason = "only manifests have a lifetime of their own")
-)]
 fn lifetime(method: &Method, response: &Response) -> Option<(Duration, bool)> {
     let is_for_this_call = response.extensions.get::<AnsweredQuestions>().is_some();
     if is_for_this_call || response.result.kind() != ResultKind::Complete {
@@ -201,7 +194,6 @@ fn lifetime(method: &Method, response: &Response) -> Option<(Duration, bool)> {
     let result = Object::from_raw(&response.result).ok()?;
     let ttl = match result.get("ttlMs") {
         Some(ttl) => ttl.to().ok()?,
-        #[cfg(feature = "ext")]
         None if method.as_str() == mgp::MANIFEST_GET => manifest_lifetime_ms(&result)?,
         None => return None,
     };
@@ -209,7 +201,6 @@ fn lifetime(method: &Method, response: &Response) -> Option<(Duration, bool)> {
     (ttl > 0).then(|| (Duration::from_millis(ttl).min(MAX_LIFETIME), private))
 }
 
-#[cfg(feature = "ext")]
 fn manifest_lifetime_ms(manifest: &Object) -> Option<u64> {
     let seconds = match manifest.get("manifest_ttl_seconds") {
         Some(seconds) => seconds.to().ok()?,
@@ -219,5 +210,4 @@ fn manifest_lifetime_ms(manifest: &Object) -> Option<u64> {
 }
 
 /// Tells that the service manifest changed.
-#[cfg(feature = "ext")]
 const MANIFEST_CHANGED: &str = "notifications/mgp.manifest.changed";

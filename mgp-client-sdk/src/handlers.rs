@@ -68,7 +68,6 @@ impl HandlersInner {
         if *method == Method::PROGRESS && progress.route(&notification.params) {
             return nothing();
         }
-        #[cfg(feature = "ext")]
         if *method == *mgp_types::ext::SubscriptionEnded::METHOD {
             subscriber.receive_end(&notification);
         }

@@ -5,44 +5,46 @@ use std::ops::Range;
 
 use mgp_types::mgp::{StreamChunk, StreamProgress};
 
-/// Puts chunks in order: each chunk comes out once and in its place, and lost chunks are reported in their place.
-///
-/// Nothing here waits or sends. Chunks that come before their turn are held, up to a number and a size; if there is no
-/// room for one more, the chunks missing before the first held one count as lost. Chunks that are known already are
-/// ignored, whether alike or not: the first one counts.
-///
-/// ```
-/// use mgp_stream::call::{ChunkAssembly, StreamPart};
-/// use mgp_types::mcp::ContentBlock;
-/// use mgp_types::mgp::StreamChunk;
-///
-/// let chunk = |index| StreamChunk::new(index, ContentBlock::text("part"));
-/// let mut assembly = ChunkAssembly::new();
-/// assembly.take(chunk(1), 4);
-/// assert!(assembly.pop().is_none());
-/// assert_eq!(assembly.missing(), [0]);
-/// assembly.take(chunk(0), 4);
-/// assembly.end(Some(3));
-/// let pieces: Vec<_> = std::iter::from_fn(|| assembly.pop()).collect();
-/// let gap = StreamPart::Gap { missing: 2..3 };
-/// assert_eq!(pieces, [StreamPart::Chunk(chunk(0)), StreamPart::Chunk(chunk(1)), gap]);
-/// ```
-#[derive(Debug)]
-pub struct ChunkAssembly {
-    /// The pieces that can be taken out.
-    ready: VecDeque<StreamPart>,
-    /// The number of the next chunk.
-    next: u64,
-    /// The number of chunks that exist, as far as is known.
-    known: u64,
-    /// The chunks that came before their turn.
-    held: BTreeMap<u64, HeldChunk>,
-    held_bytes: usize,
-    /// The numbers of the chunks that the server cannot send again.
-    lost: BTreeSet<u64>,
-    ended: bool,
-    max_held: usize,
-    max_held_bytes: usize,
+mgp_types::with_defaults! {
+    /// Puts chunks in order: each chunk comes out once and in its place, and lost chunks are reported in their place.
+    ///
+    /// Nothing here waits or sends. Chunks that come before their turn are held, up to a number and a size; if there is no
+    /// room for one more, the chunks missing before the first held one count as lost. Chunks that are known already are
+    /// ignored, whether alike or not: the first one counts.
+    ///
+    /// ```
+    /// use mgp_stream::call::{ChunkAssembly, StreamPart};
+    /// use mgp_types::mcp::ContentBlock;
+    /// use mgp_types::mgp::StreamChunk;
+    ///
+    /// let chunk = |index| StreamChunk::new(index, ContentBlock::text("part"));
+    /// let mut assembly = ChunkAssembly::new();
+    /// assembly.take(chunk(1), 4);
+    /// assert!(assembly.pop().is_none());
+    /// assert_eq!(assembly.missing(), [0]);
+    /// assembly.take(chunk(0), 4);
+    /// assembly.end(Some(3));
+    /// let pieces: Vec<_> = std::iter::from_fn(|| assembly.pop()).collect();
+    /// let gap = StreamPart::Gap { missing: 2..3 };
+    /// assert_eq!(pieces, [StreamPart::Chunk(chunk(0)), StreamPart::Chunk(chunk(1)), gap]);
+    /// ```
+    #[derive(Debug)]
+    pub struct ChunkAssembly {
+        /// The pieces that can be taken out.
+        ready: VecDeque<StreamPart> = VecDeque::new(),
+        /// The number of the next chunk.
+        next: u64 = 0,
+        /// The number of chunks that exist, as far as is known.
+        known: u64 = 0,
+        /// The chunks that came before their turn.
+        held: BTreeMap<u64, HeldChunk> = BTreeMap::new(),
+        held_bytes: usize = 0,
+        /// The numbers of the chunks that the server cannot send again.
+        lost: BTreeSet<u64> = BTreeSet::new(),
+        ended: bool = false,
+        max_held: usize = MAX_AHEAD,
+        max_held_bytes: usize = 1 << 20,
+    }
 }
 
 /// A part of what a call streams, in order.
@@ -72,17 +74,7 @@ const MAX_AHEAD: usize = 1024;
 impl ChunkAssembly {
     /// Creates an assembly that holds at most 1024 chunks and 1 MiB before their turn.
     pub fn new() -> Self {
-        Self {
-            ready: VecDeque::new(),
-            next: 0,
-            known: 0,
-            held: BTreeMap::new(),
-            held_bytes: 0,
-            lost: BTreeSet::new(),
-            ended: false,
-            max_held: MAX_AHEAD,
-            max_held_bytes: 1 << 20,
-        }
+        Self::default()
     }
 
     /// Creates an assembly as [`new`](Self::new) does, whose first chunk has the number `first`: those before it came with
@@ -194,12 +186,6 @@ impl ChunkAssembly {
         self.next = end;
         self.lost = self.lost.split_off(&end);
         self.advance();
-    }
-}
-
-impl Default for ChunkAssembly {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

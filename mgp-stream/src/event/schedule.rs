@@ -47,7 +47,7 @@ impl World {
     async fn new(dice: SeededRandom) -> Self {
         let publisher = Publisher::new(["a.b", "a.quiet"]).unwrap();
         let buffered = dice.one_of(&[4, 12, 1000]);
-        let usual = EventQuotas::new();
+        let usual = EventQuotas::default();
         let bounds = Bounds { events: usize::try_from(buffered).unwrap(), ..usual.bounds };
         let quotas = EventQuotas { bounds, idle_timeout: IDLE, ..usual };
         let server = serve(&publisher, quotas);

@@ -168,7 +168,7 @@ async fn what_comes_faster_than_it_is_read_is_counted() {
 async fn numbered_events_that_do_not_fit_are_asked_for_later() {
     let publisher = Publisher::new(["a"]).unwrap();
     let quotas =
-        EventQuotas { bounds: Bounds { events: 5000, ..EventQuotas::new().bounds }, ..EventQuotas::new() };
+        EventQuotas { bounds: Bounds { events: 5000, ..EventQuotas::default().bounds }, ..EventQuotas::default() };
     let connection = Connection::new(&serve(&publisher, quotas));
     let subscriber = Subscriber::new();
     let mut events = subscriber.subscribe(connection.clone(), EventSubscribe::new(["a"])).await.unwrap();
@@ -259,7 +259,7 @@ async fn a_resumed_subscription_reports_what_the_answer_says_is_lost() {
 #[tokio::test(start_paused = true)]
 async fn events_can_be_asked_for_where_nobody_pushes_them() {
     let publisher = Publisher::new(["a"]).unwrap();
-    let connection = Connection::stateless(&serve(&publisher, EventQuotas::new()));
+    let connection = Connection::stateless(&serve(&publisher, EventQuotas::default()));
     let wanted = EventSubscribe::new(["a"]);
     let events = Subscriber::new().subscribe(connection, wanted).await.unwrap();
     let mut events = events.polled(Duration::from_secs(10));

@@ -43,7 +43,7 @@ impl EventsGate {
     /// Returns a gate with the usual quotas: 32 subscriptions of one owner, 1,024 in all, 64 channels in each; an unused
     /// subscription is kept for an hour; its last 1,000 events, or 4 MiB of them, can be sent again.
     pub fn new(publisher: Publisher) -> Self {
-        Self::with_quotas(publisher, EventQuotas::new())
+        Self::with_quotas(publisher, EventQuotas::default())
     }
 
     pub(in crate::event) fn with_quotas(publisher: Publisher, quotas: EventQuotas) -> Self {

@@ -33,7 +33,7 @@ fn arranged(quotas: EventQuotas) -> (Publisher, Gated<EventsGate, TestServer>) {
 }
 
 fn usual() -> (Publisher, Gated<EventsGate, TestServer>) {
-    arranged(EventQuotas::new())
+    arranged(EventQuotas::default())
 }
 
 async fn subscribe(client: &mut Client, asked: &EventSubscribe) -> Result<EventSubscribed, Error> {
@@ -87,7 +87,7 @@ async fn a_client_learns_what_it_subscribed_to_and_what_there_is() {
 // covers: MGP-13.5-05
 #[tokio::test(start_paused = true)]
 async fn asking_what_there_is_keeps_nothing() {
-    let (publisher, service) = arranged(EventQuotas { in_all: 1, ..EventQuotas::new() });
+    let (publisher, service) = arranged(EventQuotas { in_all: 1, ..EventQuotas::default() });
     let mut client = Client::new(&service);
     for _ in 0..5 {
         let answer = subscribe(&mut client, &EventSubscribe::default()).await.unwrap();
@@ -229,7 +229,7 @@ async fn a_principals_subscription_is_nobody_elses_even_by_name() {
 
 #[tokio::test(start_paused = true)]
 async fn quotas_hold_for_each_owner_and_for_all() {
-    let quotas = EventQuotas { per_owner: 2, in_all: 5, channels: 3, ..EventQuotas::new() };
+    let quotas = EventQuotas { per_owner: 2, in_all: 5, channels: 3, ..EventQuotas::default() };
     let (_, service) = arranged(quotas);
     let refused = async |client: &mut Client| {
         let error = subscribe(client, &EventSubscribe::new(["*"])).await.unwrap_err();
@@ -256,7 +256,7 @@ async fn quotas_hold_for_each_owner_and_for_all() {
 
 #[tokio::test(start_paused = true)]
 async fn those_who_are_nobody_leave_room_for_others() {
-    let (_, service) = arranged(EventQuotas { in_all: 4, ..EventQuotas::new() });
+    let (_, service) = arranged(EventQuotas { in_all: 4, ..EventQuotas::default() });
     let mut anybody = Client::stateless(&service);
     to_all(&mut anybody).await;
     to_all(&mut anybody).await;
@@ -268,7 +268,7 @@ async fn those_who_are_nobody_leave_room_for_others() {
 
 #[tokio::test(start_paused = true)]
 async fn a_subscription_that_nobody_uses_ends_and_one_that_is_used_does_not() {
-    let quotas = EventQuotas { idle_timeout: Duration::from_mins(10), in_all: 2, ..EventQuotas::new() };
+    let quotas = EventQuotas { idle_timeout: Duration::from_mins(10), in_all: 2, ..EventQuotas::default() };
     let (publisher, service) = arranged(quotas);
     let mut connected = Client::new(&service);
     let kept = to_all(&mut connected).await;
@@ -300,8 +300,8 @@ async fn a_subscription_that_nobody_uses_ends_and_one_that_is_used_does_not() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_client_sees_what_it_missed_and_is_told_what_is_lost() {
     let (publisher, service) = arranged(EventQuotas {
-        bounds: Bounds { events: 3, ..EventQuotas::new().bounds },
-        ..EventQuotas::new()
+        bounds: Bounds { events: 3, ..EventQuotas::default().bounds },
+        ..EventQuotas::default()
     });
     let port = TestPort::with_room(1);
     let mut client = Client::with(&service, &["events"], port.clone());
@@ -335,8 +335,8 @@ async fn the_last_thousand_events_can_be_sent_again() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_comes_back_gets_what_it_did_not_get() {
     let (publisher, service) = arranged(EventQuotas {
-        bounds: Bounds { events: 4, ..EventQuotas::new().bounds },
-        ..EventQuotas::new()
+        bounds: Bounds { events: 4, ..EventQuotas::default().bounds },
+        ..EventQuotas::default()
     });
     let mut client = Client::new(&service);
     let id = to_all(&mut client).await;
@@ -405,7 +405,7 @@ async fn to_a_client_without_events_there_are_none() {
 async fn with_the_layer_its_subscriptions_end() {
     let publisher = publisher();
     let client = {
-        let service = serve(&publisher, EventQuotas::new());
+        let service = serve(&publisher, EventQuotas::default());
         let mut client = Client::new(&service);
         to_all(&mut client).await;
         (client.port, client.session)
@@ -419,7 +419,7 @@ async fn with_the_layer_its_subscriptions_end() {
 #[tokio::test(start_paused = true)]
 async fn a_subscription_that_nobody_comes_back_to_costs_publishers_nothing() {
     let (publisher, service) =
-        arranged(EventQuotas { idle_timeout: Duration::from_mins(10), ..EventQuotas::new() });
+        arranged(EventQuotas { idle_timeout: Duration::from_mins(10), ..EventQuotas::default() });
     let mut client = Client::new(&service);
     to_all(&mut client).await;
     tokio::time::sleep(Duration::from_hours(1)).await;

@@ -66,7 +66,7 @@ async fn channels_named_twice_bring_their_events_once() {
 
 #[tokio::test(start_paused = true)]
 async fn who_connects_again_and_again_loses_the_oldest_and_is_never_locked_out() {
-    let (_, service) = arranged(EventQuotas { per_owner: 3, ..EventQuotas::new() });
+    let (_, service) = arranged(EventQuotas { per_owner: 3, ..EventQuotas::default() });
     let mut kept = Client::new(&service).named("a");
     let used = to_all(&mut kept).await;
     let mut listener = Client::stateless(&service).named("a");
@@ -92,7 +92,7 @@ async fn who_connects_again_and_again_loses_the_oldest_and_is_never_locked_out()
 
 #[tokio::test(start_paused = true)]
 async fn resuming_is_no_way_around_the_quota() {
-    let (_, service) = arranged(EventQuotas { per_owner: 2, ..EventQuotas::new() });
+    let (_, service) = arranged(EventQuotas { per_owner: 2, ..EventQuotas::default() });
     let mut one = Client::new(&service);
     let mut other = Client::new(&service);
     let ids = [to_all(&mut one).await, to_all(&mut one).await];
@@ -106,8 +106,8 @@ async fn resuming_is_no_way_around_the_quota() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_reads_holds_up_nobody_and_no_more_than_its_buffer() {
     let (publisher, service) = arranged(EventQuotas {
-        bounds: Bounds { events: 10, ..EventQuotas::new().bounds },
-        ..EventQuotas::new()
+        bounds: Bounds { events: 10, ..EventQuotas::default().bounds },
+        ..EventQuotas::default()
     });
     let mut deaf = Client::with(&service, &["events"], TestPort::with_room(0));
     let id = to_all(&mut deaf).await;
@@ -127,7 +127,7 @@ async fn a_client_that_never_reads_holds_up_nobody_and_no_more_than_its_buffer()
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whoever_subscribes_while_events_are_published_sees_a_whole_tail_of_them() {
     let publisher = Publisher::new(["system.error"]).unwrap();
-    let service = super::serve(&publisher, EventQuotas { per_owner: 1000, ..EventQuotas::new() });
+    let service = super::serve(&publisher, EventQuotas { per_owner: 1000, ..EventQuotas::default() });
     let publishing = std::thread::spawn({
         let publisher = publisher.clone();
         move || (1..=20_000).for_each(|n| publish(&publisher, n..=n))

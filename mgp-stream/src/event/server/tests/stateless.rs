@@ -62,7 +62,7 @@ async fn a_stateless_client_gets_events_on_the_stream_it_listens_to() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_not_acknowledged_is_not_kept() {
-    let (_, service) = arranged(EventQuotas { in_all: 2, ..EventQuotas::new() });
+    let (_, service) = arranged(EventQuotas { in_all: 2, ..EventQuotas::default() });
     let mut client = Client::stateless(&service);
     for _ in 0..5 {
         let mut request = listen(&EventSubscribe::new(["*"]));

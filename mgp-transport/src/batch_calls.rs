@@ -1,6 +1,5 @@
 //! Many calls of tools in one request: `mgp/tools/batch`.
 
-use std::task::{Context, Poll};
 
 use mgp_types::json::ObjectWriter;
 use mgp_types::{
@@ -41,13 +40,9 @@ impl BatchCallsLayer {
 mgp_types::layer!(BatchCallsLayer, self, inner => BatchCalls { inner });
 
 impl<S: RpcService<Future: 'static>> Service<Request> for BatchCalls<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         if request.kind != RequestKind::Call || request.method.as_str() != METHOD {

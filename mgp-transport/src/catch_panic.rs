@@ -24,13 +24,9 @@ impl<S> CatchPanic<S> {
 }
 
 impl<S: RpcService> Service<Request> for CatchPanic<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = CatchPanicFuture<S::Future>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         let inner = &mut self.inner;

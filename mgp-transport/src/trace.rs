@@ -36,13 +36,9 @@ pub struct Trace<S> {
 }
 
 impl<S: RpcService> Service<Request> for Trace<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = TraceFuture<S::Future>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         let span = tracing::info_span!(

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_lifecycle::call::NotExecuted;
 use mgp_types::ext::{
@@ -93,13 +92,9 @@ pub struct ApprovalService<S> {
 }
 
 impl<S: RpcService> Service<Request> for ApprovalService<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         let next = self.inner.clone();

@@ -102,13 +102,9 @@ impl<S: RpcService<Future: 'static>> ParkedCallService<S> {
 }
 
 impl<S: RpcService<Future: 'static>> Service<Request> for ParkedCallService<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = ParkedCallFuture<S::Future>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         let is_stateless = |session: &Arc<Session>| session.describes_each_request();

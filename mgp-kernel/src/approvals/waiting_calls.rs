@@ -4,7 +4,6 @@
 use std::future::ready;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::future::Either;
@@ -100,13 +99,9 @@ impl<S: RpcService<Future: 'static>> WaitingCallService<S> {
 }
 
 impl<S: RpcService<Future: 'static>> Service<Request> for WaitingCallService<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = Either<S::Future, BoxFuture<'static, Result<Response, Error>>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         if may_become_task(&request) {

@@ -77,13 +77,9 @@ pub struct Fallback<S> {
 }
 
 impl<S: RpcService> Service<Request> for Fallback<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = FallbackFuture<S>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         if request.kind == RequestKind::Notify || request.method != Method::TOOLS_CALL {

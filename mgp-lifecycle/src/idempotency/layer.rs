@@ -2,7 +2,6 @@
 
 use std::future::ready;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use futures_util::future::Either;
 use mgp_types::canonical::{Digest, digest};
@@ -84,13 +83,9 @@ pub struct IdempotencyService<S> {
 }
 
 impl<S: RpcService> Service<Request> for IdempotencyService<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = Either<S::Future, BoxFuture<'static, Result<Response, Error>>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         match self.layer.keyed(&request) {

@@ -278,13 +278,9 @@ pub struct CallerDeadline<S> {
 }
 
 impl<S: RpcService> Service<Request> for CallerDeadline<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = Either<S::Future, BoxFuture<'static, Result<Response, Error>>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         match time_left(&request) {

@@ -113,13 +113,9 @@ pub struct Audit<S> {
 }
 
 impl<S: RpcService> Service<Request> for Audit<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = AuditFuture<S::Future>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         let subject = RecordSubject::of(&request.method);

@@ -119,13 +119,9 @@ pub struct Auth<S> {
 }
 
 impl<S: RpcService> Service<Request> for Auth<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = Either<WhileValid<S::Future>, Ready<Result<Response, Error>>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         match self.layer.admit(&request) {

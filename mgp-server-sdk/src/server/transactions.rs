@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::future::ready;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 
 use mgp_lifecycle::idempotency::{IdempotencyBook, IdempotencyLayer, IdempotencyService};
 use mgp_lifecycle::transaction::{
@@ -165,13 +164,9 @@ fn owner(request: &Request) -> Principal {
 }
 
 impl<S: RpcService + Sync> Service<Request> for TransactionService<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         self.watch_expiry();

@@ -70,13 +70,9 @@ pub struct StreamService<S> {
 }
 
 impl<S: RpcService> Service<Request> for StreamService<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = StreamFuture<S::Future>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         StreamFuture { state: self.begin(request) }

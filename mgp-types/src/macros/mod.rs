@@ -65,6 +65,43 @@ macro_rules! layer {
     };
 }
 
+/// Implements what all services of requests do that stand in front of an `inner` one: their answers and errors are of the same
+/// types, and they are ready when it is. The capacity is that of the inner service; a refusal is an answer.
+///
+/// ```
+/// use mgp_types::{Request, RpcService};
+/// use tower_service::Service;
+///
+/// struct Passing<S> {
+///     inner: S,
+/// }
+///
+/// impl<S: RpcService> Service<Request> for Passing<S> {
+///     type Future = S::Future;
+///
+///     mgp_types::ready_as_inner!();
+///
+///     fn call(&mut self, request: Request) -> S::Future {
+///         self.inner.call(request)
+///     }
+/// }
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! ready_as_inner {
+    () => {
+        type Response = $crate::Response;
+        type Error = $crate::Error;
+
+        fn poll_ready(
+            &mut self,
+            cx: &mut ::std::task::Context<'_>,
+        ) -> ::std::task::Poll<::std::result::Result<(), $crate::Error>> {
+            ::tower_service::Service::<$crate::Request>::poll_ready(&mut self.inner, cx)
+        }
+    };
+}
+
 /// Defines a struct with the default of each field.
 ///
 /// ```

@@ -1,7 +1,6 @@
 //! The messages that a server sends, passed to the clients that they concern.
 
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
 
 use mgp_types::ext::SessionEvent;
 use mgp_types::mgp::{EventSeverity, method};
@@ -39,13 +38,9 @@ pub(super) struct ServerInbound<S> {
 type AnswerFuture = BoxFuture<'static, Result<Response, Error>>;
 
 impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = AnswerFuture;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, request: Request) -> AnswerFuture {
         let Some(shared) = self.shared.upgrade() else {

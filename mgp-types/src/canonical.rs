@@ -67,11 +67,7 @@ impl fmt::Display for Digest {
     }
 }
 
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Digest({self})")
-    }
-}
+crate::write_as!(Debug of Digest, self => "Digest({self})");
 
 impl FromStr for Digest {
     type Err = CanonicalError;

@@ -1,7 +1,6 @@
 //! The one error of every service, with its code, its origin and its recovery advice.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::json::{JsonError, JsonFault, Object, RawJson};
@@ -234,11 +233,7 @@ crate::partial_debug!(Error, self =>
     source: self.0.source,
 );
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.0.message, self.0.code)
-    }
-}
+crate::write_as!(Display of Error, self => "{} ({})", self.0.message, self.0.code);
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -169,11 +168,7 @@ impl Hash for Principal {
     }
 }
 
-impl fmt::Debug for Principal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.kind.as_str(), self.name)
-    }
-}
+crate::write_as!(Debug of Principal, self => "{} {:?}", self.kind.as_str(), self.name);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! The clients whose files are known, with their differences.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
 use crate::document::Format;
 
@@ -100,11 +100,7 @@ impl ClientKind {
     }
 }
 
-impl fmt::Display for ClientKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+mgp_types::write_as!(Display of ClientKind, self => "{}", self.name());
 
 /// A text is not the name of a client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ pub(crate) mod json;
 pub(crate) mod toml;
 mod yaml;
 
-use std::{fmt, ops::Range};
+use std::ops::Range;
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,11 +113,7 @@ impl DocumentNode {
 }
 
 // Files of clients hold secrets, so that no contents are shown.
-impl fmt::Debug for DocumentNode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {:?}", self.kind(), self.span)
-    }
-}
+mgp_types::write_as!(Debug of DocumentNode, self => "{} at {:?}", self.kind(), self.span);
 
 /// Reads a text. A text without any contents is an empty table.
 pub(crate) fn parse(format: Format, text: &str) -> Result<DocumentNode, SyntaxError> {
@@ -156,8 +152,4 @@ impl Position {
     }
 }
 
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
+mgp_types::write_as!(Display of Position, self => "line {}, column {}", self.line, self.column);

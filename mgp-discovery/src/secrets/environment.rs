@@ -1,7 +1,7 @@
 //! The variables and the user's secrets that a configuration refers to.
 
 use std::path::{Path, PathBuf};
-use std::{env, fmt, fs, io};
+use std::{env, fs, io};
 
 use super::{SecretName, SecretStoreError, user_store};
 
@@ -90,11 +90,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+mgp_types::write_as!(Debug of Secret, self => "***");
 
 #[cfg(test)]
 mod tests {

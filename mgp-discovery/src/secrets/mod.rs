@@ -21,7 +21,6 @@ mod keyring;
 mod user;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -160,11 +159,7 @@ impl std::borrow::Borrow<str> for SecretName {
     }
 }
 
-impl fmt::Display for SecretName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+mgp_types::write_as!(Display of SecretName, self => "{}", self.0);
 
 #[cfg(test)]
 mod tests {

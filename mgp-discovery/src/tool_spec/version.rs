@@ -1,6 +1,5 @@
 //! Versions of tools, and what a step from one version to the next announces.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
@@ -88,11 +87,7 @@ fn number(digits: &str) -> Option<u32> {
     if is_written_once { digits.parse().ok() } else { None }
 }
 
-impl fmt::Display for ToolVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
-    }
-}
+mgp_types::write_as!(Display of ToolVersion, self => "{}.{}.{}", self.major, self.minor, self.patch);
 
 impl Serialize for ToolVersion {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

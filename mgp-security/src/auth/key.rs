@@ -1,7 +1,5 @@
 //! An API key: its secret and its id, and its data as they are requested, as they are listed, and as they are stored.
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mgp_types::mgp::Timestamp;
@@ -140,11 +138,7 @@ impl KeyId {
     }
 }
 
-impl fmt::Display for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
+mgp_types::write_as!(Display of KeyId, self => "{:016x}", self.0);
 
 impl Serialize for KeyId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -86,11 +86,7 @@ impl DefinitionKind {
     }
 }
 
-impl fmt::Display for DefinitionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+mgp_types::write_as!(Display of DefinitionKind, self => "{}", self.as_str());
 
 /// The identity of one of a server's definitions: its kind, and its name as the server writes it.
 ///

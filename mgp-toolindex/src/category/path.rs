@@ -1,6 +1,5 @@
 //! Paths of categories.
 
-use std::fmt;
 use std::sync::Arc;
 
 /// The path of a category: levels separated by `/`, in lower case, neither deep nor long.
@@ -49,8 +48,4 @@ impl CategoryPath {
     }
 }
 
-impl fmt::Display for CategoryPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+mgp_types::write_as!(Display of CategoryPath, self => "{}", self.0);

@@ -1,7 +1,6 @@
 //! Scopes: what a caller may do on a server, checked before a call and negotiated for a session.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -89,11 +88,7 @@ impl<'de> Deserialize<'de> for Scopes {
     }
 }
 
-impl fmt::Display for Scopes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.iter().collect::<Vec<_>>().join(" "))
-    }
-}
+crate::write_as!(Display of Scopes, self => "{}", self.iter().collect::<Vec<_>>().join(" "));
 
 /// Reads the time in a scope like `temp:30min`: how long the scopes that are asked for with it are to last.
 ///

@@ -140,6 +140,27 @@ macro_rules! with_defaults {
     };
 }
 
+/// Implements `Display` or `Debug` by what `write!` writes.
+///
+/// ```
+/// struct Place(&'static str, u32);
+///
+/// mgp_types::write_as!(Display of Place, self => "{}, line {}", self.0, self.1);
+///
+/// assert_eq!(Place("notes", 3).to_string(), "notes, line 3");
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! write_as {
+    ($trait:ident of $type:ty, $this:ident => $($text:tt)+) => {
+        impl ::std::fmt::$trait for $type {
+            fn fmt(&$this, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::write!(f, $($text)+)
+            }
+        }
+    };
+}
+
 /// Defines methods that take a value, change it and return it.
 ///
 /// Each is written as a function without its receiver, then `=>` and the change. `self` has to be named in front, since

@@ -52,17 +52,13 @@ impl EventSubscribe {
         Self { channels: channels.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// Narrows the wish to events of at least this severity.
-    pub const fn with_min_severity(mut self, severity: EventSeverity) -> Self {
-        self.filter.min_severity = Some(severity);
-        self
-    }
+    crate::setters! { self =>
+        /// Narrows the wish to events of at least this severity.
+        pub fn with_min_severity(severity: EventSeverity) => self.filter.min_severity = Some(severity);
 
-    /// Resumes a subscription after the event with this number.
-    pub fn resuming(mut self, subscription: SubscriptionId, after_seq: u64) -> Self {
-        self.subscription_id = Some(subscription);
-        self.after_seq = Some(after_seq);
-        self
+        /// Resumes a subscription after the event with this number.
+        pub fn resuming(subscription: SubscriptionId, after_seq: u64) =>
+            (self.subscription_id, self.after_seq) = (Some(subscription), Some(after_seq));
     }
 
     /// The member with these parameters and their [answer](EventSubscribed) in the filter of `subscriptions/listen` and

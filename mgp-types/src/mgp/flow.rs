@@ -1,6 +1,5 @@
 //! The flow of data through the session of a client: from the calls that take it in to those that may carry it out.
 
-use std::fmt;
 use std::sync::Arc;
 
 /// The kind of data that a call takes into its session, where that is worth a question later.
@@ -45,11 +44,7 @@ pub struct CallFlow {
     pub is_new: bool,
 }
 
-impl fmt::Display for FlowSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} by {}", self.kind.phrase(), self.tool)
-    }
-}
+crate::write_as!(Display of FlowSource, self => "{} by {}", self.kind.phrase(), self.tool);
 
 impl CallFlow {
     /// Returns the sources with the arguments of their calls, in words for people.

@@ -1,6 +1,5 @@
 //! Moments in time, as MGP writes them.
 
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -57,11 +56,7 @@ impl Timestamp {
     }
 }
 
-impl fmt::Display for Timestamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3}", self.0)
-    }
-}
+crate::write_as!(Display of Timestamp, self => "{:.3}", self.0);
 
 impl FromStr for Timestamp {
     type Err = TimestampError;

@@ -1,6 +1,5 @@
 //! The versions of MGP.
 
-use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -60,11 +59,7 @@ impl FromStr for MgpVersion {
     }
 }
 
-impl fmt::Display for MgpVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
-    }
-}
+crate::write_as!(Display of MgpVersion, self => "{}.{}.{}", self.major, self.minor, self.patch);
 
 text_traits!(MgpVersion: SerializeDisplay, DeserializeFromStr);
 

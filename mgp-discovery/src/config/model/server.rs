@@ -1,7 +1,6 @@
 //! The tables under `[[servers]]`, those of single tools and agents among them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use mgp_types::Revision;
 use mgp_types::mgp::{Permission, RestartPolicy, RiskLevel, TrustLevel, ValidatorName};
@@ -323,11 +322,8 @@ impl ServerProtocol {
     }
 }
 
-impl fmt::Display for ServerProtocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.revision().map_or("auto", Revision::as_str))
-    }
-}
+mgp_types::write_as!(Display of ServerProtocol, self =>
+    "{}", self.revision().map_or("auto", Revision::as_str));
 
 mgp_types::partial_debug!(ServerAgent, self => env: self.env.keys(), headers: self.headers.keys());
 

@@ -55,11 +55,7 @@ impl Digest {
     }
 }
 
-impl From<[u8; 32]> for Digest {
-    fn from(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-}
+crate::convert!([u8; 32] => Digest, bytes => Self(bytes));
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -51,17 +51,9 @@ impl fmt::Display for Id {
     }
 }
 
-impl From<i64> for Id {
-    fn from(number: i64) -> Self {
-        Self::Number(number)
-    }
-}
+crate::convert!(i64 => Id, number => Self::Number(number));
 
-impl From<&str> for Id {
-    fn from(text: &str) -> Self {
-        Self::Text(text.into())
-    }
-}
+crate::convert!(&str => Id, text => Self::Text(text.into()));
 
 #[cfg(test)]
 mod tests {

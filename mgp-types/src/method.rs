@@ -142,11 +142,7 @@ impl std::borrow::Borrow<str> for Method {
 
 text_traits!(Method: Display, Debug);
 
-impl From<&str> for Method {
-    fn from(name: &str) -> Self {
-        Self::new(name)
-    }
-}
+crate::convert!(&str => Method, name => Self::new(name));
 
 #[cfg(test)]
 mod tests {

@@ -120,17 +120,9 @@ static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""is
 /// The beginning of an escape that may hide a name.
 static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
 
-impl From<RawJson> for ResultJson {
-    fn from(json: RawJson) -> Self {
-        Self { json, reading: OnceLock::new() }
-    }
-}
+crate::convert!(RawJson => ResultJson, json => Self { json, reading: OnceLock::new() });
 
-impl From<ResultJson> for RawJson {
-    fn from(result: ResultJson) -> Self {
-        result.json
-    }
-}
+crate::convert!(ResultJson => RawJson, result => result.json);
 
 impl Deref for ResultJson {
     type Target = RawJson;

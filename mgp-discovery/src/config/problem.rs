@@ -146,11 +146,7 @@ impl ConfigError {
     }
 }
 
-impl From<Problem> for ConfigError {
-    fn from(problem: Problem) -> Self {
-        Self { problems: vec![problem] }
-    }
-}
+mgp_types::convert!(Problem => ConfigError, problem => Self { problems: vec![problem] });
 
 const LONGEST_QUOTE: usize = 160;
 

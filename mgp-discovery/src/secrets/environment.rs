@@ -77,11 +77,7 @@ impl<F: Fn(&str) -> Option<String>> Environment for F {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Box<str>);
 
-impl From<String> for Secret {
-    fn from(value: String) -> Self {
-        Self(value.into())
-    }
-}
+mgp_types::convert!(String => Secret, value => Self(value.into()));
 
 impl Secret {
     /// Returns the value.

@@ -134,23 +134,11 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<EditError> for Failure {
-    fn from(error: EditError) -> Self {
-        Self::usage(error.to_string().trim_end())
-    }
-}
+mgp_types::convert!(EditError => Failure, error => Self::usage(error.to_string().trim_end()));
 
-impl From<StartError> for Failure {
-    fn from(error: StartError) -> Self {
-        Self::usage(with_causes(&error.to_string(), &error))
-    }
-}
+mgp_types::convert!(StartError => Failure, error => Self::usage(with_causes(&error.to_string(), &error)));
 
-impl From<SecretStoreError> for Failure {
-    fn from(error: SecretStoreError) -> Self {
-        Self::usage(error.to_string())
-    }
-}
+mgp_types::convert!(SecretStoreError => Failure, error => Self::usage(error.to_string()));
 
 /// Returns the message of an error with those of its causes, as far as they say more.
 pub(crate) fn with_causes(message: &str, error: &dyn std::error::Error) -> String {
@@ -196,11 +184,7 @@ fn seconds(millis: u64) -> String {
 /// The members of a peer's details that may hold advice for people, the first ones preferred.
 const ADVICE: [&str; 6] = ["hint", "help", "suggestion", "action", "recovery", "resolution"];
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
+mgp_types::convert!(Exit => ExitCode, exit => Self::from(exit as u8));
 
 #[cfg(test)]
 mod tests {

@@ -147,17 +147,9 @@ impl From<&str> for DefinitionName {
     }
 }
 
-impl From<String> for DefinitionName {
-    fn from(text: String) -> Self {
-        Self::from(text.as_str())
-    }
-}
+mgp_types::convert!(String => DefinitionName, text => Self::from(text.as_str()));
 
-impl From<DefinitionName> for String {
-    fn from(name: DefinitionName) -> Self {
-        name.to_string()
-    }
-}
+mgp_types::convert!(DefinitionName => String, name => name.to_string());
 
 #[cfg(test)]
 mod tests {

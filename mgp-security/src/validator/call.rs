@@ -185,11 +185,7 @@ pub struct Located {
     pub pointer: Option<String>,
 }
 
-impl From<Finding> for Located {
-    fn from(finding: Finding) -> Self {
-        Self { finding, pointer: None }
-    }
-}
+mgp_types::convert!(Finding => Located, finding => Self { finding, pointer: None });
 
 /// The argument names in the schema of a tool, level by level.
 ///

@@ -85,11 +85,7 @@ impl Intent {
     }
 }
 
-impl From<&str> for Intent {
-    fn from(text: &str) -> Self {
-        Self::new(text)
-    }
-}
+crate::convert!(&str => Intent, text => Self::new(text));
 
 record! {
     /// A tool that a server thinks suits the purpose of a call better. It is advice: the call was made all the same.

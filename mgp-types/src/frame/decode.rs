@@ -300,17 +300,9 @@ impl Malformed {
     }
 }
 
-impl From<JsonError> for Malformed {
-    fn from(error: JsonError) -> Self {
-        Self::request(None, error.into())
-    }
-}
+crate::convert!(JsonError => Malformed, error => Self::request(None, error.into()));
 
-impl From<Malformed> for Error {
-    fn from(malformed: Malformed) -> Self {
-        malformed.error
-    }
-}
+crate::convert!(Malformed => Error, malformed => malformed.error);
 
 #[cfg(test)]
 mod tests {

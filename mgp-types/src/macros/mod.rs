@@ -161,6 +161,27 @@ macro_rules! write_as {
     };
 }
 
+/// Implements `From` by an expression.
+///
+/// ```
+/// struct Seconds(u64);
+///
+/// mgp_types::convert!(u32 => Seconds, seconds => Self(seconds.into()));
+///
+/// assert_eq!(Seconds::from(3).0, 3);
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! convert {
+    ($from:ty => $to:ty, $value:ident => $converted:expr) => {
+        impl From<$from> for $to {
+            fn from($value: $from) -> Self {
+                $converted
+            }
+        }
+    };
+}
+
 /// Defines methods that take a value, change it and return it.
 ///
 /// Each is written as a function without its receiver, then `=>` and the change. `self` has to be named in front, since

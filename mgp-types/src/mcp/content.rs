@@ -174,23 +174,11 @@ body! {
     }
 }
 
-impl From<&str> for ContentBlock {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
+crate::convert!(&str => ContentBlock, text => Self::text(text));
 
-impl From<String> for ContentBlock {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
-}
+crate::convert!(String => ContentBlock, text => Self::text(text));
 
-impl From<ResourceLink> for ContentBlock {
-    fn from(link: ResourceLink) -> Self {
-        Self::ResourceLink(Box::new(link))
-    }
-}
+crate::convert!(ResourceLink => ContentBlock, link => Self::ResourceLink(Box::new(link)));
 
 body! {
     /// The contents of a resource inside a message.
@@ -204,11 +192,7 @@ body! {
     }
 }
 
-impl From<EmbeddedResource> for ContentBlock {
-    fn from(resource: EmbeddedResource) -> Self {
-        Self::Resource(Box::new(resource))
-    }
-}
+crate::convert!(EmbeddedResource => ContentBlock, resource => Self::Resource(Box::new(resource)));
 
 body! {
     /// The model's wish to call a tool.

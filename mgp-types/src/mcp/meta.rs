@@ -56,11 +56,7 @@ impl ForRevision for Meta {
     }
 }
 
-impl From<Map<RawJson>> for Meta {
-    fn from(members: Map<RawJson>) -> Self {
-        Self(members)
-    }
-}
+crate::convert!(Map<RawJson> => Meta, members => Self(members));
 
 impl<N: Into<Box<str>>> FromIterator<(N, RawJson)> for Meta {
     fn from_iter<I: IntoIterator<Item = (N, RawJson)>>(members: I) -> Self {

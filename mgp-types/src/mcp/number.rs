@@ -47,23 +47,11 @@ impl PartialEq for Number {
     }
 }
 
-impl From<i64> for Number {
-    fn from(number: i64) -> Self {
-        Self(Form::Integer(number))
-    }
-}
+crate::convert!(i64 => Number, number => Self(Form::Integer(number)));
 
-impl From<i32> for Number {
-    fn from(number: i32) -> Self {
-        Self(Form::Integer(number.into()))
-    }
-}
+crate::convert!(i32 => Number, number => Self(Form::Integer(number.into())));
 
-impl From<u32> for Number {
-    fn from(number: u32) -> Self {
-        Self(Form::Integer(number.into()))
-    }
-}
+crate::convert!(u32 => Number, number => Self(Form::Integer(number.into())));
 
 impl From<f64> for Number {
     /// Writes infinities and not-a-number as `null`, because JSON lacks them.

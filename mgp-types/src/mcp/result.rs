@@ -79,11 +79,7 @@ body! {
     }
 }
 
-impl From<ElicitParams> for InputRequest {
-    fn from(params: ElicitParams) -> Self {
-        Self::Elicit(Box::new(ElicitRequest::new(params)))
-    }
-}
+crate::convert!(ElicitParams => InputRequest, params => Self::Elicit(Box::new(ElicitRequest::new(params))));
 
 impl From<CreateMessageParams> for InputRequest {
     fn from(params: CreateMessageParams) -> Self {

@@ -66,23 +66,11 @@ impl Shaped for SamplingContents {
     }
 }
 
-impl From<SamplingContent> for SamplingContents {
-    fn from(block: SamplingContent) -> Self {
-        Self::One(block)
-    }
-}
+crate::convert!(SamplingContent => SamplingContents, block => Self::One(block));
 
-impl From<Vec<SamplingContent>> for SamplingContents {
-    fn from(blocks: Vec<SamplingContent>) -> Self {
-        Self::Many(blocks)
-    }
-}
+crate::convert!(Vec<SamplingContent> => SamplingContents, blocks => Self::Many(blocks));
 
-impl From<&str> for SamplingContents {
-    fn from(text: &str) -> Self {
-        Self::One(SamplingContent::text(text))
-    }
-}
+crate::convert!(&str => SamplingContents, text => Self::One(SamplingContent::text(text)));
 
 impl<'de> Deserialize<'de> for SamplingContents {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

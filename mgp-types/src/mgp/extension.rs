@@ -182,11 +182,7 @@ impl<const N: usize> From<[Extension; N]> for ExtensionSet {
     }
 }
 
-impl From<Extension> for ExtensionSet {
-    fn from(extension: Extension) -> Self {
-        Self::from([extension])
-    }
-}
+crate::convert!(Extension => ExtensionSet, extension => Self::from([extension]));
 
 impl Serialize for ExtensionSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -107,11 +107,7 @@ pub enum ExportError {
     },
 }
 
-impl From<SyntaxError> for ExportError {
-    fn from(wrong: SyntaxError) -> Self {
-        Self::Unreadable(wrong.into())
-    }
-}
+mgp_types::convert!(SyntaxError => ExportError, wrong => Self::Unreadable(wrong.into()));
 
 fn in_place_of(without: &[String]) -> String {
     if without.is_empty() { String::new() } else { format!(", in place of {}", without.join(", ")) }

@@ -147,11 +147,7 @@ pub enum ImportError {
     TooManyServers,
 }
 
-impl From<SyntaxError> for ImportError {
-    fn from(wrong: SyntaxError) -> Self {
-        Self::Syntax { at: wrong.at, what: wrong.what }
-    }
-}
+mgp_types::convert!(SyntaxError => ImportError, wrong => Self::Syntax { at: wrong.at, what: wrong.what });
 
 /// Reads the servers of a client's file.
 pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Imported, ImportError> {

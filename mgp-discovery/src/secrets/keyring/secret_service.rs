@@ -175,11 +175,7 @@ impl From<zbus::Error> for KeyringError {
     }
 }
 
-impl From<io::Error> for KeyringError {
-    fn from(error: io::Error) -> Self {
-        Self::Refused(error.to_string())
-    }
-}
+mgp_types::convert!(io::Error => KeyringError, error => Self::Refused(error.to_string()));
 
 /// Returns whether an error of the bus says that the service is unknown and cannot be started.
 fn is_unknown_service(error: &str) -> bool {

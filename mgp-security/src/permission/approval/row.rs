@@ -169,11 +169,7 @@ impl ApprovalId {
     }
 }
 
-impl From<&str> for ApprovalId {
-    fn from(text: &str) -> Self {
-        Self(text.into())
-    }
-}
+mgp_types::convert!(&str => ApprovalId, text => Self(text.into()));
 
 /// A principal in its stored form.
 #[derive(Serialize, Deserialize)]

@@ -1,6 +1,5 @@
 //! Many calls of tools in one request: `mgp/tools/batch`.
 
-
 use mgp_types::json::ObjectWriter;
 use mgp_types::{
     BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, Session, call_once,

@@ -167,8 +167,10 @@ async fn what_comes_faster_than_it_is_read_is_counted() {
 #[tokio::test(start_paused = true)]
 async fn numbered_events_that_do_not_fit_are_asked_for_later() {
     let publisher = Publisher::new(["a"]).unwrap();
-    let quotas =
-        EventQuotas { bounds: Bounds { events: 5000, ..EventQuotas::default().bounds }, ..EventQuotas::default() };
+    let quotas = EventQuotas {
+        bounds: Bounds { events: 5000, ..EventQuotas::default().bounds },
+        ..EventQuotas::default()
+    };
     let connection = Connection::new(&serve(&publisher, quotas));
     let subscriber = Subscriber::new();
     let mut events = subscriber.subscribe(connection.clone(), EventSubscribe::new(["a"])).await.unwrap();

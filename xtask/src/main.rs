@@ -8,6 +8,7 @@
 //! cargo xtask conformance   the official MCP conformance suite, server and client
 //! cargo xtask walk          what a new user does with `mgp`, step by step
 //! cargo xtask page          what people do on the page, in a real browser
+//! cargo xtask team          a day of a team, with an identity provider, Prometheus and syslog
 //! cargo xtask interop       other SDKs against ours, in both directions
 //! cargo xtask servers       published servers, directly and through the kernel
 //! cargo xtask bench         speed beside rmcp and a hand-written floor
@@ -37,6 +38,7 @@ mod python;
 mod servers;
 mod session;
 mod table;
+mod team;
 mod tidy;
 mod walk;
 mod workspace;
@@ -71,6 +73,8 @@ enum Chore {
     Walk(walk::Args),
     /// The checks of the page for people, in a real browser
     Page(page::Args),
+    /// A day of a team, with an identity provider, Prometheus and syslog
+    Team(team::Args),
     /// Other SDKs against ours, in both directions
     Interop(interop::Args),
     /// Published servers, directly and through the kernel
@@ -110,6 +114,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Conformance(args) => conformance::run(&workspace, &args),
         Chore::Walk(args) => walk::run(&workspace, &args),
         Chore::Page(args) => page::run(&workspace, &args),
+        Chore::Team(args) => team::run(&workspace, &args),
         Chore::Interop(args) => interop::run(&workspace, &args),
         Chore::Servers(args) => servers::run(&workspace, &args),
         Chore::Bench(args) => bench::run(&workspace, &args),

@@ -23,7 +23,6 @@ pub struct Context {
     /// The party that speaks in the name of the principal, if one does. Written by whatever allows it.
     pub speaker: Option<Principal>,
     /// The scopes of the token that the request came with; `None` without a token. Written by whatever authenticates.
-    #[cfg(feature = "ext")]
     pub scopes: Option<Arc<crate::ext::scope::Scopes>>,
     /// True if the request came by a way on which nobody is taken for the human in front of the caller, so that no
     /// answer of the caller decides anything. Written by whoever knows the way.

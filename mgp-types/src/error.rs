@@ -205,14 +205,11 @@ impl Error {
     }
 
     /// Returns the recovery advice that this process set, else the advice in the peer's `data._mgp` (MGP §14.4), else
-    /// what the peer's structured error or that of a tool registry says, if the crate has the feature `ext`.
+    /// what the peer's structured error or that of a tool registry says.
     pub fn recovery(&self) -> Option<Recovery> {
         let of_peer = || {
             let data = self.0.data.as_ref()?;
-            let recovery = Recovery::from_error_data(data);
-            #[cfg(feature = "ext")]
-            let recovery = recovery.or_else(|| crate::ext::recovery_of(data));
-            recovery
+            Recovery::from_error_data(data).or_else(|| crate::ext::recovery_of(data))
         };
         self.0.recovery.clone().or_else(of_peer)
     }

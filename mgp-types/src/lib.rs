@@ -33,21 +33,18 @@
 //! | [`mcp`] | the bodies of MCP, of all five revisions |
 //! | [`mgp`] | what MGP adds: negotiation, the words of each section, error codes, recovery |
 //! | [`ext`] | optional extensions beside MGP: envelopes, manifests, hints, scopes, errors that say what to do |
-//!
 //! | [`canonical`] | the canonical form of a JSON value, and its digest |
 //! | [`secret`] | the secrets in a text, and the names under which they stand |
 //!
-//! The features `ext`, `canonical` and `secret` bring the modules of these names; without them nothing of those is compiled.
+//! The feature `secret` brings the module of this name; without it nothing of that is compiled.
 
 mod agent_groups;
 mod authorization_demand;
-#[cfg(feature = "canonical")]
 pub mod canonical;
 mod client_folders;
 mod client_session;
 mod context;
 mod error;
-#[cfg(feature = "ext")]
 pub mod ext;
 mod extensions;
 pub mod frame;

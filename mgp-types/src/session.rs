@@ -1,10 +1,8 @@
 //! The facts about a peer, which the era layer gives to all others.
 
-#[cfg(feature = "ext")]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-#[cfg(feature = "ext")]
 use crate::ext::ExtensionIds;
 use crate::json::{Object, RawJson};
 use crate::mgp::{Extension, Negotiated};
@@ -27,7 +25,6 @@ pub struct Session {
     /// The way to the peer for messages that belong to no request; closed where there is none.
     pub outbox: Outbox,
     log_level: AtomicU8,
-    #[cfg(feature = "ext")]
     extensions: OnceLock<ExtensionIds>,
 }
 
@@ -63,7 +60,6 @@ impl Session {
             mgp: None,
             outbox: Outbox::CLOSED,
             log_level: AtomicU8::new(NO_LOGS),
-            #[cfg(feature = "ext")]
             extensions: OnceLock::new(),
         }
     }
@@ -96,7 +92,6 @@ impl Session {
 
     /// Returns the optional extensions that the peer declared. The capabilities are read once, when they are first asked
     /// about.
-    #[cfg(feature = "ext")]
     pub fn extensions(&self) -> ExtensionIds {
         *self.extensions.get_or_init(|| ExtensionIds::read(&self.capabilities))
     }

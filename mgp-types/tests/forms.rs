@@ -1,7 +1,5 @@
 //! The bodies of MCP, MGP and its extensions, as they are read and written: `forms.txt` holds one form a line.
 
-#![cfg(feature = "ext")]
-
 use mgp_types::ext::scope::{CheckPermission, NegotiateScopes, PermissionChecked, ScopesNegotiated};
 use mgp_types::ext::transaction::{BeginTransaction, TransactionCommitted, TransactionReport};
 use mgp_types::ext::*;

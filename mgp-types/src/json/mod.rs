@@ -13,7 +13,5 @@ pub use self::object_writer::ObjectWriter;
 pub use self::raw::{JsonError, JsonFault, RawJson};
 pub use self::scan::Limits;
 pub(crate) use self::scan::Scanner;
-#[cfg(feature = "ext")]
-pub(crate) use self::text::unescape;
 pub use self::text::write_string;
-pub(crate) use self::text::{FrameText, read_string};
+pub(crate) use self::text::{FrameText, read_string, unescape};

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
 use mgp_discovery::Config;
-use mgp_discovery::config::{Changes as ConfigChanges, ConfigFile};
+use mgp_discovery::config::ConfigFile;
 use mgp_discovery::registry::Registry;
 use mgp_security::Clock;
 use mgp_types::mgp::EntryType;
@@ -125,7 +125,7 @@ impl ConfigReloader {
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
-        let needs_restart = ConfigChanges::between(&config, &wanted).settings_changed;
+        let needs_restart = config.settings_changed_in(&wanted);
         self.targets.config.store(Arc::new(config));
         let config = self.targets.config.load();
         // The rules hold before there is a new server that somebody may not use, and not before it is known that there

@@ -42,7 +42,6 @@ mod template;
 mod tests;
 mod trust;
 
-pub use self::changes::Changes;
 pub use self::edit::{ConfigFile, EditError};
 pub use self::effective::InvalidAddress;
 pub use self::endpoint::{Endpoint, ExpandedServer, SecretReference, ServerFault};

@@ -9,7 +9,6 @@
 mod number;
 mod tree;
 
-use std::fmt;
 use std::str::FromStr;
 
 use sha2::Digest as _;
@@ -57,11 +56,7 @@ impl Digest {
 
 crate::convert!([u8; 32] => Digest, bytes => Self(bytes));
 
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(std::str::from_utf8(&hex::<64>(&self.0)).unwrap_or_default())
-    }
-}
+crate::write_as!(Display of Digest, self => "{}", std::str::from_utf8(&hex::<64>(&self.0)).unwrap_or_default());
 
 crate::write_as!(Debug of Digest, self => "Digest({self})");
 

@@ -1,6 +1,5 @@
 //! The methods of vendors that the operator lets pass to a server.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::MethodRule;
@@ -84,12 +83,7 @@ impl FromStr for MethodPattern {
     }
 }
 
-impl fmt::Display for MethodPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = if self.is_prefix { "/*" } else { "" };
-        write!(f, "{}{end}", self.name)
-    }
-}
+crate::write_as!(Display of MethodPattern, self => "{}{}", self.name, if self.is_prefix { "/*" } else { "" });
 
 const OWN_SPACES: [&str; 3] = ["mgp/", "kernel/", "notifications/mgp."];
 const MAX_BYTES: usize = 128;

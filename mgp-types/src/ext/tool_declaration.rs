@@ -53,15 +53,11 @@ words! {
     }
 }
 
-impl From<RiskLevel> for Impact {
-    fn from(level: RiskLevel) -> Self {
-        match level {
-            RiskLevel::Safe => Self::Safe,
-            RiskLevel::Moderate => Self::Reversible,
-            RiskLevel::Dangerous => Self::Destructive,
-        }
-    }
-}
+crate::convert!(RiskLevel => Impact, level => match level {
+    RiskLevel::Safe => Self::Safe,
+    RiskLevel::Moderate => Self::Reversible,
+    RiskLevel::Dangerous => Self::Destructive,
+});
 
 record! {
     /// The estimated costs of a call.

@@ -185,11 +185,9 @@ fn next_token(json: &str) -> Option<(&str, &str)> {
     Some((token, behind.trim_start()))
 }
 
-impl From<Box<RawValue>> for RawJson {
-    fn from(value: Box<RawValue>) -> Self {
-        Self(Bytes::from(Box::<str>::from(value).into_boxed_bytes()))
-    }
-}
+crate::convert!(
+    Box<RawValue> => RawJson, value => Self(Bytes::from(Box::<str>::from(value).into_boxed_bytes()))
+);
 
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -9,18 +9,14 @@ use smallvec::SmallVec;
 use super::text::{plain_prefix, unescape};
 use super::{JsonError, JsonFault};
 
-/// The bounds on JSON that is accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// The number of arrays and objects that may be open at once.
-    pub max_depth: u16,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
+crate::with_defaults! {
+    /// The bounds on JSON that is accepted.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct Limits {
+        /// The number of arrays and objects that may be open at once.
         // serde_json stops at this depth, so a value within the limits can be read as a typed one.
-        Self { max_depth: 120 }
+        pub max_depth: u16 = 120,
     }
 }
 

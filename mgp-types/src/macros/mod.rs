@@ -161,7 +161,7 @@ macro_rules! write_as {
     };
 }
 
-/// Implements `From` by an expression.
+/// Implements `From` by an expression. A doc comment in front of the types is that of the method.
 ///
 /// ```
 /// struct Seconds(u64);
@@ -173,8 +173,9 @@ macro_rules! write_as {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! convert {
-    ($from:ty => $to:ty, $value:ident => $converted:expr) => {
+    ($(#[$doc:meta])* $from:ty => $to:ty, $value:ident => $converted:expr) => {
         impl From<$from> for $to {
+            $(#[$doc])*
             fn from($value: $from) -> Self {
                 $converted
             }

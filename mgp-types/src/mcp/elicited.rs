@@ -120,15 +120,11 @@ impl<T: Serialize> Elicited<T> {
     }
 }
 
-impl From<ElicitResult> for Elicited<Map<RawJson>> {
-    fn from(result: ElicitResult) -> Self {
-        match result.action {
-            ElicitAction::Accept => Self::Accepted(result.content.unwrap_or_default()),
-            ElicitAction::Decline => Self::Declined,
-            _ => Self::Cancelled,
-        }
-    }
-}
+crate::convert!(ElicitResult => Elicited<Map<RawJson>>, result => match result.action {
+    ElicitAction::Accept => Self::Accepted(result.content.unwrap_or_default()),
+    ElicitAction::Decline => Self::Declined,
+    _ => Self::Cancelled,
+});
 
 fn default_of(schema: &PrimitiveSchema) -> Option<RawJson> {
     let written = match schema {

@@ -53,11 +53,9 @@ crate::convert!(i32 => Number, number => Self(Form::Integer(number.into())));
 
 crate::convert!(u32 => Number, number => Self(Form::Integer(number.into())));
 
-impl From<f64> for Number {
+crate::convert!(
     /// Writes infinities and not-a-number as `null`, because JSON lacks them.
-    fn from(number: f64) -> Self {
-        Self(Form::Float(number))
-    }
-}
+    f64 => Number, number => Self(Form::Float(number))
+);
 
 plain!(Number);

@@ -81,11 +81,10 @@ body! {
 
 crate::convert!(ElicitParams => InputRequest, params => Self::Elicit(Box::new(ElicitRequest::new(params))));
 
-impl From<CreateMessageParams> for InputRequest {
-    fn from(params: CreateMessageParams) -> Self {
-        Self::CreateMessage(Box::new(CreateMessageRequest::new(params)))
-    }
-}
+crate::convert!(
+    CreateMessageParams => InputRequest,
+    params => Self::CreateMessage(Box::new(CreateMessageRequest::new(params)))
+);
 
 body! {
     /// The result that asks for input before the request can be completed.

@@ -136,14 +136,10 @@ enum WrittenGrant {
     Scoped { decision: Decision, scope: Option<Box<Scope>> },
 }
 
-impl From<WrittenGrant> for Grant {
-    fn from(written: WrittenGrant) -> Self {
-        match written {
-            WrittenGrant::Word(decision) => Self::new(decision),
-            WrittenGrant::Scoped { decision, scope } => Self { decision, scope: scope.map(|scope| *scope) },
-        }
-    }
-}
+crate::convert!(WrittenGrant => Grant, written => match written {
+    WrittenGrant::Word(decision) => Self::new(decision),
+    WrittenGrant::Scoped { decision, scope } => Self { decision, scope: scope.map(|scope| *scope) },
+});
 
 impl From<Grant> for WrittenGrant {
     fn from(Grant { decision, scope }: Grant) -> Self {

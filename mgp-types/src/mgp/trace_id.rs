@@ -1,6 +1,5 @@
 //! The id that ties the events of one request together (§6.5).
 
-use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU128;
 use std::str::FromStr;
@@ -86,11 +85,7 @@ fn as_text(ascii: &[u8]) -> &str {
     std::str::from_utf8(ascii).unwrap_or_default()
 }
 
-impl fmt::Display for TraceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(as_text(&self.to_uuid()))
-    }
-}
+crate::write_as!(Display of TraceId, self => "{}", as_text(&self.to_uuid()));
 
 impl FromStr for TraceId {
     type Err = TraceIdError;

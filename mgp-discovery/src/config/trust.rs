@@ -1,7 +1,6 @@
 //! The user's trust in the `mgp.toml` of folders, noted by path and digest.
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -113,12 +112,9 @@ impl UntrustedFile {
 
 const ADVICE: &str = "run \"mgp trust\" to look at it and allow it";
 
-impl fmt::Display for UntrustedFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.path.file_name().unwrap_or_else(|| OsStr::new("mgp.toml")).display();
-        write!(f, "{name} in this folder {}", self.why)
-    }
-}
+mgp_types::write_as!(Display of UntrustedFile, self =>
+    "{} in this folder {}", self.path.file_name().unwrap_or_else(|| OsStr::new("mgp.toml")).display(), self.why
+);
 
 impl TrustedFolders {
     /// Creates notes in `directory`, which need not exist.

@@ -104,16 +104,12 @@ impl SqliteRegistryStore {
     }
 }
 
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::InUse,
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error.to_string()),
-            _ => Self::Unavailable(Box::new(error)),
-        }
-    }
-}
+mgp_types::convert!(rusqlite::Error => StoreError, error => match error.sqlite_error_code() {
+    Some(ErrorCode::DiskFull) => Self::Full,
+    Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::InUse,
+    Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error.to_string()),
+    _ => Self::Unavailable(Box::new(error)),
+});
 
 /// Does `work` on a thread that may wait for a disk. The function needs a tokio runtime.
 ///

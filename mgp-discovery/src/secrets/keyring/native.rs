@@ -76,17 +76,11 @@ impl Keyring for NativeKeyring {
     }
 }
 
-impl From<Error> for KeyringError {
-    fn from(error: Error) -> Self {
-        match error {
-            // The texts of these errors would show the stored value.
-            Error::BadEncoding(_) | Error::BadDataFormat(..) => {
-                Self::Refused("a secret is not a text".into())
-            }
-            error => Self::Refused(error.to_string()),
-        }
-    }
-}
+mgp_types::convert!(Error => KeyringError, error => match error {
+    // The texts of these errors would show the stored value.
+    Error::BadEncoding(_) | Error::BadDataFormat(..) => Self::Refused("a secret is not a text".into()),
+    error => Self::Refused(error.to_string()),
+});
 
 fn entry(store: &Store, name: &SecretName) -> Result<Entry, KeyringError> {
     Ok(store.build(SERVICE, name.as_str(), None)?)

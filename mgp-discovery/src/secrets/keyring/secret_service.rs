@@ -146,18 +146,14 @@ fn attributes(name: &SecretName) -> HashMap<&str, &str> {
     HashMap::from([OF_MGP, (NAME, name.as_str())])
 }
 
-impl From<Error> for KeyringError {
-    fn from(error: Error) -> Self {
-        match error {
-            // A service without a default collection has no place for a secret.
-            Error::Unavailable | Error::NoResult => Self::Absent,
-            Error::Locked | Error::Prompt => Self::Locked,
-            Error::Zbus(error) => error.into(),
-            Error::ZbusFdo(error) => zbus::Error::FDO(error.into()).into(),
-            error => Self::Refused(error.to_string()),
-        }
-    }
-}
+mgp_types::convert!(Error => KeyringError, error => match error {
+    // A service without a default collection has no place for a secret.
+    Error::Unavailable | Error::NoResult => Self::Absent,
+    Error::Locked | Error::Prompt => Self::Locked,
+    Error::Zbus(error) => error.into(),
+    Error::ZbusFdo(error) => zbus::Error::FDO(error.into()).into(),
+    error => Self::Refused(error.to_string()),
+});
 
 impl From<zbus::Error> for KeyringError {
     fn from(error: zbus::Error) -> Self {

@@ -25,35 +25,23 @@ use crate::peer::ConnectedClients;
 /// The kernel's own server id; no server behind it may have this id.
 pub(crate) const KERNEL: &str = "mgp";
 
-/// The lifecycle of one kernel, from its start to its end.
-pub(crate) struct Lifecycle {
-    /// The lifecycle of the kernel as its clients see it.
-    pub(crate) life: ServerLifecycle,
-    /// The agents and operators that are connected at its sockets.
-    pub(crate) connections: SocketConnections,
-    /// The processes of the clients that have connected.
-    pub(crate) clients: ConnectedClients,
-    /// The conditions under which the kernel was started. Set once, when it serves.
-    pub(crate) served: OnceLock<Arc<ServedKernel>>,
-    /// The way in which operators get to the page.
-    pub(crate) page: PageDoor,
-    /// The calls that clients wait for.
-    pub(crate) unanswered: UnansweredCalls,
-    /// The way in which the kernel was told to end, once it was.
-    end: OnceLock<KernelEnd>,
-}
-
-impl Default for Lifecycle {
-    fn default() -> Self {
-        Self {
-            life: ServerLifecycle::new(ServerId::from(KERNEL)),
-            connections: SocketConnections::default(),
-            clients: ConnectedClients::default(),
-            served: OnceLock::new(),
-            page: PageDoor::default(),
-            unanswered: UnansweredCalls::default(),
-            end: OnceLock::new(),
-        }
+mgp_types::with_defaults! {
+    /// The lifecycle of one kernel, from its start to its end.
+    pub(crate) struct Lifecycle {
+        /// The lifecycle of the kernel as its clients see it.
+        pub(crate) life: ServerLifecycle = ServerLifecycle::new(ServerId::from(KERNEL)),
+        /// The agents and operators that are connected at its sockets.
+        pub(crate) connections: SocketConnections = SocketConnections::default(),
+        /// The processes of the clients that have connected.
+        pub(crate) clients: ConnectedClients = ConnectedClients::default(),
+        /// The conditions under which the kernel was started. Set once, when it serves.
+        pub(crate) served: OnceLock<Arc<ServedKernel>> = OnceLock::new(),
+        /// The way in which operators get to the page.
+        pub(crate) page: PageDoor = PageDoor::default(),
+        /// The calls that clients wait for.
+        pub(crate) unanswered: UnansweredCalls = UnansweredCalls::default(),
+        /// The way in which the kernel was told to end, once it was.
+        end: OnceLock<KernelEnd> = OnceLock::new(),
     }
 }
 

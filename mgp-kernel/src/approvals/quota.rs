@@ -7,27 +7,18 @@ use std::time::Duration;
 use mgp_types::{Error, Principal, code};
 use parking_lot::Mutex;
 
-/// The number of calls that may wait for their clients, and the time for which they may.
-#[derive(Debug, Clone)]
-pub(crate) struct ParkedCallLimits {
-    /// The largest number of calls of all principals that have asked and are not over.
-    pub(crate) max_parked: usize,
-    /// The largest number of such calls of one principal.
-    pub(crate) max_parked_per_principal: usize,
-    /// The largest number of one call's questions that wait for their answers.
-    pub(crate) max_questions: usize,
-    /// The time that a client may take for its answers.
-    pub(crate) ttl: Duration,
-}
-
-impl Default for ParkedCallLimits {
-    fn default() -> Self {
-        Self {
-            max_parked: 256,
-            max_parked_per_principal: 16,
-            max_questions: 16,
-            ttl: Duration::from_mins(10),
-        }
+mgp_types::with_defaults! {
+    /// The number of calls that may wait for their clients, and the time for which they may.
+    #[derive(Debug, Clone)]
+    pub(crate) struct ParkedCallLimits {
+        /// The largest number of calls of all principals that have asked and are not over.
+        pub(crate) max_parked: usize = 256,
+        /// The largest number of such calls of one principal.
+        pub(crate) max_parked_per_principal: usize = 16,
+        /// The largest number of one call's questions that wait for their answers.
+        pub(crate) max_questions: usize = 16,
+        /// The time that a client may take for its answers.
+        pub(crate) ttl: Duration = Duration::from_mins(10),
     }
 }
 

@@ -181,11 +181,7 @@ fn number(process: &std::os::fd::OwnedFd) -> Option<u32> {
 }
 
 #[cfg(test)]
-impl From<Vec<Process>> for Lineage {
-    fn from(line: Vec<Process>) -> Self {
-        Self(line)
-    }
-}
+mgp_types::convert!(Vec<Process> => Lineage, line => Self(line));
 
 /// The largest number of reads of a list of ancestors; it changes less often than this for honest reasons.
 const MAX_READS: usize = 8;

@@ -1,7 +1,5 @@
 //! The identity of a connection to a server.
 
-use std::fmt;
-
 use mgp_security::definition::pinned_for;
 use mgp_types::mgp::ServerId;
 use mgp_types::{ClientSessionId, Principal, agent_family};
@@ -68,11 +66,7 @@ impl ConnectionKey {
     }
 }
 
-impl fmt::Display for ConnectionKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.server.fmt(f)
-    }
-}
+mgp_types::write_as!(Display of ConnectionKey, self => "{}", self.server);
 
 #[cfg(test)]
 impl From<&str> for ConnectionKey {

@@ -18,16 +18,12 @@ use tokio::time::Instant;
 use super::log::StderrTail;
 use crate::settings;
 
-/// An attempt to connect to a server: its beginning, and what the program has written since.
-#[derive(Clone)]
-pub(super) struct StartAttempt {
-    began: Instant,
-    pub(super) output: StderrTail,
-}
-
-impl Default for StartAttempt {
-    fn default() -> Self {
-        Self { began: Instant::now(), output: StderrTail::default() }
+mgp_types::with_defaults! {
+    /// An attempt to connect to a server: its beginning, and what the program has written since.
+    #[derive(Clone)]
+    pub(super) struct StartAttempt {
+        began: Instant = Instant::now(),
+        pub(super) output: StderrTail = StderrTail::default(),
     }
 }
 

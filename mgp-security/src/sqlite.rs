@@ -254,17 +254,13 @@ fn moment(millis: i64) -> Result<Timestamp, StoreError> {
     Timestamp::from_millis(millis).ok_or_else(|| StoreError::Damaged("a time is out of range".to_owned()))
 }
 
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::InUse,
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error.to_string()),
-            None if is_unreadable(&error) => Self::Damaged(error.to_string()),
-            _ => Self::Unavailable(Box::new(error)),
-        }
-    }
-}
+mgp_types::convert!(rusqlite::Error => StoreError, error => match error.sqlite_error_code() {
+    Some(ErrorCode::DiskFull) => Self::Full,
+    Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::InUse,
+    Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error.to_string()),
+    None if is_unreadable(&error) => Self::Damaged(error.to_string()),
+    _ => Self::Unavailable(Box::new(error)),
+});
 
 /// Returns whether a stored value exists but is not of the type or range that this program writes.
 const fn is_unreadable(error: &rusqlite::Error) -> bool {

@@ -39,14 +39,10 @@ pub enum StoreError {
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-impl From<io::Error> for StoreError {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::StorageFull => Self::Full,
-            _ => Self::Unavailable(Box::new(error)),
-        }
-    }
-}
+mgp_types::convert!(io::Error => StoreError, error => match error.kind() {
+    io::ErrorKind::StorageFull => Self::Full,
+    _ => Self::Unavailable(Box::new(error)),
+});
 
 impl From<StoreError> for Error {
     /// Converts to an error that tells the caller that nothing was stored, and nothing about the store.

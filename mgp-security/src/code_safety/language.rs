@@ -1,6 +1,5 @@
 //! The languages of code, and their names.
 
-use std::fmt;
 
 /// The language that code is written in.
 ///
@@ -40,17 +39,13 @@ impl Language {
     }
 }
 
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Python => "python",
-            Self::JavaScript => "javascript",
-            Self::TypeScript => "typescript",
-            Self::Bash => "bash",
-            Self::Other(name) => name,
-        })
-    }
-}
+mgp_types::write_as!(Display of Language, self => "{}", match self {
+    Self::Python => "python",
+    Self::JavaScript => "javascript",
+    Self::TypeScript => "typescript",
+    Self::Bash => "bash",
+    Self::Other(name) => &**name,
+});
 
 #[cfg(test)]
 mod tests {

@@ -204,14 +204,10 @@ impl Fetcher {
     }
 }
 
-impl From<ConnectError> for FetchError {
-    fn from(error: ConnectError) -> Self {
-        match error {
-            ConnectError::Refused(finding) => Self::Refused(finding),
-            ConnectError::Unreachable(error) => Self::Unreachable(error.into()),
-        }
-    }
-}
+mgp_types::convert!(ConnectError => FetchError, error => match error {
+    ConnectError::Refused(finding) => Self::Refused(finding),
+    ConnectError::Unreachable(error) => Self::Unreachable(error.into()),
+});
 
 mgp_types::partial_debug!(Fetcher, self => max_bytes: self.max_bytes, timeout: self.timeout);
 

@@ -1,6 +1,5 @@
 //! The errors of making and running a server.
 
-use std::fmt;
 
 use mgp_types::mgp::ChannelError;
 use thiserror::Error;
@@ -60,21 +59,12 @@ impl Faults {
     }
 }
 
-impl fmt::Display for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let faults: Vec<String> = self.iter().map(Fault::to_string).collect();
-        f.write_str(&faults.join("; "))
-    }
-}
+mgp_types::write_as!(
+    Display of Faults, self => "{}", self.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ")
+);
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
-        Self::Invalid(Faults(vec![fault]))
-    }
-}
+mgp_types::convert!(Fault => Error, fault => Self::Invalid(Faults(vec![fault])));
 
-impl From<ChannelError> for Error {
-    fn from(error: ChannelError) -> Self {
-        Fault::new("the channels of events", error.to_string()).into()
-    }
-}
+mgp_types::convert!(
+    ChannelError => Error, error => Fault::new("the channels of events", error.to_string()).into()
+);

@@ -228,11 +228,9 @@ impl RouterFuture {
     }
 }
 
-impl From<Result<Response, Error>> for RouterFuture {
-    fn from(outcome: Result<Response, Error>) -> Self {
-        Self(RouterState::Ready(Some(outcome)))
-    }
-}
+mgp_types::convert!(
+    Result<Response, Error> => RouterFuture, outcome => Self(RouterState::Ready(Some(outcome)))
+);
 
 impl Future for RouterFuture {
     type Output = Result<Response, Error>;

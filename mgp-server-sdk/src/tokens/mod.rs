@@ -250,11 +250,7 @@ impl RefusedSession {
     }
 }
 
-impl From<Error> for RefusedSession {
-    fn from(error: Error) -> Self {
-        Self { error, event: None }
-    }
-}
+mgp_types::convert!(Error => RefusedSession, error => Self { error, event: None });
 
 /// Returns an error with the advice to begin a new session, which programs read.
 fn restart(code: i64, message: &'static str) -> Error {

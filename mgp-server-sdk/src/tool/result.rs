@@ -116,11 +116,7 @@ impl ToolResult {
     }
 }
 
-impl From<CallToolResult> for ToolResult {
-    fn from(result: CallToolResult) -> Self {
-        Self(ResultForm::Full(Box::new(result)))
-    }
-}
+mgp_types::convert!(CallToolResult => ToolResult, result => Self(ResultForm::Full(Box::new(result))));
 
 /// Writes the result by hand, because most calls of most tools return a text.
 fn write_text(text: &str, is_error: bool) -> Response {

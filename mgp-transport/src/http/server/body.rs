@@ -50,24 +50,14 @@ impl HttpBody {
     }
 }
 
-impl From<Bytes> for HttpBody {
-    fn from(bytes: Bytes) -> Self {
-        Self { content: BodyContent::Full(bytes), active: None }
-    }
-}
+mgp_types::convert!(Bytes => HttpBody, bytes => Self { content: BodyContent::Full(bytes), active: None });
 
-impl From<String> for HttpBody {
-    fn from(text: String) -> Self {
-        Bytes::from(text).into()
-    }
-}
+mgp_types::convert!(String => HttpBody, text => Bytes::from(text).into());
 
-impl From<mpsc::Receiver<Bytes>> for HttpBody {
+mgp_types::convert!(
     /// Creates a body of pieces, which ends when the sender is dropped.
-    fn from(pieces: mpsc::Receiver<Bytes>) -> Self {
-        Self { content: BodyContent::Pieces(pieces), active: None }
-    }
-}
+    mpsc::Receiver<Bytes> => HttpBody, pieces => Self { content: BodyContent::Pieces(pieces), active: None }
+);
 
 impl Default for HttpBody {
     /// Returns an empty body.

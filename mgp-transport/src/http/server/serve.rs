@@ -43,24 +43,14 @@ pub enum ListenTarget {
     On(TcpListener),
 }
 
-impl From<u16> for ListenTarget {
+mgp_types::convert!(
     /// Listens at the port on the loopback address, which only programs of this machine can reach.
-    fn from(port: u16) -> Self {
-        Self::At((Ipv4Addr::LOCALHOST, port).into())
-    }
-}
+    u16 => ListenTarget, port => Self::At((Ipv4Addr::LOCALHOST, port).into())
+);
 
-impl From<SocketAddr> for ListenTarget {
-    fn from(address: SocketAddr) -> Self {
-        Self::At(address)
-    }
-}
+mgp_types::convert!(SocketAddr => ListenTarget, address => Self::At(address));
 
-impl From<TcpListener> for ListenTarget {
-    fn from(socket: TcpListener) -> Self {
-        Self::On(socket)
-    }
-}
+mgp_types::convert!(TcpListener => ListenTarget, socket => Self::On(socket));
 
 /// Serves MCP over HTTP/1.1, or over HTTP/2 where the configuration brings TLS: `/mcp` in both eras, and HTTP+SSE at `/sse` and `/message` beside it.
 ///

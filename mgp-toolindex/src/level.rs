@@ -1,7 +1,5 @@
 //! Levels: the part of the tools in the context from the start (§16.3), and what it takes.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// The part of the tools in the context from the start (§16.3).
@@ -18,8 +16,4 @@ pub enum Level {
     L3,
 }
 
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
-}
+mgp_types::write_as!(Display of Level, self => "{self:?}");

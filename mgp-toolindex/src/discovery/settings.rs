@@ -9,17 +9,20 @@ use super::{ToolVisibility, meta_tool};
 use crate::budget::{ListedDefinition, TokenCounter};
 use crate::level::Level;
 
-/// The settings of searches, and of the list of tools.
-#[derive(Clone)]
-#[must_use]
-pub struct ToolDiscoverySettings {
-    /// All tools are listed where there is no level and their definitions fit into the budget, a part of them otherwise.
-    pub(super) level: Option<Level>,
-    pub(super) strategy: SearchStrategy,
-    pub(super) names: Arc<dyn Fn(&Context) -> NameStyle + Send + Sync>,
-    pub(super) eyes: Option<Arc<dyn ToolVisibility>>,
-    pub(super) awaits_tools: Option<Arc<AwaitsTools>>,
-    pub(super) creation: Option<Arc<dyn ToolCreator>>,
+mgp_types::with_defaults! {
+    /// The settings of searches, and of the list of tools.
+    #[derive(Clone)]
+    #[must_use]
+    pub struct ToolDiscoverySettings {
+        /// All tools are listed where there is no level and their definitions fit into the budget, a part of them
+        /// otherwise.
+        pub(super) level: Option<Level> = Some(Level::L3),
+        pub(super) strategy: SearchStrategy = SearchStrategy::Keyword,
+        pub(super) names: Arc<dyn Fn(&Context) -> NameStyle + Send + Sync> = Arc::new(NameStyle::of_peer),
+        pub(super) eyes: Option<Arc<dyn ToolVisibility>> = None,
+        pub(super) awaits_tools: Option<Arc<AwaitsTools>> = None,
+        pub(super) creation: Option<Arc<dyn ToolCreator>> = None,
+    }
 }
 
 /// A function that returns whether the caller of a request waits for its first tools.
@@ -29,14 +32,7 @@ impl ToolDiscoverySettings {
     /// Creates the default settings: pinned and used tools are listed beside `discover` and `request`, searches go by
     /// keyword unless they name a strategy, all callers see all tools and no tools are made.
     pub fn new() -> Self {
-        Self {
-            level: Some(Level::L3),
-            strategy: SearchStrategy::Keyword,
-            names: Arc::new(NameStyle::of_peer),
-            eyes: None,
-            awaits_tools: None,
-            creation: None,
-        }
+        Self::default()
     }
 
     mgp_types::setters! { self =>
@@ -69,12 +65,6 @@ impl ToolDiscoverySettings {
     /// [`SessionSettings::meta_tools`](crate::session::SessionSettings::meta_tools): they take a part of the budget.
     pub fn definitions(&self, counter: &dyn TokenCounter) -> Vec<ListedDefinition> {
         meta_tool::tools(&[]).iter().map(|tool| meta_tool::definition(tool, counter)).collect()
-    }
-}
-
-impl Default for ToolDiscoverySettings {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

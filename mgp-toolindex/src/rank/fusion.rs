@@ -18,22 +18,18 @@ pub(super) struct Spread {
     pub(super) deviation: f32,
 }
 
-/// The weight of each kind of evidence in a search by words and meaning, in the unit of BM25.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct FusionWeights {
-    /// The worth of a standard deviation of likeness.
-    pub meaning: f32,
-    /// The score of words that is as likely met by chance as not: that of some words.
-    pub by_chance: f32,
-    /// The worth of the request's naming of the server.
-    pub named_server: f32,
-}
-
-impl Default for FusionWeights {
-    /// Returns the weights that serve all kinds of requests about equally well.
-    fn default() -> Self {
-        Self { meaning: 3.4, by_chance: 15.0, named_server: 4.0 }
+mgp_types::with_defaults! {
+    /// The weight of each kind of evidence in a search by words and meaning, in the unit of BM25. The default serves
+    /// all kinds of requests about equally well.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    #[non_exhaustive]
+    pub struct FusionWeights {
+        /// The worth of a standard deviation of likeness.
+        pub meaning: f32 = 3.4,
+        /// The score of words that is as likely met by chance as not: that of some words.
+        pub by_chance: f32 = 15.0,
+        /// The worth of the request's naming of the server.
+        pub named_server: f32 = 4.0,
     }
 }
 

@@ -91,14 +91,10 @@ impl<S: RpcService + Sync> DynService for S {
 }
 
 impl Service<Request> for BoxedService {
-    type Response = Response;
-    type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
 
-    /// Returns ready at once: a service within that has to wait does so inside of the call.
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
+    // Returns ready at once: a service within that has to wait does so inside of the call.
+    crate::always_ready!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         self.0.call(request)

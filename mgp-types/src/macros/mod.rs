@@ -66,7 +66,8 @@ macro_rules! layer {
 }
 
 /// Implements what all services of requests do that stand in front of an `inner` one: their answers and errors are of the same
-/// types, and they are ready when it is. The capacity is that of the inner service; a refusal is an answer.
+/// types, and they are ready when it is. The capacity is that of the inner service; a refusal is an answer. A field with
+/// another name is named in the parentheses.
 ///
 /// ```
 /// use mgp_types::{Request, RpcService};
@@ -90,6 +91,9 @@ macro_rules! layer {
 #[macro_export]
 macro_rules! ready_as_inner {
     () => {
+        $crate::ready_as_inner!(inner);
+    };
+    ($inner:ident) => {
         type Response = $crate::Response;
         type Error = $crate::Error;
 
@@ -97,7 +101,41 @@ macro_rules! ready_as_inner {
             &mut self,
             cx: &mut ::std::task::Context<'_>,
         ) -> ::std::task::Poll<::std::result::Result<(), $crate::Error>> {
-            ::tower_service::Service::<$crate::Request>::poll_ready(&mut self.inner, cx)
+            ::tower_service::Service::<$crate::Request>::poll_ready(&mut self.$inner, cx)
+        }
+    };
+}
+
+/// Implements what all services of requests do that take every request at once.
+///
+/// ```
+/// use mgp_types::{Error, Request, Response};
+/// use tower_service::Service;
+///
+/// struct Silent;
+///
+/// impl Service<Request> for Silent {
+///     type Future = std::future::Ready<Result<Response, Error>>;
+///
+///     mgp_types::always_ready!();
+///
+///     fn call(&mut self, _: Request) -> Self::Future {
+///         std::future::ready(Ok(Response::empty()))
+///     }
+/// }
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! always_ready {
+    () => {
+        type Response = $crate::Response;
+        type Error = $crate::Error;
+
+        fn poll_ready(
+            &mut self,
+            _: &mut ::std::task::Context<'_>,
+        ) -> ::std::task::Poll<::std::result::Result<(), $crate::Error>> {
+            ::std::task::Poll::Ready(Ok(()))
         }
     };
 }

@@ -1,7 +1,6 @@
 //! The client: a connection to one server, its calls about the connection, and its use as a service.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_transport::era::Agreement;
@@ -225,13 +224,9 @@ pub(crate) const DEFAULT_TIMEOUTS: (Duration, Duration) = (Duration::from_mins(1
 ///
 /// Requests go through all layers, as typed calls do, but have no time limit of their own.
 impl<S: RpcService> Service<Request> for Client<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = S::Future;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.stack.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!(stack);
 
     fn call(&mut self, request: Request) -> S::Future {
         self.stack.call(request)

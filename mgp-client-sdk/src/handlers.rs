@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::future::{Future, Ready, ready};
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
 
 use futures_util::future::Either;
 use mgp_stream::event::Subscriber;
@@ -89,13 +88,9 @@ impl HandlersInner {
 }
 
 impl Service<Request> for Handlers {
-    type Response = Response;
-    type Error = Error;
     type Future = HandlersFuture;
 
-    fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
+    mgp_types::always_ready!();
 
     fn call(&mut self, request: Request) -> HandlersFuture {
         match request.kind {

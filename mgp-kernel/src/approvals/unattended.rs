@@ -2,7 +2,7 @@
 
 use std::future::{Future, pending, ready};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 use mgp_security::audit::AuditLayer;
 use mgp_types::mgp::CallRecord;
@@ -41,13 +41,9 @@ struct EndedCall {
 }
 
 impl Service<Request> for EndedCall {
-    type Response = Response;
-    type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
+    mgp_types::always_ready!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         if let (Some(known), Some(own)) = (&self.trail, &request.context.trail) {

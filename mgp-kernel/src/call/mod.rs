@@ -12,7 +12,6 @@ pub(crate) mod repeated_headers;
 pub(crate) mod session_state;
 
 use std::future::{Ready, ready};
-use std::task::{Context, Poll};
 
 use memchr::memmem::Finder;
 use mgp_types::{Error, Object, Request, Response};
@@ -39,13 +38,9 @@ pub(crate) fn mentioning(request: &Request, name: &Finder<'_>) -> Option<Object>
 pub(crate) struct RefusingService(pub(crate) Error);
 
 impl Service<Request> for RefusingService {
-    type Response = Response;
-    type Error = Error;
     type Future = Ready<Result<Response, Error>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
+    mgp_types::always_ready!();
 
     fn call(&mut self, _: Request) -> Self::Future {
         ready(Err(self.0.clone()))

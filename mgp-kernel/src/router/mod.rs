@@ -8,7 +8,6 @@ mod named;
 mod others;
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_types::ext::{ExtensionId, OwnSubscriptions, transaction};
 use mgp_types::mgp::{AccessRevoke, method};
@@ -191,13 +190,9 @@ fn exists(request: &Request, extension: ExtensionId) -> bool {
 }
 
 impl Service<Request> for Router {
-    type Response = Response;
-    type Error = Error;
     type Future = RouterFuture;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
+    mgp_types::always_ready!();
 
     fn call(&mut self, request: Request) -> RouterFuture {
         self.0.route(request).unwrap_or_else(RouterFuture::failed)

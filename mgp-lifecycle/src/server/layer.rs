@@ -69,13 +69,9 @@ pub struct LifecycleService<S> {
 }
 
 impl<S: RpcService> Service<Request> for LifecycleService<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = LifecycleFuture<S>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
+    mgp_types::always_ready!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         if let Some(session) = &request.context.session

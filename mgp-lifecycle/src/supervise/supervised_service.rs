@@ -30,14 +30,10 @@ pub struct SupervisedService<S> {
 }
 
 impl<S: RpcService + Sync> Service<Request> for SupervisedService<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = SupervisedServiceFuture<S>;
 
-    /// Always ready: the incarnation that gets the call is asked for capacity.
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
+    // Always ready: the incarnation that gets the call is asked for capacity.
+    mgp_types::always_ready!();
 
     //= mgp §11.2
     //# Graceful shutdown initiated — finishing in-flight requests, rejecting new ones

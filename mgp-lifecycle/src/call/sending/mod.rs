@@ -7,11 +7,10 @@ mod future;
 mod tests;
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_types::mgp::AuditPort;
-use mgp_types::{Error, Request, Response, RpcService};
+use mgp_types::{Request, RpcService};
 use tower_service::Service;
 
 use self::attempts::Attempts;
@@ -131,13 +130,9 @@ pub struct Sending<S> {
 }
 
 impl<S: RpcService> Service<Request> for Sending<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = SendingFuture<S>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!();
 
     fn call(&mut self, mut request: Request) -> SendingFuture<S> {
         match Attempts::begin(&self.settings, &mut request) {

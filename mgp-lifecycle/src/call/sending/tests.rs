@@ -2,10 +2,10 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 
 use mgp_types::mgp::{AuditEvent, AuditPort, CallOptions, CallRecord, Recovery};
-use mgp_types::{BoxFuture, Object};
+use mgp_types::{BoxFuture, Error, Object, Response};
 use tokio::time::{Instant, sleep, timeout};
 use tower_layer::Layer as _;
 

@@ -163,13 +163,9 @@ impl Router {
 }
 
 impl Service<Request> for Router {
-    type Response = Response;
-    type Error = Error;
     type Future = RouterFuture;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
+    mgp_types::always_ready!();
 
     fn call(&mut self, request: Request) -> RouterFuture {
         let future = match request.kind {

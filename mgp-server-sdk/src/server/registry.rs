@@ -1,7 +1,6 @@
 //! The settings of a server for MGP's registry of tools, for what its clients carry, and for data it holds for others.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_transport::token::SealingKey;
@@ -12,7 +11,7 @@ use mgp_types::ext::{
 };
 use mgp_types::mcp::ResourceContents;
 use mgp_types::mgp::method;
-use mgp_types::{Error, Gate, GateLayer, RawJson, Request, Response, Revision, RpcService, Session};
+use mgp_types::{Error, Gate, GateLayer, RawJson, Request, Revision, RpcService, Session};
 use serde::Deserialize;
 use tower_layer::{Layer, Stack};
 use tower_service::Service;
@@ -254,13 +253,9 @@ pub struct InProcess<S> {
 }
 
 impl<S: RpcService> Service<Request> for InProcess<S> {
-    type Response = Response;
-    type Error = Error;
     type Future = CatchPanicFuture<S::Future>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.service.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!(service);
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         request.context.session = Some(Arc::clone(&self.session));

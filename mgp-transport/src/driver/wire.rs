@@ -128,13 +128,9 @@ impl Wire {
 }
 
 impl Service<Request> for Wire {
-    type Response = Response;
-    type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
+    mgp_types::always_ready!();
 
     fn call(&mut self, request: Request) -> Self::Future {
         self.clone().send(StreamId::STANDALONE, request)

@@ -1,7 +1,6 @@
 //! The client's era layer: it writes requests in the era of the server, and renews lost sessions.
 
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
 
 use mgp_types::{
     BoxFuture, Error, Method, Outbox, OutboxPort, Request, RequestKind, Response, RpcService, StreamId,
@@ -130,13 +129,9 @@ impl<W: RpcService> ClientEraShared<W> {
 }
 
 impl<W: RpcService, R: ResendRule> Service<Request> for ClientEra<W, R> {
-    type Response = Response;
-    type Error = Error;
     type Future = EraFuture<W, R>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.wire.poll_ready(cx)
-    }
+    mgp_types::ready_as_inner!(wire);
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         let guard = self.shared.agreement.load();

@@ -29,7 +29,6 @@ mod streamable;
 
 use std::io;
 use std::sync::Arc;
-use std::task::{self, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -124,13 +123,9 @@ impl<I> Clone for HttpClient<I> {
 }
 
 impl<I: RpcService> Service<Request> for HttpClient<I> {
-    type Response = Response;
-    type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
 
-    fn poll_ready(&mut self, _: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
+    mgp_types::always_ready!();
 
     /// Makes the call, and keeps the client alive for as long as the call is in work.
     fn call(&mut self, request: Request) -> Self::Future {

@@ -119,17 +119,13 @@ impl ProtectedPaths {
         self
     }
 
-    /// Releases the paths that match `pattern`, which is in the notation of the table: `~/.npmrc`, `**/.env`,
-    /// `/etc/hosts`.
-    pub fn releasing(mut self, pattern: &str) -> Self {
-        self.released.push(PathPattern::new(pattern));
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Releases the paths that match `pattern`, which is in the notation of the table: `~/.npmrc`, `**/.env`,
+        /// `/etc/hosts`.
+        pub fn releasing(pattern: &str) => self.released.push(PathPattern::new(pattern));
 
-    /// Adds `directory` as the home of a user.
-    pub fn with_home(mut self, directory: impl AsRef<Path>) -> Self {
-        self.homes.push(spelling::names_of(directory.as_ref()));
-        self
+        /// Adds `directory` as the home of a user.
+        pub fn with_home(directory: impl AsRef<Path>) => self.homes.push(spelling::names_of(directory.as_ref()));
     }
 
     /// Resolves paths on this machine as well. Relative paths begin at `base`.

@@ -56,7 +56,9 @@ impl Digest {
 
 crate::convert!([u8; 32] => Digest, bytes => Self(bytes));
 
-crate::write_as!(Display of Digest, self => "{}", std::str::from_utf8(&hex::<64>(&self.0)).unwrap_or_default());
+crate::write_as!(
+    Display of Digest, self => "{}", std::str::from_utf8(&hex::<64>(&self.0)).unwrap_or_default()
+);
 
 crate::write_as!(Debug of Digest, self => "Digest({self})");
 

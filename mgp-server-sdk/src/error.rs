@@ -1,6 +1,5 @@
 //! The errors of making and running a server.
 
-
 use mgp_types::mgp::ChannelError;
 use thiserror::Error;
 

@@ -1,6 +1,5 @@
 //! The languages of code, and their names.
 
-
 /// The language that code is written in.
 ///
 /// ```

@@ -128,7 +128,8 @@ class Team:
         Part("issuer", NODE, ISSUER, str(issuer_port), str(PEOPLE), SECRET)
         until("the identity provider", lambda: self.fetch(f"{self.issuer}/.well-known/openid-configuration")[0] == 200)
         ran = run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-                  "-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem")
+                  "-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE",
+                  "-keyout", "key.pem", "-out", "cert.pem")
         check(ran.returncode == 0, ran.stderr)
         self.rsyslogd = installed("rsyslogd")
         push = f'push = {{ url = "syslog+tls://localhost:{self.syslog_port}", ca = "{FOLDER}/cert.pem" }}'

@@ -291,7 +291,9 @@ impl KeyRingInner {
                 by_owner.entry(name.into()).or_default().extend_from_slice(groups);
             }
         }
-        by_owner.values_mut().for_each(|names| names.sort_unstable());
+        for names in by_owner.values_mut() {
+            names.sort_unstable();
+        }
         groups.set_keys(by_owner);
     }
 }

@@ -168,7 +168,9 @@ impl Stage {
             }
             Body::Group(scripts) => scripts.iter().for_each(|script| script.walk(see)),
             Body::For { values, body, .. } => {
-                values.iter().for_each(|value| value.walk(see));
+                for value in values {
+                    value.walk(see);
+                }
                 body.walk(see);
             }
             Body::Loop { condition, body } => {

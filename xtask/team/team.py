@@ -131,7 +131,8 @@ class Team:
                   "-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE",
                   "-keyout", "key.pem", "-out", "cert.pem")
         check(ran.returncode == 0, ran.stderr)
-        self.rsyslogd = installed("rsyslogd")
+        has_tls = any(pathlib.Path("/usr/lib").glob("**/rsyslog/lmnsd_gtls.so"))
+        self.rsyslogd = installed("rsyslogd" if has_tls else "rsyslog-gnutls")
         push = f'push = {{ url = "syslog+tls://localhost:{self.syslog_port}", ca = "{FOLDER}/cert.pem" }}'
         groups = "".join(
             f'[[groups]]\nname = "{name}"\nclaim = "groups"\nissuer = "{self.issuer}"\n' for name in ("payments", "support")

@@ -84,8 +84,7 @@ impl CacheStore {
         let selector = match request.method.as_str() {
             "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => "cursor",
             "resources/read" => "uri",
-            "server/discover" => "",
-            mgp::MANIFEST_GET => "",
+            "server/discover" | mgp::MANIFEST_GET => "",
             _ => return None,
         };
         // Another member may change the result in an unknown way.

@@ -270,15 +270,15 @@ impl Notification {
     }
 }
 
+/// The URL, the headers and the secret of a receiver of the record.
+type ExpandedPush = (Secret, BTreeMap<String, Secret>, Option<Secret>);
+
 impl AuditPush {
     /// Returns the URL, the headers and the secret that signs webhooks, with every reference resolved.
     ///
     /// # Errors
     /// A variable or a secret is missing.
-    pub fn expanded(
-        &self,
-        environment: &dyn Environment,
-    ) -> Result<(Secret, BTreeMap<String, Secret>, Option<Secret>), ServerFault> {
+    pub fn expanded(&self, environment: &dyn Environment) -> Result<ExpandedPush, ServerFault> {
         let secret = self.secret.as_deref().map(|text| resolved(text, "audit.push.secret", environment));
         let headers = resolved_table(&self.headers, "audit.push.headers", environment)?;
         Ok((resolved(&self.url, "audit.push.url", environment)?, headers, secret.transpose()?))

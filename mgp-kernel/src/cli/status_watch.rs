@@ -61,12 +61,12 @@ impl CallSums {
 
 /// Returns the load of the kernel in a line, where so much time has passed since the `earlier` sums.
 fn load(status: &KernelStatus, sums: &CallSums, earlier: &CallSums, passed: Duration) -> String {
-    let mut states = BTreeMap::<_, u64>::new();
-    status.servers.iter().for_each(|row| *states.entry(row.state_word()).or_default() += 1);
-    let states: Vec<_> = states.iter().map(|(state, number)| format!("{number} {state}")).collect();
+    let mut servers = BTreeMap::<_, u64>::new();
+    status.servers.iter().for_each(|row| *servers.entry(row.state_word()).or_default() += 1);
+    let servers: Vec<_> = servers.iter().map(|(state, number)| format!("{number} {state}")).collect();
     let mut parts = vec![
         Timestamp::now().to_string(),
-        format!("servers {}", if states.is_empty() { "none".to_owned() } else { states.join(", ") }),
+        format!("servers {}", if servers.is_empty() { "none".to_owned() } else { servers.join(", ") }),
         format!("{:.1} calls/s", rate(earlier.ended, sums.ended, passed)),
         format!("{:.1} errors/s", rate(earlier.failed, sums.failed, passed)),
         format!("{} in work", sums.in_work),

@@ -63,10 +63,10 @@ impl FileProblems<'_> {
             }
             self.group(group, &issuers, &place);
         }
-        let named = config.agents.iter().enumerate().filter(|(_, agent)| agent.id.starts_with('@'));
-        for (index, agent) in named {
-            let (id, budget, scopes) = (agent.id.clone(), agent.budget, agent.scopes.clone());
-            if *agent != (AgentSettings { id, budget, scopes, ..AgentSettings::default() }) {
+        let of_groups = config.agents.iter().enumerate().filter(|(_, agent)| agent.id.starts_with('@'));
+        for (index, agent) in of_groups {
+            let (id, scopes, budget) = (agent.id.clone(), agent.scopes.clone(), agent.budget);
+            if *agent != (AgentSettings { id, scopes, budget, ..AgentSettings::default() }) {
                 let place = ValuePath::default().key("agents").index(index);
                 let instead = "write the other keys for each agent";
                 self.error(&place, "a group has only `budget` and `scopes`", instead);

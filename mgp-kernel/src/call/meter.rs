@@ -214,15 +214,15 @@ mod tests {
 
     use super::*;
 
-    fn answered(text: &str) -> Result<Response, Error> {
-        Ok(Response::plain(RawJson::parse(text.to_owned()).unwrap()))
+    fn answer(text: &str) -> Response {
+        Response::plain(RawJson::parse(text.to_owned()).unwrap())
     }
 
     #[test]
     fn what_was_counted_is_read() {
         let meter = Meter::default();
         for millis in 1..=100 {
-            let outcome = if millis > 95 { Err(Error::internal("x")) } else { answered("{}") };
+            let outcome = if millis > 95 { Err(Error::internal("x")) } else { Ok(answer("{}")) };
             meter.begun();
             meter.of_tool("read").ended(Duration::from_millis(millis), &outcome);
             meter.dropped();
@@ -238,7 +238,7 @@ mod tests {
     fn nothing_is_said_of_calls_that_never_were() {
         assert_eq!(Meter::default().read().quantile(0.5), None);
         let meter = Meter::default();
-        meter.of_tool("slow").ended(Duration::from_hours(1), &answered("{}"));
+        meter.of_tool("slow").ended(Duration::from_hours(1), &Ok(answer("{}")));
         assert_eq!(meter.read().quantile(0.5), None, "it took longer than can be said");
     }
 
@@ -246,7 +246,7 @@ mod tests {
     fn a_server_with_many_tools_has_a_bounded_number_of_series() {
         let meter = Meter::default();
         for number in 0..MAX_TOOLS + 20 {
-            let result = answered(r#"{"content":[],"isError":true}"#);
+            let result = Ok(answer(r#"{"content":[],"isError":true}"#));
             meter.of_tool(&number.to_string()).ended(Duration::ZERO, &result);
         }
         let mut series = Vec::new();

@@ -100,7 +100,7 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     let inherited = std::mem::take(&mut args.inherited);
     // A socket that was given is wanted where nothing else is configured.
     let given = inherited.http_address().filter(|_| config.listen.http.is_none());
-    args.http = args.http.or(given.map(|address| address.to_string()));
+    args.http = args.http.or_else(|| given.map(|address| address.to_string()));
     let http_asked_for = args.http.clone();
     let starts = if args.when_needed { ServerStarts::WhenNeeded } else { ServerStarts::AtOnce };
     let (is_background, follows_files) = (args.background, args.watch || args.background);

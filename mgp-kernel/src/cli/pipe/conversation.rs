@@ -104,7 +104,7 @@ impl PipeConversation {
     /// Returns whether the current kernel hears more of the client. One that another kernel is about to follow hears the answers
     /// to its questions.
     pub(super) fn goes_on(&self) -> bool {
-        !self.is_over && !(self.is_followed && self.asked.is_empty())
+        !(self.is_over || self.is_followed && self.asked.is_empty())
     }
 
     /// Returns whether the client may stop talking to the current kernel for good, which has little time for calls then.

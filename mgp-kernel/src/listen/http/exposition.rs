@@ -26,13 +26,16 @@ pub(super) fn exposition(kernel: &Sections, http: &HttpConfig) -> String {
     page.0
 }
 
+/// A count of each server: its name, its kind, what it counts, and how it is read.
+type ServerCount = (&'static str, &'static str, &'static str, fn(&ServerShared) -> u64);
+
 /// The page of the metrics, as far as it is written.
 struct MetricsPage(String);
 
 impl MetricsPage {
     fn servers(&mut self, kernel: &Sections) {
         let servers = kernel.fleet.all();
-        let counts: [(&str, &str, &str, fn(&ServerShared) -> u64); 3] = [
+        let counts: [ServerCount; 3] = [
             ("mgp_calls_in_work", "gauge", "Calls that a server works on.", |of| of.meter.read().in_work),
             (
                 "mgp_server_ends_total",

@@ -92,7 +92,7 @@ mod tests {
         let hidden = format!("mgp-test-{}", std::process::id());
         let without = SocketAddr::from_abstract_name(&hidden).unwrap();
         for (own, name) in [
-            (UnixDatagram::bind(&path).unwrap(), path.clone().into_os_string()),
+            (UnixDatagram::bind(&path).unwrap(), path.into_os_string()),
             (UnixDatagram::bind_addr(&without).unwrap(), format!("@{hidden}").into()),
         ] {
             let manager = ServiceManager { socket: Some(connected(&name).unwrap()), patience: None };

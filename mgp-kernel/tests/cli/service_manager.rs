@@ -30,7 +30,7 @@ fn reading(manager: UnixDatagram) -> Receiver<String> {
 /// Waits for a message that begins like this, and returns it.
 fn heard(manager: &Receiver<String>, beginning: &str) -> String {
     loop {
-        let message = manager.recv_timeout(Duration::from_secs(60)).expect(beginning);
+        let message = manager.recv_timeout(Duration::from_mins(1)).expect(beginning);
         if message.starts_with(beginning) {
             return message;
         }

@@ -227,9 +227,12 @@ pub(crate) fn agent_limits(config: &Config) -> Limits {
 
 /// Returns the groups of agents.
 pub(crate) fn groups(config: &Config) -> Vec<AgentGroup> {
-    let group = |group: &GroupSettings| {
-        let GroupSettings { name, agents, claim, values, issuer, .. } = group.clone();
-        AgentGroup { name, agents, claim, values, issuer }
+    let group = |group: &GroupSettings| AgentGroup {
+        name: group.name.clone(),
+        agents: group.agents.clone(),
+        claim: group.claim.clone(),
+        values: group.values.clone(),
+        issuer: group.issuer.clone(),
     };
     config.groups.iter().map(group).collect()
 }

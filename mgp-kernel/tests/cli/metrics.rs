@@ -78,7 +78,8 @@ fn calls_are_counted_by_tool_and_refusals_by_rule() {
     let labels = r#"{server="clock",mcp_method_name="tools/call",gen_ai_tool_name="now"}"#;
     assert!(page.contains(&format!("mcp_server_operation_duration_seconds_count{labels} 1\n")), "{page}");
     // A key that is for the tools of another server.
-    let key = home.json(["keys", "new", "agent.ada", "--allow", "list", "--allow", "call:notes.*", "--force"]);
+    let key =
+        home.json(["keys", "new", "agent.ada", "--allow", "list", "--allow", "call:notes.*", "--force"]);
     let key = format!("Authorization: Bearer {}\r\n", key["secret"].as_str().unwrap());
     let call = json!({"name": "clock__now", "arguments": {}});
     http::ask(port, &key, &json!({}), "tools/call", call);

@@ -157,7 +157,7 @@ fn a_warning_names_the_line_of_a_key_that_is_ignored() {
 
 #[test]
 fn each_key_in_effect_has_the_lines_that_set_it() {
-    let user = "[limits]\nwaiting_calls = 5\n[[servers]]\nid = 'git'\ncommand = 'x'\n[[servers]]\nid = 'a.b'\nenv = { K = 'v' }\n";
+    let user = "[limits]\nwaiting_calls = 5\n[[servers]]\nid = 'git'\ncommand = 'x'\n[[servers]]\nid = 'a.b'\ncommand = 'z'\nenv = { K = 'v' }\n";
     let folder = "\n[limits]\nwaiting_calls = 3\n[listen]\nhttp = '0.0.0.0:1'\n[[servers]]\nid = 'own'\ncommand = 'y'\n\
                   network.allow = ['h']\n";
     let places = loaded(user, folder).config.key_places.0;
@@ -171,7 +171,8 @@ fn each_key_in_effect_has_the_lines_that_set_it() {
         .collect();
     let expected = [
         "limits.waiting_calls servers.toml:2 mgp.toml:3",
-        "servers.\"a.b\".env.K servers.toml:8",
+        "servers.\"a.b\".command servers.toml:8",
+        "servers.\"a.b\".env.K servers.toml:9",
         "servers.\"a.b\".id servers.toml:7",
         "servers.git.command servers.toml:5",
         "servers.git.id servers.toml:4",

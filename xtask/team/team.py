@@ -159,6 +159,7 @@ id = "ledger"
 command = {json.dumps(sys.executable)}
 args = ["ledger.py"]
 cwd = {json.dumps(str(FOLDER))}
+sharing = "shared"
 """
         )
         (FOLDER / "ledger.py").write_text(LEDGER)

@@ -1,4 +1,4 @@
-//! What a server offers: tools, resources, prompts, completion, and its description.
+//! The offers of a server: tools, resources, prompts, completion, and its description.
 
 use mgp_types::json::write_string;
 use mgp_types::mcp::{

@@ -97,6 +97,10 @@ impl Gate for RefusalGate {
             return;
         }
         self.0.refusals.count((by, rule));
+        // The states of servers are logged where they change.
+        if by == "lifecycle" {
+            return;
+        }
         let agent = watched.principal.as_ref().map(Principal::access_id);
         let (server, tool) = watched.trail.target().unzip();
         let tool = tool.flatten().map(|tool| short(tool.as_str()));

@@ -32,11 +32,7 @@ impl JsonReceiver {
         headers: &BTreeMap<String, Secret>,
         ca: Option<&[u8]>,
     ) -> Result<Self, String> {
-        let http = JudgedHttp::new().and_then(|http| match ca {
-            Some(pem) => http.trust_pem(pem),
-            None => Ok(http),
-        });
-        let http = http.map_err(|error| with_causes(error.message(), &error))?;
+        let http = trusting(ca)?;
         let mut sent = HeaderMap::new();
         sent.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in headers {
@@ -76,6 +72,18 @@ impl JsonReceiver {
         };
         timeout(TIMEOUT, sent).await.unwrap_or_else(|_| Err("the receiver did not answer in time".to_owned()))
     }
+}
+
+/// Returns a client that trusts public authorities, and those of `ca` (PEM).
+///
+/// # Errors
+/// Fails with the reason why they cannot be used.
+pub(crate) fn trusting(ca: Option<&[u8]>) -> Result<JudgedHttp, String> {
+    let http = JudgedHttp::new().and_then(|http| match ca {
+        Some(pem) => http.trust_pem(pem),
+        None => Ok(http),
+    });
+    http.map_err(|error| with_causes(error.message(), &error))
 }
 
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -251,7 +251,7 @@ fn layers(
         EditedCallGate,
         FallbackToolGate::new(server),
         // All of the time that a caller waits counts.
-        MeterGate(of_server.meter.clone()),
+        MeterGate(of_server.meter.clone(), shared.uses.clone()),
         // A caller that may not call a tool learns nothing from how its arguments are judged.
         AccessGate::new(policies.access.clone()).for_server(id.clone()),
         // Scopes are told to those who may call the tool only, and no server sees their tokens.

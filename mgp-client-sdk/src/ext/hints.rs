@@ -1,4 +1,4 @@
-//! What a call says and its result tells by extensions: hints, scopes, advice for users, and checked or packed results.
+//! The members of calls and results by extensions: hints, scopes, advice for users, and checked or packed results.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a server tells by extensions: its manifest, tools of a known version, and events by `subscribe_notify`.
+//! The facts that a server tells by extensions: its manifest, tools of a known version, and events by `subscribe_notify`.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who issues the tokens of a server, and the documents in which servers and issuers describe themselves.
+//! The issuers of the tokens of a server, and the documents in which servers and issuers describe themselves.
 
 use http::HeaderMap;
 use mgp_security::network::{Fetcher, issuer_metadata_urls};

@@ -1,4 +1,4 @@
-//! Who a client is at an issuer, and how it proves that at the token endpoint.
+//! The identity of a client at an issuer, and its proof at the token endpoint.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};

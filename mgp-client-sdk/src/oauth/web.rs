@@ -11,7 +11,7 @@ use super::{ClientCredentials, Fetcher, OAuthError};
 /// A client of one issuer, by which people sign in at a page of this program. Between the two steps of a login, all that
 /// is kept is a verifier, and the browser keeps that: nobody fills a table here by beginning logins.
 pub struct WebClient {
-    /// What fetches metadata and tokens.
+    /// The fetcher of metadata and tokens.
     pub fetcher: Fetcher,
     /// The issuer, exactly as its metadata name it.
     pub issuer: Box<str>,

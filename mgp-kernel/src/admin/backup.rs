@@ -1,6 +1,5 @@
 //! Copies of the kernel's state, made while it runs.
 
-use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -15,7 +14,7 @@ use crate::state_copy::StateCopy;
 #[derive(Debug, Args, Serialize, Deserialize)]
 pub(crate) struct BackUp {
     /// The folder to make; nothing that is there is overwritten
-    #[arg(value_name = "FOLDER", value_parser = absolute)]
+    #[arg(value_name = "FOLDER", value_parser = std::path::absolute::<&str>)]
     folder: PathBuf,
 }
 
@@ -40,8 +39,4 @@ impl Operation for BackUp {
             .map_err(|panic| Error::internal("the state could not be copied").with_source(panic))?
             .map_err(|error| Error::internal(format!("the state could not be copied to {shown}: {error:#}")))
     }
-}
-
-fn absolute(path: &str) -> io::Result<PathBuf> {
-    std::path::absolute(path)
 }

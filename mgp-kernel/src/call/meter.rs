@@ -16,7 +16,7 @@ pub(crate) struct Meter(Arc<ServerCounters>);
 
 #[derive(Debug, Default)]
 struct ServerCounters {
-    in_work: AtomicU64,
+    in_work: OpenRequests,
     /// The counts of each tool that was called, up to [`MAX_TOOLS`], of all others as [`OTHER`], and without a name of the
     /// requests that call no tool.
     tools: ArcSwap<HashMap<Box<str>, Arc<CallCounters>, RandomState>>,
@@ -49,15 +49,31 @@ pub(crate) struct MeterReading {
 /// The labels of a series of the metrics: the method, the tool and the type of the error; empty where there is none.
 pub(crate) type SeriesLabels<'a> = [(&'static str, &'a str); 3];
 
+/// The number of requests that are not over. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OpenRequests(Arc<AtomicU64>);
+
+/// A guard that counts a request as open for as long as it lives.
+pub(crate) struct OpenRequest(OpenRequests);
+
+impl OpenRequests {
+    pub(crate) fn begin(&self) -> OpenRequest {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        OpenRequest(self.clone())
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl Meter {
-    fn begun(&self) {
-        self.0.in_work.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn dropped(&self) {
-        self.0.in_work.fetch_sub(1, Ordering::Relaxed);
-    }
-
     /// Returns the counts for a request. Allocates for a tool that was not called before.
     fn counters(&self, request: &Request) -> Arc<CallCounters> {
         match request.context.tool.as_deref() {
@@ -85,8 +101,7 @@ impl Meter {
 
     /// Returns the counts of all calls together.
     pub(crate) fn read(&self) -> MeterReading {
-        let mut all =
-            MeterReading { in_work: self.0.in_work.load(Ordering::Relaxed), ..MeterReading::default() };
+        let mut all = MeterReading { in_work: self.0.in_work.count(), ..MeterReading::default() };
         self.each(|[.., (_, error_type)], reading| all.add(reading, error_type == ERROR_TYPES[2]));
         all
     }
@@ -174,17 +189,18 @@ const MAX_TOOLS: usize = 100;
 /// The word of OpenTelemetry for what is not told apart.
 const OTHER: &str = "_OTHER";
 
-/// A gate that counts the calls of one server. Takes no lock, and allocates for tools that were not called before.
+/// A gate that counts the calls of one server, and those on one of its connections. Takes no lock, and allocates for tools
+/// that were not called before.
 #[derive(Debug, Clone)]
-pub(crate) struct MeterGate(pub(crate) Meter);
+pub(crate) struct MeterGate(pub(crate) Meter, pub(crate) OpenRequests);
 
 impl Gate for MeterGate {
     type Pass = Option<CountedCall>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         Flow::Pass((request.kind == RequestKind::Call).then(|| {
-            self.0.begun();
-            CountedCall { meter: self.0.clone(), counters: self.0.counters(request), since: Instant::now() }
+            let open = [self.0.0.in_work.begin(), self.1.begin()];
+            CountedCall { counters: self.0.counters(request), since: Instant::now(), _open: open }
         }))
     }
 
@@ -195,17 +211,11 @@ impl Gate for MeterGate {
     }
 }
 
-/// A guard that counts a call as in work for as long as it lives.
+/// A call that is in work.
 pub(crate) struct CountedCall {
-    meter: Meter,
     counters: Arc<CallCounters>,
     since: Instant,
-}
-
-impl Drop for CountedCall {
-    fn drop(&mut self) {
-        self.meter.dropped();
-    }
+    _open: [OpenRequest; 2],
 }
 
 #[cfg(test)]
@@ -223,9 +233,10 @@ mod tests {
         let meter = Meter::default();
         for millis in 1..=100 {
             let outcome = if millis > 95 { Err(Error::internal("x")) } else { Ok(answer("{}")) };
-            meter.begun();
+            let open = meter.0.in_work.begin();
+            assert_eq!(meter.read().in_work, 1);
             meter.of_tool("read").ended(Duration::from_millis(millis), &outcome);
-            meter.dropped();
+            drop(open);
         }
         let reading = meter.read();
         assert_eq!((reading.calls, reading.failed, reading.in_work), (100, 5, 0));

@@ -5,17 +5,15 @@
 //! resets the connection.
 
 use std::io;
-use std::sync::Arc;
 
 use mgp_security::audit::LogEntry;
 use mgp_types::mgp::{Outcome, Timestamp};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use crate::json_receiver::trusting;
 use crate::terminal::with_causes;
 
 /// A receiver of syslog.
@@ -33,17 +31,8 @@ impl SyslogReceiver {
         let (host, port) = place.trim_end_matches('/').rsplit_once(':').ok_or_else(wrong)?;
         let (host, port) = (host.trim_matches(['[', ']']), port.parse().map_err(|_| wrong())?);
         let name = ServerName::try_from(host.to_owned()).map_err(|_| wrong())?;
-        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        for certificate in CertificateDer::pem_slice_iter(ca.unwrap_or_default()) {
-            let added = certificate.map_err(|error| error.to_string());
-            let added = added.and_then(|one| roots.add(one).map_err(|error| error.to_string()));
-            added.map_err(|error| format!("`audit.push.ca`: {error}"))?;
-        }
-        // The provider is named, because the default of the process panics where a program has built in two.
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let tls = tls.map_err(|error| error.to_string())?.with_root_certificates(roots).with_no_client_auth();
-        Ok(Self { host: host.to_owned(), port, name, tls: TlsConnector::from(Arc::new(tls)) })
+        let http = trusting(ca).map_err(|error| format!("`audit.push.ca`: {error}"))?;
+        Ok(Self { host: host.to_owned(), port, name, tls: TlsConnector::from(http.tls()) })
     }
 
     pub(super) async fn take(&self, batch: &[LogEntry]) -> Result<(), String> {

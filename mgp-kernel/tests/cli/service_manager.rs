@@ -1,4 +1,4 @@
-//! What service managers and containers give a kernel: sockets, a place for messages, a number of files, the first process.
+//! Tests of kernels under service managers and in containers: sockets, messages, the number of files, the first process.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;

@@ -211,7 +211,7 @@ mgp_types::with_defaults! {
     }
 }
 
-/// One supervised server.
+/// A server that is supervised.
 ///
 /// Clones share it. When the last one is dropped the supervisor ends, and the server is closed at once; gates do not
 /// keep it. For a graceful end [`stop`](Self::stop) it first.

@@ -1,4 +1,4 @@
-//! What happens to a transaction: its steps, with the ports to whoever takes them back, its events, and their log.
+//! Transactions as they happen: their steps, with the ports to whoever takes those back, their events, and the log of these.
 
 use std::fmt;
 use std::future::ready;

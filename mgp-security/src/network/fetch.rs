@@ -278,6 +278,11 @@ impl JudgedHttp {
         Self::trusting(trusted)
     }
 
+    /// Returns the settings of TLS, for protocols other than HTTP.
+    pub fn tls(&self) -> Arc<rustls::ClientConfig> {
+        Arc::clone(&self.tls)
+    }
+
     fn trusting(trusted: RootCertStore) -> Result<Self, Error> {
         let trusted = Arc::new(trusted);
         // The provider is named, because the default of the process panics where a program has built in two.

@@ -25,6 +25,7 @@ use super::start_attempt::StartAttempt;
 use super::support::{CurrentClient, ServerStack, ServerSupport};
 use crate::approvals::ElicitationSessions;
 use crate::call::calls_in_work::CallsInWork;
+use crate::call::meter::OpenRequests;
 use crate::servers::task_table::TaskPlace;
 use crate::{StartError, settings};
 
@@ -35,6 +36,8 @@ pub(crate) struct ConnectionShared {
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) support: Arc<ServerSupport>,
     pub(super) calls: CallsInWork,
+    /// The requests for which the connection was chosen, until they are answered: it does not end for another client before.
+    pub(crate) uses: OpenRequests,
     pub(super) elicitations: Arc<ElicitationSessions>,
     /// The place where tasks that are begun on the connection go on.
     pub(super) tasks_at: Arc<TaskPlace>,
@@ -124,6 +127,7 @@ impl ConnectionShared {
             config: Arc::clone(config),
             support: Arc::clone(support),
             calls: CallsInWork::default(),
+            uses: OpenRequests::default(),
             elicitations: Arc::default(),
             changed: StaleLists::default(),
             channels: Mutex::default(),

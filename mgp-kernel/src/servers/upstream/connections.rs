@@ -27,6 +27,7 @@ use super::first_start::FirstStart;
 use super::server_connection::ServerConnection;
 use super::server_shared::AgentLists;
 use crate::StartError;
+use crate::call::meter::OpenRequest;
 
 /// The connections of a server.
 #[derive(Default)]
@@ -177,7 +178,7 @@ impl Upstream {
     ///
     /// # Errors
     /// 1001 if the agent may have no connection. Fails as well if there are too many.
-    pub(super) fn connection(&self, agent: &Principal) -> Result<Arc<ServerConnection>, Error> {
+    pub(super) fn connection(&self, agent: &Principal) -> Result<UsedConnection, Error> {
         if !self.admits(agent) {
             return Err(Error::new(
                 code::ACCESS_DENIED,
@@ -237,9 +238,9 @@ impl Upstream {
         })?;
         connection.credentials = credentials.map(Into::into);
         connection.instance.supervised.start();
-        let instance = connection.used();
+        let used = connection.used();
         by_key.insert(line, connection);
-        Ok(instance)
+        Ok(used)
     }
 
     /// Returns the place that a request goes to.
@@ -250,8 +251,7 @@ impl Upstream {
                 connections.release();
             }
             if let Some(first) = &connections.first {
-                let to =
-                    |connection: &OwnConnection| Ok(ConnectionRoute::To(Arc::clone(&connection.instance)));
+                let to = |connection: &OwnConnection| Ok(ConnectionRoute::To(connection.held()));
                 let Some(caller) = &request.context.principal else { return to(first) };
                 // The access gate of any connection refuses who may use nothing.
                 if self.shares(first, caller) || !self.reaches(caller) {
@@ -288,7 +288,7 @@ impl Upstream {
     ///
     /// # Errors
     /// Fails as [`connection`](Self::connection) does.
-    pub(super) fn connection_for(&self, request: &Request) -> Result<Arc<ServerConnection>, Error> {
+    pub(super) fn connection_for(&self, request: &Request) -> Result<UsedConnection, Error> {
         let caller = request.context.principal.as_ref().ok_or_else(|| Error::internal("nobody calls"))?;
         self.connection(caller)
     }
@@ -388,9 +388,14 @@ impl OwnConnection {
         }
     }
 
-    fn used(&mut self) -> Arc<ServerConnection> {
+    fn used(&mut self) -> UsedConnection {
         self.used_at = Instant::now();
-        Arc::clone(&self.instance)
+        self.held()
+    }
+
+    fn held(&self) -> UsedConnection {
+        let connection = Arc::clone(&self.instance);
+        UsedConnection { held: connection.shared.uses.begin(), connection }
     }
 }
 
@@ -406,9 +411,15 @@ fn is_use(request: &Request) -> bool {
         && request.method.as_str() != "tasks/list"
 }
 
+/// A connection that was chosen for a request.
+pub(super) struct UsedConnection {
+    pub(super) connection: Arc<ServerConnection>,
+    pub(super) held: OpenRequest,
+}
+
 /// The place that a request goes to.
 pub(super) enum ConnectionRoute {
-    To(Arc<ServerConnection>),
+    To(UsedConnection),
     /// No connection begins for this agent, which may use nothing of the server.
     Refused,
     /// The place is known after this start.

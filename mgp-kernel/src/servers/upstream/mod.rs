@@ -55,7 +55,7 @@ use self::support::ServerClient;
 pub(crate) use self::support::{BareWay, ServerNotifications, ServerStack, ServerSupport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
 use crate::call::RefusingService;
-use crate::call::meter::MeterGate;
+use crate::call::meter::{MeterGate, OpenRequests};
 use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
@@ -92,7 +92,7 @@ impl Upstream {
             let (id, of_server) = (ServerId::from(config.id.as_str()), Arc::<ServerShared>::default());
             let refusing = gates![
                 FallbackToolGate::new(&config),
-                MeterGate(of_server.meter.clone()),
+                MeterGate(of_server.meter.clone(), OpenRequests::default()),
                 AccessGate::new(support.policies.access.clone()).for_server(id.clone()),
             ];
             let refusal = Error::new(code::ACCESS_DENIED, "no access to this server");
@@ -163,13 +163,14 @@ impl Upstream {
     /// Makes a request of the server, through all layers in front of it, on the connection of its sender.
     pub(crate) fn call(self: &Arc<Self>, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
         match self.route(&request) {
-            Ok(ConnectionRoute::To(connection)) => connection.call(request),
+            Ok(ConnectionRoute::To(used)) => used.connection.call(request, used.held),
             Ok(ConnectionRoute::Refused) => self.refusing.clone().call(request),
             Ok(ConnectionRoute::After(start)) => {
                 let this = Arc::clone(self);
                 Box::pin(async move {
                     start.awaited_by(&WaitingCall::of(&request)).await;
-                    this.connection_for(&request)?.call(request).await
+                    let used = this.connection_for(&request)?;
+                    used.connection.call(request, used.held).await
                 })
             }
             Err(error) => Box::pin(std::future::ready(Err(error))),

@@ -24,6 +24,7 @@ use super::first_start::WaitingCall;
 use super::forward::ForwardGate;
 use super::stale_lists::{ListKind, Pauses, pause};
 use super::support::{ServerClient, ServerStack};
+use crate::call::meter::OpenRequest;
 use crate::{StartError, settings};
 
 /// A connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
@@ -63,8 +64,12 @@ impl ServerConnection {
     }
 
     /// Makes a request of the server. Calls wait while the server is still starting; those of a server that starts again
-    /// after a crash do not, its gate says when to come again.
-    pub(super) fn call(&self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
+    /// after a crash do not, its gate says when to come again. `held` keeps the connection until its layers do.
+    pub(super) fn call(
+        &self,
+        request: Request,
+        held: OpenRequest,
+    ) -> BoxFuture<'static, Result<Response, Error>> {
         let (mut service, start) = (self.service.clone(), &self.shared.start);
         // Some of the layers refuse until they know the server.
         if start.is_over() {
@@ -74,7 +79,9 @@ impl ServerConnection {
         Box::pin(async move {
             // A caller that has waited long enough gets the state from the server's gate.
             start.awaited_by(&WaitingCall::of(&request)).await;
-            service.call(request).await
+            let answer = service.call(request);
+            drop(held);
+            answer.await
         })
     }
 

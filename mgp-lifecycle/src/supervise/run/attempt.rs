@@ -1,4 +1,4 @@
-//! One incarnation of a server: connecting, restoring, and the service until the connection ends.
+//! An incarnation of a server: connecting, restoring, and the service until the connection ends.
 
 use std::future::Future;
 use std::pin::pin;

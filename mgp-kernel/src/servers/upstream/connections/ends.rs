@@ -10,7 +10,7 @@ use mgp_types::mgp::ShutdownReason;
 use mgp_types::{ClientSessionId, Error, Principal, code};
 use tokio::task::JoinSet;
 
-use super::{ConnectPolicy, ConnectionTable, OwnConnection};
+use super::{ConnectPolicy, ConnectionTable, OwnConnection, UsedConnection};
 use crate::servers::upstream::Upstream;
 use crate::servers::upstream::connection_key::{ClientKey, ConnectionKey};
 use crate::servers::upstream::server_connection::ServerConnection;
@@ -26,7 +26,7 @@ impl Upstream {
         first: &mut Option<OwnConnection>,
         by_key: &mut HashMap<ConnectionKey, OwnConnection, RandomState>,
         caller: &Principal,
-    ) -> Result<Option<Arc<ServerConnection>>, Error> {
+    ) -> Result<Option<UsedConnection>, Error> {
         let Some(first) = first else {
             let message =
                 "too many agents have connections to this server; try again when some of them are done";
@@ -137,7 +137,8 @@ impl Upstream {
     /// Returns whether something goes on, on the connection.
     fn is_in_use(&self, connection: &OwnConnection) -> bool {
         let instance = &connection.instance;
-        instance.supervised.in_flight() > 0
+        instance.shared.uses.count() > 0
+            || instance.supervised.in_flight() > 0
             || self.support.tables.tasks.has_unfinished(&instance.shared.tasks_at)
             || (!connection.is_left && self.is_watched(&instance.shared.line))
     }

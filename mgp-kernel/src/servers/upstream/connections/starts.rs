@@ -51,7 +51,7 @@ impl Upstream {
             let begun = begun.inspect_err(|error| {
                 tracing::debug!(server = self.config.id, %error, "an agent has no connection");
             });
-            begun.ok().map(|instance| instance.shared.start.clone())
+            begun.ok().map(|used| used.connection.shared.start.clone())
         });
         start.filter(|start| !start.is_over())
     }

@@ -21,7 +21,7 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
     let server = r#"{"id":"mail","url":"http://127.0.0.1:9/mcp","sharing":"agent"}"#;
     let agents = Upstream::new(&scene.support, serde_json::from_str(server).unwrap()).unwrap();
     let [ada, bob] = ["ada", "bob"].map(TestClient::stateless);
-    let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap());
+    let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap().connection);
     let (tasks, place) = (scene.fleet.tasks(), &connections[0].shared.tasks_at);
     let begun = RawJson::parse(r#"{"resultType":"task","taskId":"1","status":"working"}"#).unwrap();
     tasks.learn(place, &ada.principal, &mut Response::new(begun), || None);
@@ -39,7 +39,7 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
     assert_eq!(tasks.hear(place, &mut status), Some(ada.principal.clone()));
     assert_eq!(ended(&agents), ["ada"]);
     // The server, which goes on, has it still, and it is still hers.
-    let again = agents.connection(&ada.principal).unwrap();
+    let again = agents.connection(&ada.principal).unwrap().connection;
     let about = r#"{"taskId":"1"}"#;
     let task = tasks.meant_by(&ada.request("tasks/get", about)).unwrap().unwrap();
     assert_eq!(task.place, again.shared.tasks_at);
@@ -84,14 +84,14 @@ async fn the_first_client_takes_the_connection_that_lists_and_the_next_one_gets_
     let (_scene, own) = of_clients("").await;
     let [one, other] = [client(), client()];
     assert_eq!(own.all().len(), 1);
-    let first = own.connection(&one).unwrap();
-    let second = own.connection(&other).unwrap();
+    let first = own.connection(&one).unwrap().connection;
+    let second = own.connection(&other).unwrap().connection;
     assert!(!first.shared.line.is_own());
     assert_eq!(second.shared.line.client, Some(ClientKey::of(&other)));
-    assert!(Arc::ptr_eq(&first, &own.connection(&one).unwrap()));
-    assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap()));
+    assert!(Arc::ptr_eq(&first, &own.connection(&one).unwrap().connection));
+    assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap().connection));
     // An operator needs none.
-    assert!(Arc::ptr_eq(&first, &own.connection(&Principal::operator("ada")).unwrap()));
+    assert!(Arc::ptr_eq(&first, &own.connection(&Principal::operator("ada")).unwrap().connection));
     assert_eq!(own.all().len(), 2);
 }
 
@@ -99,14 +99,15 @@ async fn the_first_client_takes_the_connection_that_lists_and_the_next_one_gets_
 async fn an_unused_connection_of_a_client_ends_and_the_first_one_stays() {
     let (_scene, own) = of_clients("").await;
     let [one, other] = [client(), client()];
-    let (first, second) = (own.connection(&one).unwrap(), own.connection(&other).unwrap());
+    let (first, second) =
+        (own.connection(&one).unwrap().connection, own.connection(&other).unwrap().connection);
     tokio::time::pause();
     tokio::time::advance(IDLE).await;
     assert!(own.idle().is_empty());
     tokio::time::advance(IDLE_OF_CLIENT).await;
     let ended = own.idle();
     assert!(ended.len() == 1 && Arc::ptr_eq(&ended[0], &second));
-    assert!(Arc::ptr_eq(&first, &own.connection(&one).unwrap()));
+    assert!(Arc::ptr_eq(&first, &own.connection(&one).unwrap().connection));
 }
 
 #[tokio::test(start_paused = true)]
@@ -148,14 +149,25 @@ async fn a_held_server_that_is_stopped_is_held_no_longer_and_one_that_ends_never
 async fn what_a_client_leaves_nobody_takes_over() {
     let (_scene, own) = of_clients("").await;
     let [one, other] = [client(), client()];
-    let (first, second) = (own.connection(&one).unwrap(), own.connection(&other).unwrap());
+    let (first, second) =
+        (own.connection(&one).unwrap().connection, own.connection(&other).unwrap().connection);
     own.client_ended(one.client().unwrap());
     // Who stays keeps what it has, also while the first connection is free.
-    assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap()));
-    let next = own.connection(&client()).unwrap();
+    assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap().connection));
+    let next = own.connection(&client()).unwrap().connection;
     assert!(!next.shared.line.is_own() && !Arc::ptr_eq(&next, &first) && !Arc::ptr_eq(&next, &second));
     own.client_ended(other.client().unwrap());
     assert_eq!(own.all().len(), 1);
+}
+
+#[tokio::test]
+async fn the_place_of_a_call_that_is_not_over_is_no_other_clients() {
+    let (_scene, own) = of_clients(r#","max_instances":2"#).await;
+    let used = [client(), client()].map(|client| own.connection(&client).unwrap());
+    let refused = own.connection(&client()).map(|used| used.connection.shared.line.clone());
+    assert_eq!(refused.unwrap_err().code(), code::RESOURCE_EXHAUSTED);
+    drop(used);
+    own.connection(&client()).unwrap();
 }
 
 #[tokio::test]
@@ -165,7 +177,7 @@ async fn a_client_that_needs_a_place_takes_the_one_that_was_unused_for_longest()
     own.connection(&one).unwrap();
     let second = own.connection(&other).unwrap();
     own.connection(&third).unwrap();
-    assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap()));
+    assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap().connection));
     assert_eq!(own.all().len(), 2);
     assert!(own.line(&one).is_own(), "its place is another's");
 }

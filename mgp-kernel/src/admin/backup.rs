@@ -14,7 +14,7 @@ use crate::state_copy::StateCopy;
 #[derive(Debug, Args, Serialize, Deserialize)]
 pub(crate) struct BackUp {
     /// The folder to make; nothing that is there is overwritten
-    #[arg(value_name = "FOLDER", value_parser = std::path::absolute::<&str>)]
+    #[arg(value_name = "FOLDER", value_parser = |path: &str| std::path::absolute(path))]
     folder: PathBuf,
 }
 

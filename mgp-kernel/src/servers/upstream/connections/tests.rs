@@ -175,7 +175,7 @@ async fn a_client_that_needs_a_place_takes_the_one_that_was_unused_for_longest()
     let (_scene, own) = of_clients(r#","max_instances":2"#).await;
     let [one, other, third] = [client(), client(), client()];
     own.connection(&one).unwrap();
-    let second = own.connection(&other).unwrap();
+    let second = own.connection(&other).unwrap().connection;
     own.connection(&third).unwrap();
     assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap().connection));
     assert_eq!(own.all().len(), 2);

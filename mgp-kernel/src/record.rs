@@ -13,7 +13,7 @@ use mgp_security::Clock;
 use mgp_security::audit::{
     ArgumentRecording, AuditLog, AuditLogSettings, DigestKey, Durability, LogStore, Retention,
 };
-use mgp_security::sqlite::{Reserve, disk_room};
+use mgp_store::{Reserve, disk_room};
 use mgp_types::canonical::Digest;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId,

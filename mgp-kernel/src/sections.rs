@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use mgp_discovery::Config;
 use mgp_discovery::registry::Registry;
-use mgp_security::sqlite::check_own;
+use mgp_store::check_own;
 use mgp_stream::event::Publisher;
 
 use crate::StartError;

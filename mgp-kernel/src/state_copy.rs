@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use mgp_discovery::registry::Registry;
 use mgp_security::audit::{Filter, LogEntry, LogHead, LogStore, Query};
-use mgp_security::sqlite::Database;
+use mgp_store::Database;
 use mgp_types::Error;
 use mgp_types::canonical::Digest;
 use mgp_types::mgp::Timestamp;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::{AtomicFile, FileReaders};
-use mgp_security::sqlite::disk_room;
+use mgp_store::disk_room;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use divan::{AllocProfiler, Bencher};
 use mgp_security::access::{AccessGate, AccessPolicy, AccessPolicySettings};
-use mgp_security::sqlite::Database;
+use mgp_store::Database;
 use mgp_types::mgp::{AccessGrant, AccessPermission, AgentId, EffectiveSecurity, ResolvedTool, RiskLevel};
 use mgp_types::{Error, Gate, Object, Principal, Request, Response};
 use tower_service::Service;

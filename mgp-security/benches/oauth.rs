@@ -12,7 +12,7 @@ use mgp_security::auth::{HttpAuth, HttpAuthLayer, KeyRing};
 use mgp_security::jose::{Algorithm, Header, SigningKey};
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use mgp_security::oauth::{Issuer, ResourceServer, ResourceServerSettings};
-use mgp_security::sqlite::Database;
+use mgp_store::Database;
 use mgp_types::Principal;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

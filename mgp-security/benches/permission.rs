@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use mgp_security::Clock;
 use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings};
 use mgp_security::permission::{GrantBook, GrantTerms, PendingApprovals, PermissionGate, PermissionSettings};
-use mgp_security::sqlite::Database;
+use mgp_store::Database;
 use mgp_types::mgp::{
     ApprovalPolicy, AuditEvent, AuditPort, EffectiveSecurity, ExtensionSet, Negotiated, Offer, Permission,
     ResolvedTool, RiskLevel, Scope,

@@ -98,13 +98,13 @@ impl AuditPort for RecordingAuditPort {
 
 /// Returns a database in memory.
 #[cfg(feature = "sqlite")]
-pub(crate) fn database() -> crate::sqlite::Database {
-    crate::sqlite::Database::in_memory().unwrap()
+pub(crate) fn database() -> mgp_store::Database {
+    mgp_store::Database::in_memory().unwrap()
 }
 
 /// Makes each row that is added to `table` fail, as on a full disk, while `when` is true in SQL.
 #[cfg(feature = "sqlite")]
-pub(crate) fn fill(database: &crate::sqlite::Database, table: &str, when: &str) {
+pub(crate) fn fill(database: &mgp_store::Database, table: &str, when: &str) {
     // SQLite calls a table full whose numbers are used up.
     let full = format!(
         "CREATE TEMP TABLE numbers (number INTEGER PRIMARY KEY AUTOINCREMENT, x);
@@ -116,13 +116,13 @@ pub(crate) fn fill(database: &crate::sqlite::Database, table: &str, when: &str) 
 
 /// Ends what [`fill`] began.
 #[cfg(feature = "sqlite")]
-pub(crate) fn make_room(database: &crate::sqlite::Database) {
+pub(crate) fn make_room(database: &mgp_store::Database) {
     database.connection().execute_batch("DROP TRIGGER full; DROP TABLE numbers").unwrap();
 }
 
 /// Holds up everybody who reads or writes the database, until the returned value is dropped.
 #[cfg(feature = "sqlite")]
-pub(crate) fn hold(database: &crate::sqlite::Database) -> std::sync::mpsc::Sender<()> {
+pub(crate) fn hold(database: &mgp_store::Database) -> std::sync::mpsc::Sender<()> {
     let ((go, wait), (begun, begins)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
     let database = database.clone();
     std::thread::spawn(move || {

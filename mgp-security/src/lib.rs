@@ -102,13 +102,6 @@ mod secret;
     expect(dead_code, reason = "only code safety asks where something stands")
 )]
 mod shell;
-#[cfg(feature = "sqlite")]
-#[cfg_attr(
-    not(feature = "latest-time"),
-    allow(dead_code, reason = "the other sections need a part of the database each")
-)]
-pub mod sqlite;
-mod store;
 #[cfg(feature = "validate")]
 pub(crate) mod text;
 #[cfg(feature = "validate")]
@@ -126,4 +119,5 @@ pub use reject::RejectGate;
 pub use schema::{ArgumentJudge, Violation};
 #[cfg(feature = "schema")]
 pub use schema::{Schema, SchemaFault, SchemaViolation};
-pub use store::StoreError;
+#[cfg(feature = "sqlite")]
+pub use mgp_store::StoreError;

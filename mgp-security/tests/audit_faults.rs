@@ -14,7 +14,7 @@ use std::{env, fs};
 
 use mgp_security::StoreError;
 use mgp_security::audit::{AuditLog, Durability, Filter, GAP, LogStore, Query, VerifyError};
-use mgp_security::sqlite::Database;
+use mgp_store::Database;
 use mgp_types::code;
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Timestamp, TraceId,

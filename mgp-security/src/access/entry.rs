@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::StoreError;
 use crate::refusal::refusal;
-use crate::sqlite::{Database, optional_time, text, time};
+use mgp_store::{Database, optional_time, text, time};
 
 /// A permission or prohibition for one agent, or a group, to use a server or a tool, with the operator that granted it. A `*` in
 /// the names of the server and the tool stands for other characters; the two names are matched separately, as in a
@@ -225,7 +225,7 @@ pub(super) struct AccessStore(Database);
 impl AccessStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("access", MIGRATIONS).map(|()| Self(database))
+        database.section("access", MIGRATIONS).map(Self)
     }
 
     /// Returns all entries, including those that have ended.
@@ -244,9 +244,9 @@ impl AccessStore {
     }
 
     fn insert(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
-        let connection = self.0.connection();
+        let id = self.0.change(|change| {
         // The row is replaced and not updated, because a new entry gets a new number.
-        connection.execute(
+        change.execute(
             "INSERT OR REPLACE INTO access_entries
              (agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -262,7 +262,9 @@ impl AccessStore {
                 entry.expires_at.map(Timestamp::as_millis),
             ],
         )?;
-        u64::try_from(connection.last_insert_rowid()).map_err(|_| damaged("a number below zero"))
+        Ok(change.reading().last_insert_rowid())
+        })?;
+        u64::try_from(id).map_err(|_| damaged("a number below zero"))
     }
 
     /// Removes the entry for the same agent, server and tool as `entry`, if there is one.

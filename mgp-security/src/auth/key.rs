@@ -11,7 +11,7 @@ use super::{ApiPermission, ApiPermissions};
 use crate::StoreError;
 use crate::rates::Rates;
 use crate::scope::SecretDigest;
-use crate::sqlite::{Database, optional_time, text, time};
+use mgp_store::{Database, optional_time, text, time};
 
 /// A request for a new key.
 #[derive(Debug, Clone)]
@@ -162,7 +162,7 @@ pub(super) struct KeyStore(Database);
 impl KeyStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("auth", MIGRATIONS).map(|()| Self(database))
+        database.section("auth", MIGRATIONS).map(Self)
     }
 
     /// Returns all keys, including expired ones.
@@ -205,7 +205,7 @@ impl KeyStore {
 
     /// Removes a key, if there is one.
     pub(super) fn remove(&self, id: KeyId) -> Result<(), StoreError> {
-        self.0.take_away(|| self.0.execute("DELETE FROM api_keys WHERE id = ?1", [id.to_string()]))
+        self.0.take_away(|| self.0.execute("DELETE FROM api_keys WHERE id = ?1", params![id.to_string()]))
     }
 
     /// Stores the end of a key.

@@ -18,7 +18,7 @@ use crate::limit::limited;
 use crate::rates::{MeterPace, RateMeter};
 use crate::refusal::refusal;
 use crate::scope::SecretDigest;
-use crate::sqlite::{Database, off_the_runtime};
+use mgp_store::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
 
 /// All API keys with their owners. Clones share one ring.

@@ -6,7 +6,7 @@
 //! ```
 //! use mgp_security::Clock;
 //! use mgp_security::auth::{ApiPermission, KeyRequest, KeyRing};
-//! use mgp_security::sqlite::Database;
+//! use mgp_store::Database;
 //! use mgp_types::{Principal, RunningCalls};
 //!
 //! # #[tokio::main(flavor = "current_thread")]

@@ -15,7 +15,7 @@ use super::{
     Remark, RemarkKind, ServerId, StoredPin, ToolName,
 };
 use crate::StoreError;
-use crate::sqlite::Database;
+use mgp_store::Database;
 use mgp_types::canonical::Digest;
 
 /// The pinned definitions of all servers.

@@ -10,7 +10,7 @@ use rusqlite::{Row, params};
 
 use super::{Definition, DefinitionKind, DefinitionName};
 use crate::StoreError;
-use crate::sqlite::{Database, text};
+use mgp_store::{Database, text};
 
 /// The stored form of a pin: a tool, prompt or template with its pinned definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(super) struct PinStore(Database);
 impl PinStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("definition", MIGRATIONS).map(|()| Self(database))
+        database.section("definition", MIGRATIONS).map(Self)
     }
 
     /// Returns all pins.
@@ -123,15 +123,15 @@ impl PinStore {
         name: &DefinitionName,
         remarks: &[Remark],
     ) -> Result<(), StoreError> {
-        self.0.transaction(|changing| {
+        self.0.change(|change| {
             let (server, kind, name) = (server.as_str(), name.kind().as_str(), name.as_str());
             let all = "DELETE FROM definition_remarks WHERE server = ?1 AND kind = ?2 AND name = ?3";
-            changing.execute(all, [server, kind, name])?;
+            change.execute(all, params![server, kind, name])?;
             for Remark { digest, what } in remarks {
-                changing.execute(
+                change.execute(
                     "INSERT OR REPLACE INTO definition_remarks (server, kind, name, digest, remark)
                  VALUES (?1, ?2, ?3, ?4, ?5)",
-                    [server, kind, name, &digest.to_string(), &what.to_string()],
+                    params![server, kind, name, digest.to_string(), what.to_string()],
                 )?;
             }
             Ok(())

@@ -19,7 +19,7 @@ use super::settings::PermissionJudgement;
 use super::store::{GrantStore, covers};
 use super::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, PermissionSettings};
 use crate::latest_time::LatestTime;
-use crate::sqlite::{Database, off_the_runtime};
+use mgp_store::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
 
 /// The decisions of operators about the permissions of servers. Clones share them.

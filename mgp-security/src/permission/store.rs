@@ -6,7 +6,7 @@ use rusqlite::{Row, params};
 
 use super::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict};
 use crate::StoreError;
-use crate::sqlite::{Database, optional_time, text, time};
+use mgp_store::{Database, optional_time, text, time};
 
 /// Returns whether a decision for `by` stands in place of one for `whose`: one for all agents in place of all others, and
 /// one for `local` in place of those for its clients.
@@ -28,7 +28,7 @@ pub(super) struct GrantStore(Database);
 impl GrantStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("permission", MIGRATIONS).map(|()| Self(database))
+        database.section("permission", MIGRATIONS).map(Self)
     }
 
     /// Returns all records.
@@ -47,15 +47,15 @@ impl GrantStore {
         };
         let scope = scope.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         let put = || {
-            self.0.transaction(|transaction| {
+            self.0.change(|change| {
         let clients = record.agent.as_ref().and_then(clients_of);
         if record.agent.is_none() || clients.is_some() {
-            transaction.execute(
+            change.execute(
                 "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent GLOB ?3)",
                 params![record.server.as_str(), record.permission.as_str(), clients],
             )?;
         }
-        transaction.execute(
+        change.execute(
             "INSERT OR REPLACE INTO permission_grants
                  (server, permission, decision, scope, expires_at, approver, decided_at, agent, question)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -104,7 +104,7 @@ pub(super) struct QuestionStore(Database);
 impl QuestionStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("questions", &[QUESTIONS]).map(|()| Self(database))
+        database.section("questions", &[QUESTIONS]).map(Self)
     }
 
     /// Returns all questions, the oldest first.

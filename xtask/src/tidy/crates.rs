@@ -89,6 +89,8 @@ pub(super) const EXAMPLES: &str = "mgp-server-sdk/examples";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Layer {
     Types,
+    /// The database of the sections.
+    Store,
     Transport,
     Section,
     Sdk,
@@ -103,6 +105,7 @@ enum Layer {
 fn layer(name: &str) -> Option<Layer> {
     Some(match name {
         "mgp-types" => Layer::Types,
+        "mgp-store" => Layer::Store,
         "mgp-transport" => Layer::Transport,
         "mgp-security" | "mgp-lifecycle" | "mgp-stream" | "mgp-discovery" | "mgp-toolindex" => Layer::Section,
         "mgp-server-sdk" | "mgp-client-sdk" => Layer::Sdk,

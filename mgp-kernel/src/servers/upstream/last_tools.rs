@@ -105,7 +105,7 @@ const FOLDER: &str = "tools";
 #[cfg(test)]
 mod tests {
     use mgp_security::definition::ConfiguredServer;
-    use mgp_security::sqlite::Database;
+    use mgp_store::Database;
 
     use super::*;
 

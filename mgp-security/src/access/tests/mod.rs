@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use super::{AccessPolicy, AccessPolicySettings};
 use crate::doubles::{ManualClock, RecordingAuditPort, TestServer, moment as at};
-use crate::sqlite::Database;
+use mgp_store::Database;
 
 fn admin() -> Principal {
     Principal::operator("admin")

@@ -31,8 +31,8 @@ pub use self::writer::{GAP, KERNEL_LOST};
 use self::open_calls::OpenCalls;
 use self::queue::{AuditLogState, Job};
 use self::writer::{LogWriter, MAX_FORGOTTEN, answer, closed, kernel_lost};
-use crate::sqlite::Reserve;
-use crate::store::unrecordable;
+use mgp_store::Reserve;
+use mgp_store::unrecordable;
 use crate::{Clock, StoreError};
 
 /// An audit log that takes events from many callers, writes them from one thread, and can tell whether any of them

@@ -8,7 +8,7 @@ use super::chain::LogHead;
 use super::entry::LogEntry;
 use super::store::{LogStore, integer, natural};
 use crate::StoreError;
-use crate::sqlite::off_the_runtime;
+use mgp_store::off_the_runtime;
 
 /// A selection of events. An event matches if it meets every condition that is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

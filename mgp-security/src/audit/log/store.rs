@@ -15,7 +15,7 @@ use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry, own_event};
 use super::reader::{Filter, Order, Query};
 use crate::StoreError;
-use crate::sqlite::Database;
+use mgp_store::Database;
 
 /// A store for the entries of a log. Only one log writes to it; any number of readers may read, while the log is written
 /// or afterwards. All its methods block for as long as the disk takes: within a runtime, call them on a thread that may

@@ -15,7 +15,7 @@ use super::open_calls::OpenCalls;
 use super::queue::{AuditLogState, Job, MissingEvents, RecordJob};
 use super::store::{Checkpoint, LogStore, Retention, pruned};
 use crate::audit::clip::clip;
-use crate::sqlite::Reserve;
+use mgp_store::Reserve;
 use crate::{Clock, StoreError};
 
 /// The one thread that writes a log: it takes all waiting records, writes them in one transaction, and wakes the

@@ -1,6 +1,6 @@
 use super::*;
 use crate::rates::Rates;
-use crate::sqlite::Database;
+use mgp_store::Database;
 
 // covers: GGEN-7-01, GGEN-7-02
 #[tokio::test]

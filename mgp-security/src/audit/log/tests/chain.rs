@@ -17,7 +17,7 @@ fn holding(entries: &[LogEntry]) -> LogStore {
 }
 
 /// Returns a store, and its database to open it again.
-fn shared() -> (crate::sqlite::Database, LogStore) {
+fn shared() -> (mgp_store::Database, LogStore) {
     let database = database();
     (database.clone(), LogStore::new(database).unwrap())
 }

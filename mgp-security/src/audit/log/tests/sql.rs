@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use rusqlite::params;
 
 use super::*;
-use crate::sqlite::Database;
+use mgp_store::Database;
 
 fn filled(count: u32) -> (Database, LogStore, Vec<LogEntry>) {
     let database = Database::in_memory().unwrap();

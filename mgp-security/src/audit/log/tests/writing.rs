@@ -3,7 +3,7 @@ use mgp_types::mgp::{Actor, ActorType, EventType};
 
 use super::*;
 use crate::doubles::{fill, make_room};
-use crate::sqlite::Database;
+use mgp_store::Database;
 
 /// Returns a log, the database by which it can be held up, and a count of its transactions.
 fn gated(capacity: usize) -> (AuditLog, Database, impl Fn() -> i64) {

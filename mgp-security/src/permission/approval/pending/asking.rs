@@ -17,7 +17,7 @@ use super::super::row::ApprovalRow;
 use super::super::waiting::keep_telling;
 use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver, WaitingQuestion};
 use super::{OPEN_FOR, PendingApprovals, full};
-use crate::sqlite::off_the_runtime;
+use mgp_store::off_the_runtime;
 
 impl PendingApprovals {
     fn wait_for(

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mgp_security::StoreError;
-use mgp_security::sqlite::Database;
+use mgp_store::Database;
 use mgp_types::RawJson;
 use mgp_types::mgp::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};

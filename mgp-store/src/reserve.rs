@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::private;
+use crate::database::private;
 
 /// A file that holds space for changes which take a right away, so that a stolen key can be revoked on a full disk.
 ///
@@ -47,7 +47,7 @@ impl Reserve {
     }
 
     /// Makes a change with the space, and takes back what is left of it.
-    pub(crate) fn spend<T>(&self, change: impl FnOnce() -> T) -> T {
+    pub fn spend<T>(&self, change: impl FnOnce() -> T) -> T {
         let _turn = self.turn();
         self.give_free();
         let outcome = change();
@@ -65,7 +65,7 @@ impl Reserve {
     }
 
     /// Waits until nobody uses the space, and keeps others from it for as long as the result lives.
-    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
+    pub fn turn(&self) -> MutexGuard<'_, ()> {
         self.0.turn.lock()
     }
 

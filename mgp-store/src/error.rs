@@ -13,7 +13,7 @@ pub enum StoreError {
     #[error("the {section} store has schema {found}, this version knows up to {known}: update mgp{way_back}")]
     Newer {
         /// The section that owns the tables.
-        section: &'static str,
+        section: String,
         /// The version found in the store.
         found: u32,
         /// The last version that this program knows.
@@ -21,6 +21,19 @@ pub enum StoreError {
         /// The copy that was made before the schema was changed, and how it takes the place of the store; empty if there
         /// is none.
         way_back: String,
+    },
+    /// Kernels that share the order have agreed on older tables, for which this version writes no statements.
+    #[error(
+        "the kernels that share this store agreed on schema {agreed} of {section}, and this version writes {known}: once \
+         all of them have this version, run `mgp store migrate`"
+    )]
+    NotAgreed {
+        /// The section that owns the tables.
+        section: String,
+        /// The version on which they agreed.
+        agreed: u32,
+        /// The version that this program writes.
+        known: u32,
     },
     /// Another process has the store open for writing.
     #[error("another mgp has the store open; stop it, or give this one a store of its own")]
@@ -59,7 +72,7 @@ impl From<StoreError> for Error {
 }
 
 /// Returns 3001 for something that was not done because it could not be recorded, with the advice to try again later.
-pub(crate) fn unrecordable(message: &'static str, retry_after_ms: u64) -> Error {
+pub fn unrecordable(message: &'static str, retry_after_ms: u64) -> Error {
     let recovery = Recovery::for_code(code::RESOURCE_EXHAUSTED).unwrap_or_default();
     Error::new(code::RESOURCE_EXHAUSTED, message).with_recovery(recovery.with_retry_after_ms(retry_after_ms))
 }

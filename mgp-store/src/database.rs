@@ -1,35 +1,41 @@
 //! The SQLite database that the stores of all sections share: opened once, migrated by each section.
 
-mod reserve;
-
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mgp_types::mgp::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
-use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction, TransactionBehavior,
-    params,
-};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, ToSql, Transaction, TransactionBehavior, params};
 
-pub use self::reserve::{Reserve, disk_room};
-use crate::StoreError;
+use crate::shared::{self, Shared};
+use crate::{Change, Order, OrderKey, Reserve, StoreError};
 
 /// One SQLite database, open for writing by this process alone.
 ///
 /// The lock is held by the operating system, on a file beside the database, so it ends with the process however that
 /// ends.
 #[derive(Debug, Clone)]
-pub struct Database(Arc<DatabaseInner>);
+pub struct Database {
+    inner: Arc<DatabaseInner>,
+    /// The section to which this handle belongs, and the version of its tables.
+    section: Section,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Section {
+    name: &'static str,
+    schema: u32,
+}
 
 #[derive(Debug)]
 struct DatabaseInner {
     connection: Mutex<Connection>,
     /// The space that changes which take a right away may use on a full disk.
     reserve: OnceLock<Reserve>,
+    /// The order that other kernels share with this one.
+    shared: OnceLock<Shared>,
     _lock: Option<File>,
 }
 
@@ -96,7 +102,7 @@ impl Database {
 
     /// Sets the space that changes which take a right away may use on a full disk. Only the first call counts.
     pub fn set_reserve(&self, reserve: Reserve) {
-        let _ = self.0.reserve.set(reserve);
+        let _ = self.inner.reserve.set(reserve);
     }
 
     /// Returns the versions of the tables, by section.
@@ -111,7 +117,18 @@ impl Database {
     /// Locks and returns the connection. The lock lasts as long as the guard, so do not hold the guard across an
     /// `.await`.
     pub fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.0.connection.lock()
+        self.inner.connection.lock()
+    }
+
+    /// Brings the tables of `section` up to date, as [`Database::migrate`] does, and returns the handle with which the section
+    /// changes them.
+    ///
+    /// # Errors
+    /// The errors of [`Database::migrate`].
+    pub fn section(&self, name: &'static str, migrations: &[&str]) -> Result<Self, StoreError> {
+        self.migrate(name, migrations)?;
+        let schema = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
+        Ok(Self { inner: Arc::clone(&self.inner), section: Section { name, schema } })
     }
 
     /// Brings the tables of `section` up to date: `migrations[n]` leads from version `n` to `n + 1`. Before tables that
@@ -127,7 +144,7 @@ impl Database {
         })?;
         let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
         if found > known {
-            return Err(StoreError::Newer { section, found, known, way_back: self.way_back(section, known) });
+            return Err(StoreError::Newer { section: section.to_owned(), found, known, way_back: self.way_back(section, known) });
         }
         if found == known {
             return Ok(());
@@ -166,20 +183,20 @@ impl Database {
     }
 
     /// Makes a change that takes a right away; on a full disk, with the space that is reserved for that.
-    pub(crate) fn take_away<T>(&self, change: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
-        match (change(), self.0.reserve.get()) {
+    pub fn take_away<T>(&self, change: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        match (change(), self.inner.reserve.get()) {
             (Err(StoreError::Full), Some(reserve)) => reserve.spend(change),
             (outcome, _) => outcome,
         }
     }
 
     /// Makes a change that gives a right, except while the space is used that is reserved for taking rights away.
-    pub(crate) fn give<T>(&self, change: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-        if self.0.reserve.get().is_some_and(Reserve::is_spent) { Err(StoreError::Full) } else { change() }
+    pub fn give<T>(&self, change: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        if self.inner.reserve.get().is_some_and(Reserve::is_spent) { Err(StoreError::Full) } else { change() }
     }
 
     /// Returns what `read` makes of each row that `query` selects.
-    pub(crate) fn read_all<T>(
+    pub fn read_all<T>(
         &self,
         query: &str,
         mut read: impl FnMut(&rusqlite::Row<'_>) -> Result<T, StoreError>,
@@ -194,14 +211,51 @@ impl Database {
         Ok(all)
     }
 
-    /// Runs one statement.
-    pub(crate) fn execute(&self, statement: &str, values: impl Params) -> Result<(), StoreError> {
-        self.connection().execute(statement, values)?;
-        Ok(())
+    /// Carries out one statement, for other kernels as well that share the order.
+    ///
+    /// # Errors
+    /// The errors of [`Database::change`].
+    pub fn execute(&self, statement: &str, values: &[&dyn ToSql]) -> Result<(), StoreError> {
+        self.change(|change| change.execute(statement, values)).map(drop)
     }
 
-    /// Makes the changes of `change` in one transaction: all of them or, if it fails, none.
-    pub(crate) fn transaction<T>(
+    /// Makes a change of this section's tables: all of its statements or, if it fails, none. Where other kernels share the
+    /// order, `change` finds the newest rows, and no other kernel changes anything meanwhile.
+    ///
+    /// # Errors
+    /// The errors of `change`, and those of the disk and of the shared order. If the order fails while the change is
+    /// appended, the change may have been made, which the next one or [`Database::catch_up`] finds out.
+    pub fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Change<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut connection = self.connection();
+        let Some(shared) = self.inner.shared.get() else {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut changing = Change::new(transaction, None);
+            let outcome = change(&mut changing)?;
+            changing.into_parts().0.commit()?;
+            return Ok(outcome);
+        };
+        let (news, turn) = shared.order.take_turn(shared::position(&connection)?.version)?;
+        shared.take_in(&mut connection, news)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut changing = Change::new(transaction, Some(Vec::new()));
+        let outcome = change(&mut changing)?;
+        let (transaction, statements) = changing.into_parts();
+        if !statements.is_empty() {
+            let entry = shared.entry(&transaction, self.section.name, self.section.schema, statements)?;
+            turn.append(&entry)?;
+        }
+        transaction.commit()?;
+        Ok(outcome)
+    }
+
+    /// Makes a change that is of this machine alone, in one transaction: all of it or, if it fails, nothing.
+    ///
+    /// # Errors
+    /// The errors of `change`, and those of the disk.
+    pub fn transaction<T>(
         &self,
         change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -212,12 +266,78 @@ impl Database {
         Ok(outcome)
     }
 
+    /// Makes all further changes in an order that other kernels share. Only the first call counts. What the others changed
+    /// so far is found with [`Database::catch_up`], once all sections have their tables.
+    ///
+    /// # Errors
+    /// Fails if the place in the order cannot be stored.
+    pub fn share(&self, order: Arc<dyn Order>, key: OrderKey) -> Result<(), StoreError> {
+        let shared = Shared::new(&self.connection(), order, key)?;
+        let _ = self.inner.shared.set(shared);
+        Ok(())
+    }
+
+    /// Carries out what other kernels changed, and returns the sections whose rows are others than at the last time.
+    ///
+    /// # Errors
+    /// Fails if the order cannot be reached, or holds what no kernel appended.
+    pub fn catch_up(&self) -> Result<BTreeSet<String>, StoreError> {
+        let Some(shared) = self.inner.shared.get() else { return Ok(BTreeSet::new()) };
+        let mut connection = self.connection();
+        let news = shared.order.since(shared::position(&connection)?.version)?;
+        shared.take_in(&mut connection, news)?;
+        Ok(shared.take_changed())
+    }
+
+    /// Returns the number of the last entry of the shared order that this database contains; 0 without one.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
+    pub fn version(&self) -> Result<u64, StoreError> {
+        if self.inner.shared.get().is_none() {
+            return Ok(0);
+        }
+        shared::position(&self.connection()).map(|at| at.version)
+    }
+
+    /// Stores a copy of all tables in the shared order, so that entries up to here can be forgotten.
+    ///
+    /// # Errors
+    /// Fails if the order cannot be reached.
+    pub fn store_snapshot(&self) -> Result<(), StoreError> {
+        let Some(shared) = self.inner.shared.get() else { return Ok(()) };
+        let copy = shared.copy(&mut self.connection())?;
+        shared.order.store_snapshot(copy)
+    }
+
+    /// Has all kernels write statements for the tables that this version of the program knows, from here on. Kernels of an
+    /// older version refuse such statements, so all have to be of this one.
+    ///
+    /// # Errors
+    /// The errors of [`Database::change`].
+    pub fn agree(&self) -> Result<(), StoreError> {
+        let Some(shared) = self.inner.shared.get() else { return Ok(()) };
+        for (section, schema) in self.versions()? {
+            let mut connection = self.connection();
+            let (news, turn) = shared.order.take_turn(shared::position(&connection)?.version)?;
+            shared.take_in(&mut connection, news)?;
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            if let Some(entry) = shared.agreement(&transaction, &section, schema)? {
+                turn.append(&entry)?;
+            }
+            transaction.commit()?;
+        }
+        Ok(())
+    }
+
     fn prepare(connection: Connection, lock: Option<File>) -> Result<Self, StoreError> {
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
         connection.pragma_update(None, "trusted_schema", "OFF")?;
-        let reserve = OnceLock::new();
-        Ok(Self(Arc::new(DatabaseInner { connection: Mutex::new(connection), reserve, _lock: lock })))
+        let connection = Mutex::new(connection);
+        let (reserve, shared) = (OnceLock::new(), OnceLock::new());
+        let inner = Arc::new(DatabaseInner { connection, reserve, shared, _lock: lock });
+        Ok(Self { inner, section: Section::default() })
     }
 }
 
@@ -228,30 +348,11 @@ impl Database {
 ///
 /// # Cancel safety
 /// Once it has begun, `work` runs to its end, even if the returned future is dropped.
-pub(crate) async fn off_the_runtime<T: Send + 'static>(
+pub async fn off_the_runtime<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|panic| Err(StoreError::Unavailable(Box::new(panic))))
-}
-
-/// Returns the text in a column.
-pub(crate) fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str, StoreError> {
-    Ok(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
-}
-
-/// Returns the time in a column.
-pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, StoreError> {
-    moment(row.get(column)?)
-}
-
-/// Returns the time in a column, where there is one.
-pub(crate) fn optional_time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, StoreError> {
-    row.get::<_, Option<i64>>(column)?.map(moment).transpose()
-}
-
-fn moment(millis: i64) -> Result<Timestamp, StoreError> {
-    Timestamp::from_millis(millis).ok_or_else(|| StoreError::Damaged("a time is out of range".to_owned()))
 }
 
 mgp_types::convert!(rusqlite::Error => StoreError, error => match error.sqlite_error_code() {
@@ -329,7 +430,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Returns options that create a file which nobody else on the machine may read.
-fn private() -> OpenOptions {
+pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -365,7 +466,7 @@ mod tests {
         let database = Database::in_memory().unwrap();
         database.migrate("things", &[FIRST, SECOND]).unwrap();
         let error = database.migrate("things", &[FIRST]).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { section: "things", found: 2, known: 1, .. }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 2, known: 1, .. }), "{error}");
     }
 
     #[test]

@@ -1,0 +1,147 @@
+//! The order of changes that several kernels share.
+
+use std::fmt;
+
+use mgp_types::random_bytes;
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::digest::{SHA256, digest};
+
+use crate::StoreError;
+
+/// An order of changes to which several kernels append, one at a time.
+///
+/// The methods wait for a network, so they are called where that is allowed.
+pub trait Order: fmt::Debug + Send + Sync {
+    /// Returns what was appended behind the entry `version`.
+    ///
+    /// # Errors
+    /// Fails if the order cannot be reached.
+    fn since(&self, version: u64) -> Result<News, StoreError>;
+
+    /// Waits until no other kernel has the turn, takes it, and returns what was appended behind the entry `version`. The
+    /// turn ends when it is dropped.
+    ///
+    /// # Errors
+    /// Fails if the order cannot be reached, or another kernel keeps the turn for too long.
+    fn take_turn(&self, version: u64) -> Result<(News, Box<dyn Turn + '_>), StoreError>;
+
+    /// Stores a copy of all tables, so that entries up to it can be forgotten.
+    ///
+    /// # Errors
+    /// Fails if the order cannot be reached.
+    fn store_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError>;
+}
+
+/// The turn to append to an order, which one kernel has at a time.
+pub trait Turn {
+    /// Appends an entry, and ends the turn. The entry is stored for good when this returns without an error; with one it
+    /// may be stored or not, which [`Order::since`] tells.
+    ///
+    /// # Errors
+    /// Fails if the order could not be reached.
+    fn append(self: Box<Self>, entry: &Entry) -> Result<(), StoreError>;
+}
+
+/// An entry of an order: one change, sealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "closed: implementations of orders build and take it apart")]
+pub struct Entry {
+    /// The number of the entry; the first is 1.
+    pub version: u64,
+    /// The sealed statements.
+    pub body: Vec<u8>,
+}
+
+/// A copy of all tables, sealed, that stands for all entries up to its version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "closed: implementations of orders build and take it apart")]
+pub struct Snapshot {
+    /// The number of the last entry that the copy contains.
+    pub version: u64,
+    /// The digest of the entries up to there.
+    pub link: [u8; 32],
+    /// The sealed tables.
+    pub body: Vec<u8>,
+}
+
+/// What an order has to tell somebody who knows it up to an entry.
+#[derive(Debug, Default)]
+#[expect(clippy::exhaustive_structs, reason = "closed: implementations of orders build it")]
+pub struct News {
+    /// The copy of all tables to begin with, where entries before it are forgotten.
+    pub snapshot: Option<Snapshot>,
+    /// The entries that follow, in their order.
+    pub entries: Vec<Entry>,
+}
+
+/// The key that seals entries and copies. Who stores them can neither read them nor put others in their place.
+#[derive(Clone)]
+pub struct OrderKey(LessSafeKey);
+
+mgp_types::partial_debug!(OrderKey);
+
+impl OrderKey {
+    /// Returns the key that is made of a secret text.
+    pub fn new(secret: &str) -> Self {
+        let bytes = digest(&SHA256, &[b"mgp order of changes\0", secret.as_bytes()].concat());
+        let Ok(key) = UnboundKey::new(&CHACHA20_POLY1305, bytes.as_ref()) else {
+            unreachable!("a digest has the length of a key")
+        };
+        Self(LessSafeKey::new(key))
+    }
+
+    /// Seals the content of an entry or copy that stands at `at`.
+    pub(crate) fn seal(&self, at: &Position, content: &[u8]) -> Vec<u8> {
+        let nonce: [u8; NONCE_LEN] = random_bytes();
+        let mut sealed = [&nonce, content].concat();
+        let tag = self.0.seal_in_place_separate_tag(
+            Nonce::assume_unique_for_key(nonce),
+            Aad::from(at.bytes()),
+            &mut sealed[NONCE_LEN..],
+        );
+        let Ok(tag) = tag else { unreachable!("a change is smaller than 256 GiB") };
+        sealed.extend_from_slice(tag.as_ref());
+        sealed
+    }
+
+    /// Returns the content of what was sealed at `at`.
+    pub(crate) fn open(&self, at: &Position, mut sealed: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+        let foreign = || {
+            let what = "is not what a kernel with this key appended there: it was changed, or `[store] key` differs";
+            StoreError::Damaged(format!("entry {} of the shared order {what}", at.version))
+        };
+        if sealed.len() < NONCE_LEN {
+            return Err(foreign());
+        }
+        let content = sealed.split_off(NONCE_LEN);
+        let nonce = Nonce::try_assume_unique_for_key(&sealed).map_err(|_| foreign())?;
+        let mut content = content;
+        let length = self.0.open_in_place(nonce, Aad::from(at.bytes()), &mut content).map_err(|_| foreign())?.len();
+        content.truncate(length);
+        Ok(content)
+    }
+}
+
+/// A place in an order: the number of an entry, and the digest of all before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Position {
+    pub(crate) version: u64,
+    pub(crate) link: [u8; 32],
+}
+
+impl Position {
+    /// Returns the place behind an entry that stands at this one.
+    pub(crate) fn behind(&self, body: &[u8]) -> Self {
+        let link = digest(&SHA256, &[&self.bytes()[..], body].concat());
+        let mut next = Self { version: self.version + 1, link: [0; 32] };
+        next.link.copy_from_slice(link.as_ref());
+        next
+    }
+
+    fn bytes(&self) -> [u8; 40] {
+        let mut bytes = [0; 40];
+        bytes[..8].copy_from_slice(&self.version.to_be_bytes());
+        bytes[8..].copy_from_slice(&self.link);
+        bytes
+    }
+}

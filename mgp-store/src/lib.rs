@@ -18,12 +18,16 @@
 //! assert_eq!(names, ["lamp"]);
 //! # Ok::<(), mgp_store::StoreError>(())
 //! ```
+//!
+//! The feature `postgres` brings an order that lies in PostgreSQL.
 
 mod change;
 mod columns;
 mod database;
 mod error;
 mod order;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod reserve;
 mod shared;
 mod snapshot;
@@ -35,4 +39,6 @@ pub use columns::{optional_time, text, time};
 pub use database::{Database, check_own, off_the_runtime};
 pub use error::{StoreError, unrecordable};
 pub use order::{Entry, News, Order, OrderKey, Snapshot, Turn};
+#[cfg(feature = "postgres")]
+pub use postgres::{Postgres, PostgresOrder, PostgresSettings, TableState};
 pub use reserve::{Reserve, disk_room};

@@ -1,0 +1,112 @@
+//! How connections to PostgreSQL are made.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+use tokio::sync::Notify;
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::{AsyncMessage, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::unavailable;
+use crate::StoreError;
+
+/// Where a database is, and how it proves what it is.
+#[derive(Clone)]
+#[expect(clippy::exhaustive_structs, reason = "closed: the two settings of the section `[store]`")]
+pub struct PostgresSettings {
+    /// The address, `postgres://user:password@host:port/database`.
+    pub url: String,
+    /// The file with the certificates of the authorities that vouch for the database; those of the web without one.
+    pub ca: Option<PathBuf>,
+}
+
+mgp_types::partial_debug!(PostgresSettings, self => ca: self.ca);
+
+impl PostgresSettings {
+    pub(super) fn prepare(&self) -> Result<(Config, MakeRustlsConnect), StoreError> {
+        // The driver does not know the strictest mode, which is the only one here.
+        let url = self.url.replace("sslmode=verify-full", "sslmode=require");
+        let mut config: Config = url.parse().map_err(unavailable)?;
+        let is_here = config.get_hosts().iter().all(is_this_machine);
+        if !is_here || config.get_ssl_mode() == SslMode::Require {
+            config.ssl_mode(SslMode::Require);
+        } else {
+            config.ssl_mode(SslMode::Disable);
+        }
+        config.connect_timeout(CONNECT_TIME).application_name("mgp").tcp_user_timeout(CONNECT_TIME);
+        Ok((config, MakeRustlsConnect::new(self.tls()?)))
+    }
+
+    fn tls(&self) -> Result<ClientConfig, StoreError> {
+        let mut roots = RootCertStore::empty();
+        match &self.ca {
+            Some(file) => {
+                for certificate in CertificateDer::pem_file_iter(file).map_err(unavailable)? {
+                    roots.add(certificate.map_err(unavailable)?).map_err(unavailable)?;
+                }
+            }
+            None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        Ok(builder.map_err(unavailable)?.with_root_certificates(roots).with_no_client_auth())
+    }
+}
+
+fn is_this_machine(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    }
+}
+
+pub(super) fn pool(config: Config, tls: MakeRustlsConnect) -> Result<Pool, StoreError> {
+    let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let pool = Pool::builder(Manager::from_config(config, tls, manager)).max_size(CONNECTIONS);
+    let pool = pool.runtime(Runtime::Tokio1).wait_timeout(Some(CONNECT_TIME)).create_timeout(Some(CONNECT_TIME));
+    pool.build().map_err(unavailable)
+}
+
+/// Tells `appended` of each notice, until the connection ends, and returns why it did.
+pub(super) async fn listen(config: &Config, tls: MakeRustlsConnect, appended: &Notify) -> tokio_postgres::Error {
+    let (client, mut connection) = match config.connect(tls).await {
+        Ok(connected) => connected,
+        Err(error) => return error,
+    };
+    let listening = async {
+        match client.batch_execute("LISTEN mgp").await {
+            // The client is kept: with it the connection would end.
+            Ok(()) => std::future::pending().await,
+            Err(error) => error,
+        }
+    };
+    let notices = async {
+        loop {
+            match std::future::poll_fn(|cx| connection.poll_message(cx)).await {
+                Some(Ok(AsyncMessage::Notification(_))) => appended.notify_one(),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => break Some(error),
+                None => break None,
+            }
+        }
+    };
+    tokio::select! {
+        error = listening => error,
+        Some(error) = notices => error,
+        else => std::future::pending().await,
+    }
+}
+
+/// The most connections of a kernel, besides the one that listens.
+const CONNECTIONS: usize = 5;
+
+/// The time in which a connection has to be made, or to become free.
+const CONNECT_TIME: Duration = Duration::from_secs(2);

@@ -1,0 +1,166 @@
+//! The order of changes on PostgreSQL, and the connections to it.
+
+mod connect;
+mod order;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Object, Pool};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio_postgres::Config;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+pub use self::connect::PostgresSettings;
+pub use self::order::PostgresOrder;
+use crate::StoreError;
+
+/// A database of PostgreSQL that several kernels share. Clones share the connections.
+#[derive(Clone)]
+pub struct Postgres(Arc<PostgresInner>);
+
+struct PostgresInner {
+    runtime: Handle,
+    pool: Pool,
+    /// How a connection is made that only listens.
+    config: Config,
+    tls: MakeRustlsConnect,
+    appended: Notify,
+}
+
+mgp_types::partial_debug!(Postgres);
+
+/// How the tables of a database stand to this version of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "closed: tables are missing, known, or newer")]
+pub enum TableState {
+    /// There are none.
+    Missing,
+    /// They are as this version makes them.
+    Current,
+    /// A newer version made them.
+    Newer(i32),
+}
+
+impl Postgres {
+    /// Returns the database of `settings`, to which connections are made when they are needed. The caller has to be within
+    /// a tokio runtime.
+    ///
+    /// # Errors
+    /// Fails if the settings contradict each other.
+    pub fn new(settings: &PostgresSettings) -> Result<Self, StoreError> {
+        let (config, tls) = settings.prepare()?;
+        let pool = connect::pool(config.clone(), tls.clone())?;
+        let appended = Notify::new();
+        Ok(Self(Arc::new(PostgresInner { runtime: Handle::current(), pool, config, tls, appended })))
+    }
+
+    /// Returns a connection. It is given back when it is dropped.
+    ///
+    /// # Errors
+    /// Fails if none can be made in time.
+    pub async fn client(&self) -> Result<Object, StoreError> {
+        self.0.pool.get().await.map_err(unavailable)
+    }
+
+    /// Returns whether the tables are there.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be reached.
+    pub async fn tables(&self) -> Result<TableState, StoreError> {
+        let client = self.client().await?;
+        let found = in_time(client.query_one("SELECT to_regclass('mgp_tables') IS NOT NULL", &[])).await?;
+        if !found.get::<_, bool>(0) {
+            return Ok(TableState::Missing);
+        }
+        let version: i32 = in_time(client.query_one("SELECT version FROM mgp_tables", &[])).await?.get(0);
+        Ok(if version > TABLES_VERSION { TableState::Newer(version) } else { TableState::Current })
+    }
+
+    /// Makes the tables, if they are missing.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be reached, the user may make no tables there, or a newer version made them.
+    pub async fn init(&self) -> Result<(), StoreError> {
+        match self.tables().await? {
+            TableState::Current => Ok(()),
+            TableState::Newer(version) => Err(StoreError::Newer {
+                section: "shared".to_owned(),
+                found: version.cast_unsigned(),
+                known: TABLES_VERSION.cast_unsigned(),
+                way_back: String::new(),
+            }),
+            TableState::Missing => {
+                let client = self.client().await?;
+                // Kernels that start at the same time make them once.
+                let tables = format!(
+                    "BEGIN; SELECT pg_advisory_xact_lock(5066320); DO $$ BEGIN IF to_regclass('mgp_tables') IS NULL THEN {} \
+                     END IF; END $$; COMMIT",
+                    include_str!("tables.sql")
+                );
+                in_time(client.batch_execute(&tables)).await
+            }
+        }
+    }
+
+    /// Waits until another kernel may have appended something, or `time` is over.
+    pub async fn appended(&self, time: Duration) {
+        let _ = tokio::time::timeout(time, self.0.appended.notified()).await;
+    }
+
+    /// Listens to what other kernels append, for as long as the future is polled. After each loss of the connection it
+    /// tells that something may have been appended, and connects again.
+    pub async fn listen(&self) {
+        loop {
+            let lost = connect::listen(&self.0.config, self.0.tls.clone(), &self.0.appended).await;
+            tracing::debug!(error = %lost, "the connection that listens to other kernels ended");
+            self.0.appended.notify_one();
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Returns an order of changes by its name.
+    pub fn order(&self, name: &'static str) -> PostgresOrder {
+        PostgresOrder::new(self.clone(), name)
+    }
+
+    /// Does `work` on the runtime of the connections, and waits for it on this thread.
+    fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (done, outcome) = std::sync::mpsc::sync_channel(1);
+        self.0.runtime.spawn(async move {
+            // Somebody who waits no longer needs no outcome.
+            let _ = done.send(work.await);
+        });
+        outcome.recv().unwrap_or_else(|gone| Err(unavailable(gone)))
+    }
+}
+
+/// Returns the outcome of a query, or an error once it takes too long.
+async fn in_time<T>(
+    query: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, StoreError> {
+    match tokio::time::timeout(PATIENCE, query).await {
+        Ok(outcome) => outcome.map_err(|error| match error.as_db_error() {
+            Some(told) => StoreError::Unavailable(format!("PostgreSQL: {}", told.message()).into()),
+            None => unavailable(error),
+        }),
+        Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
+    }
+}
+
+fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
+    StoreError::Unavailable(Box::new(error))
+}
+
+/// The version of `tables.sql`.
+const TABLES_VERSION: i32 = 1;
+
+/// The time that a query may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The time until a lost connection is made again.
+const PAUSE: Duration = Duration::from_millis(200);

@@ -1,0 +1,32 @@
+CREATE TABLE mgp_tables (version integer NOT NULL);
+-- Each order of changes: its last entry, its entries since the copy, and the copy.
+CREATE TABLE mgp_order (name text PRIMARY KEY, version bigint NOT NULL);
+CREATE TABLE mgp_entry (
+    name text NOT NULL, version bigint NOT NULL, body bytea NOT NULL, appended_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (name, version)
+);
+CREATE TABLE mgp_snapshot (name text PRIMARY KEY, version bigint NOT NULL, link bytea NOT NULL, body bytea NOT NULL);
+-- The kernels, how each is reached by the others, and what each says of itself.
+CREATE TABLE mgp_replica (
+    id text PRIMARY KEY, address text NOT NULL, started_at timestamptz NOT NULL DEFAULT now(),
+    seen_at timestamptz NOT NULL DEFAULT now(), state text NOT NULL
+);
+-- Who runs a server: each owner has a larger epoch than those before it.
+CREATE TABLE mgp_lease (
+    name text PRIMARY KEY, owner text NOT NULL, epoch bigint NOT NULL, until timestamptz NOT NULL
+);
+-- The shares of limits that kernels took in a window of time.
+CREATE TABLE mgp_share (
+    what text NOT NULL, until timestamptz NOT NULL, taken bigint NOT NULL, PRIMARY KEY (what, until)
+);
+-- The records of all kernels: one chain each, and what ties the chains together.
+CREATE TABLE mgp_event (
+    writer text NOT NULL, seq bigint NOT NULL, at timestamptz NOT NULL, body text NOT NULL, hash bytea NOT NULL,
+    PRIMARY KEY (writer, seq, at)
+) PARTITION BY RANGE (at);
+CREATE INDEX mgp_event_at ON mgp_event (at);
+CREATE TABLE mgp_event_other PARTITION OF mgp_event DEFAULT;
+CREATE TABLE mgp_checkpoint (
+    number bigint PRIMARY KEY, at timestamptz NOT NULL, heads text NOT NULL, root bytea NOT NULL, seal bytea NOT NULL
+);
+INSERT INTO mgp_tables (version) VALUES (1);

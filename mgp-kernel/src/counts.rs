@@ -71,7 +71,6 @@ pub(crate) struct RefusalGate(pub(crate) Arc<KernelCounts>);
 /// The facts about a request that are logged if it is refused.
 pub(crate) struct WatchedRequest {
     trail: Arc<CallRecord>,
-    principal: Option<Principal>,
     method: Method,
     address: Option<IpAddr>,
 }
@@ -84,7 +83,6 @@ impl Gate for RefusalGate {
         let ends = ends.and_then(|head| head.extensions.get::<ConnectionAddrs>());
         Flow::Pass(request.context.trail.as_ref().map(|trail| WatchedRequest {
             trail: Arc::clone(trail),
-            principal: request.context.principal.clone(),
             method: request.method.clone(),
             address: ends.map(|ends| ends.peer.ip()),
         }))
@@ -101,7 +99,7 @@ impl Gate for RefusalGate {
         if by == "lifecycle" {
             return;
         }
-        let agent = watched.principal.as_ref().map(Principal::access_id);
+        let agent = watched.trail.caller().map(Principal::access_id);
         let (server, tool) = watched.trail.target().unzip();
         let tool = tool.flatten().map(|tool| short(tool.as_str()));
         tracing::warn!(

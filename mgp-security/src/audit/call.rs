@@ -28,8 +28,7 @@ pub(super) struct RecordedCall {
     method: Method,
     trace: TraceId,
     trail: Arc<CallRecord>,
-    principal: Option<Principal>,
-    /// The principal that speaks in the name of `principal`, if there is one.
+    /// The principal that speaks in the name of the caller, if there is one.
     speaker: Option<Principal>,
     /// The name in the request: that of a tool, a resource or a prompt.
     named: Option<RawJson>,
@@ -109,7 +108,6 @@ impl RecordedCall {
             method: request.method.clone(),
             trace,
             trail,
-            principal: request.context.principal.clone(),
             speaker: request.context.speaker.clone(),
             named,
             tool: request.context.tool.clone(),
@@ -136,7 +134,7 @@ impl RecordedCall {
         let mut note = ObjectWriter::new();
         note.plain("trace_id", self.trace);
         note.plain("timestamp", self.settings.clock.now());
-        let agent = self.principal.as_ref().map_or(Cow::Borrowed(ANONYMOUS), Principal::id);
+        let agent = self.trail.caller().map_or(Cow::Borrowed(ANONYMOUS), Principal::id);
         note.text("agent", &printable(&agent, MAX_NOTED_BYTES));
         note.text("method", &printable(self.method.as_str(), MAX_NOTED_BYTES));
         if let Some(named) = self.named() {
@@ -210,7 +208,7 @@ impl RecordedCall {
 
     fn actor(&self) -> Actor {
         let anonymous = || Actor::new(ActorType::Agent, ANONYMOUS);
-        let mut actor = self.principal.as_ref().map_or_else(anonymous, Actor::of);
+        let mut actor = self.trail.caller().map_or_else(anonymous, Actor::of);
         if let Cow::Owned(short) = clip(&actor.id, MAX_NAME_BYTES) {
             actor.id = short;
         }

@@ -120,7 +120,7 @@ impl<S: RpcService> Service<Request> for Audit<S> {
     fn call(&mut self, mut request: Request) -> Self::Future {
         let subject = RecordSubject::of(&request.method);
         let trace = trace_of(&request).unwrap_or_else(TraceId::random);
-        let trail = Arc::new(CallRecord::default());
+        let trail = Arc::new(CallRecord::of(request.context.principal.clone()));
         request.context.trace = Some(trace);
         request.context.trail = Some(Arc::clone(&trail));
         let mut call = RecordedCall::new(&request, subject, trace, trail, Arc::clone(&self.settings));

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use super::{AgentId, EventType, FlowSource, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
-use crate::Params;
 use crate::macros::setter;
+use crate::{Params, Principal};
 
 /// The findings of the layers about a request on its way in, for the layer that writes the record when the request is
 /// over.
@@ -12,6 +12,7 @@ use crate::macros::setter;
 /// Each fact is noted once: the first that notes it is the one that decided.
 #[derive(Debug, Default)]
 pub struct CallRecord {
+    caller: Option<Principal>,
     target: OnceLock<(ServerId, Option<ToolName>)>,
     target_arguments: OnceLock<BTreeMap<String, String>>,
     risk: OnceLock<RiskLevel>,
@@ -46,6 +47,11 @@ impl Refusal {
 }
 
 impl CallRecord {
+    /// Creates the record of a request of `caller`, with no findings yet.
+    pub fn of(caller: Option<Principal>) -> Self {
+        Self { caller, ..Self::default() }
+    }
+
     /// Notes which server, and which of its tools, the request is for.
     pub fn note_target(&self, server: &ServerId, tool: Option<&ToolName>) {
         self.target.get_or_init(|| (server.clone(), tool.cloned()));
@@ -106,6 +112,11 @@ impl CallRecord {
     /// Notes that the caller stopped the call, whatever the call is answered.
     pub fn note_cancelled(&self) {
         self.cancelled.get_or_init(|| ());
+    }
+
+    /// Returns the sender of the request, if it is known.
+    pub const fn caller(&self) -> Option<&Principal> {
+        self.caller.as_ref()
     }
 
     /// Returns the server that the request is for, and the tool.

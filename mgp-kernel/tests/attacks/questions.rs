@@ -173,6 +173,7 @@ async fn the_first_call_that_may_carry_out_a_key_is_asked_about_and_the_question
     let read = talk.ask("tools/call", &json!({"name": "files.read_file", "arguments": {"path": path}}));
     assert_ne!(read["result"]["isError"], true, "{read}");
     delete(&mut talk, &json!({"what": "b"}));
+    let confirmed = json!(talk.last_id());
     let asked = question(&home);
     let message = asked["message"].as_str().unwrap();
     assert!(
@@ -180,7 +181,9 @@ async fn the_first_call_that_may_carry_out_a_key_is_asked_about_and_the_question
         "{message}"
     );
     home.json(["permissions", "approve", asked["id"].as_str().unwrap()]);
-    came(&home, 3);
+    // Until the call is answered, it is not known that it was carried out, and another one is asked about.
+    talk.answer_to(&confirmed);
+    assert_eq!(server::calls(&home, "files").len(), 3);
     delete(&mut talk, &json!({"what": "c"}));
     came(&home, 4);
     until("both flows are recorded", || {

@@ -26,7 +26,7 @@ fn with_talker() -> Home {
     let script = "for n in 1 2 3; do echo line $n >&2; done; exec cat >/dev/null";
     home.configure(&format!(
         "[[servers]]\nid = \"talker\"\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\n\
-         startup_timeout_ms = 60000\n"
+         [servers.limits]\nstartup_timeout_ms = 60000\n"
     ));
     home
 }

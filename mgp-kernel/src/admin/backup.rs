@@ -1,11 +1,13 @@
 //! Copies of the kernel's state, made while it runs.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use mgp_types::Error;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
+use tokio::time::{Instant, interval_at};
 
 use super::operation::{Operation, OperatorCall};
 use crate::state_copy::StateCopy;
@@ -34,9 +36,23 @@ impl Operation for BackUp {
         let (log, runtime) = (kernel.audit.log.clone(), Handle::current());
         let copying =
             move || StateCopy::make(&state, &folder, &registry, now, || runtime.block_on(log.flush()));
-        let copied = tokio::task::spawn_blocking(copying).await;
+        let mut copying = tokio::task::spawn_blocking(copying);
+        let began = Instant::now();
+        let mut times = interval_at(began + TELL_EVERY, TELL_EVERY);
+        let copied = loop {
+            tokio::select! {
+                copied = &mut copying => break copied,
+                _ = times.tick() => {
+                    let secs = began.elapsed().as_secs_f64();
+                    call.waiting.tell(secs, &format!("the state is copied for {secs:.0} s by now")).await;
+                }
+            }
+        };
         copied
             .map_err(|panic| Error::internal("the state could not be copied").with_source(panic))?
             .map_err(|error| Error::internal(format!("the state could not be copied to {shown}: {error:#}")))
     }
 }
+
+/// The interval at which an operator is told that the state is still copied; well below the time that clients wait.
+const TELL_EVERY: Duration = Duration::from_secs(10);

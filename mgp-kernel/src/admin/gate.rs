@@ -12,6 +12,7 @@ use crate::policies::Policies;
 use crate::proof::OperatorConnection;
 use crate::record::AuditTrail;
 use crate::sections::Sections;
+use crate::servers::upstream::WaitingCall;
 
 /// A gate that ends a request with 1000 whose operator's connection has to prove first that a person is there, unless
 /// the request only reads or brings the proof. The refusal is recorded.
@@ -59,7 +60,8 @@ pub(crate) async fn answer(kernel: Arc<Sections>, request: Request) -> Result<Re
     let by = operator(&request).ok_or_else(unknown)?.clone();
     let operation = OperationEntry::named(request.method.as_str()).ok_or_else(unknown)?;
     let connection = request.extensions.get_shared::<OperatorConnection>();
-    let call = OperatorCall { kernel, by, trace: trace_of(&request), connection };
+    let (trace, waiting) = (trace_of(&request), WaitingCall::of(&request));
+    let call = OperatorCall { kernel, by, trace, connection, waiting };
     (operation.run)(call, request.params).await.map(Response::new)
 }
 

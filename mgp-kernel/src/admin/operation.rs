@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::proof::OperatorConnection;
 use crate::sections::Sections;
+use crate::servers::upstream::WaitingCall;
 use crate::terminal::{Exit, Failure};
 
 /// An operation of operators. Its fields are the params of the method.
@@ -64,6 +65,8 @@ pub(crate) struct OperatorCall {
     pub(crate) trace: Option<TraceId>,
     /// The connection, if it may have to prove that a person is there.
     pub(crate) connection: Option<Arc<OperatorConnection>>,
+    /// The way to tell the operator how far the call is.
+    pub(crate) waiting: WaitingCall,
 }
 
 impl OperatorCall {

@@ -31,7 +31,7 @@ pub(crate) struct ProofStatus {
 }
 
 /// Proves that a person is there, by a passphrase or a token.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct ProvePresence {
     pub(crate) passphrase: Option<String>,
     pub(crate) token: Option<String>,

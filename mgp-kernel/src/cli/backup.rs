@@ -7,8 +7,12 @@ use mgp_security::StoreError;
 
 use super::background::start_lock;
 use super::context::{CommandContext, EffectiveConfig};
+use super::proof;
 use crate::listen::socket;
+use crate::proof::is_guarded;
 use crate::restore::restore as put_back;
+use crate::state_copy::DECISIONS;
+use crate::state_folder::users_state;
 use crate::terminal::{Failure, Result};
 
 #[derive(Debug, Args)]
@@ -26,6 +30,10 @@ pub(super) async fn restore(cx: &CommandContext, args: &RestoreArgs) -> Result {
     };
     // No client starts a kernel meanwhile.
     let Some(_lock) = start_lock(&state)? else { return Err(in_use()) };
+    // A new state has no decisions that could be replaced.
+    if state.join(DECISIONS).exists() || is_guarded(users_state(&state)) {
+        proof::person_at(&state).await?;
+    }
     let restored = put_back(&config, &state, &args.folder, &socket::oneself()).await;
     let failed = |error: anyhow::Error| match error.downcast_ref() {
         Some(StoreError::InUse) => in_use(),

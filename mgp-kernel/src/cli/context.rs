@@ -51,6 +51,8 @@ pub(super) struct EffectiveConfig {
     pub(super) untrusted: Option<String>,
     pub(super) state: PathBuf,
     pub(super) socket: PathBuf,
+    /// True if the command is for the kernel at the socket, which somebody has named, and for no other.
+    pub(super) is_socket_named: bool,
 }
 
 impl EffectiveConfig {
@@ -100,10 +102,11 @@ impl CommandContext {
             }
         };
         // Each state directory has a socket of its own, or two kernels would use the same one.
+        let is_socket_named = self.global.socket.is_some();
         let socket = self.global.socket.clone().unwrap_or_else(|| socket::default_path(&state));
         let warnings = warnings.iter().map(ToString::to_string).collect();
         let untrusted = untrusted.map(|file| file.to_string());
-        Ok(EffectiveConfig { config, files, warnings, faulty, untrusted, state, socket })
+        Ok(EffectiveConfig { config, files, warnings, faulty, untrusted, state, socket, is_socket_named })
     }
 
     /// Returns the file of this folder if the folder has a kernel of its own: the file was trusted, and may have changed

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
+use mgp_types::mcp::ProgressParams;
 use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{Error, Origin, code};
 use serde::Serialize;
@@ -166,10 +167,16 @@ impl KernelLink {
         method: &'static str,
         params: &impl Serialize,
     ) -> Result<R> {
-        let result = match self.client.request(method, params).await {
+        // What takes long goes on for as long as the kernel says that it does.
+        let ask = || {
+            let output = self.output.clone();
+            let tell = move |report: ProgressParams| report.message.iter().for_each(|text| output.note(text));
+            self.client.request(method, params).on_progress(tell).max_timeout(Duration::MAX)
+        };
+        let result = match ask().await {
             Err(error) if let Some(needed) = proof::demanded(&error) => {
                 proof::give(self, needed).await?;
-                self.client.request(method, params).await
+                ask().await
             }
             result => result,
         };
@@ -251,9 +258,18 @@ fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
 }
 
 /// Connects to the running kernel, if there is one. A kernel in the background that nobody uses, and that was started from
-/// another configuration or environment, ends first, as does one that is stopping.
+/// another configuration or environment, ends first, as does one that is stopping; where the socket is named, the kernel there
+/// is the one that is wanted.
 async fn running(configured: &EffectiveConfig, held: &mut StateInUse<'_>) -> Result<Option<OperatorClient>> {
-    let Some(client) = reach(configured).await? else { return Ok(None) };
+    let client = loop {
+        match reach(configured).await? {
+            Some(client) if configured.is_socket_named => return Ok(Some(client)),
+            Some(client) => break client,
+            // It ends, and another one may follow it there.
+            None if configured.is_socket_named => held.wait().await?,
+            None => return Ok(None),
+        }
+    };
     let note = KernelNote::read(&configured.state);
     if note.as_ref().is_some_and(|note| note.fits(&configured.config)) || !steps_aside(&client, note).await {
         return Ok(Some(client));
@@ -300,9 +316,20 @@ pub(super) async fn join(path: &Path) -> Result<Option<(OwnedReadHalf, OwnedWrit
     Err(Failure::new(exit, format!("the kernel at {} {what}", path.display())))
 }
 
+/// Connects to the running kernel; `None` if no kernel runs, or the one that does ends.
+///
+/// # Errors
+/// No kernel answers at the socket that somebody has named, or none that lets this user in.
 async fn reach(configured: &EffectiveConfig) -> Result<Option<OperatorClient>> {
     let path = &configured.socket;
-    let Some((reader, writer)) = join(path).await? else { return Ok(None) };
+    let Some((reader, writer)) = join(path).await? else {
+        if !configured.is_socket_named {
+            return Ok(None);
+        }
+        let message = format!("no kernel answers at {}", path.display());
+        return Err(Failure::unreachable(message)
+            .hint("start that kernel, or leave `--socket` out: `mgp status` shows the socket of yours"));
+    };
     let connected = operator_client().connect_io(reader, writer).await;
     let is_ending =
         |error: &Error| error.code() == code::SERVER_DRAINING || error.origin() == Origin::Connection;

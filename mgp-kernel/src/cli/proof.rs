@@ -3,8 +3,10 @@
 
 use std::env;
 use std::io::{self, BufRead as _};
+use std::path::Path;
 
 use clap::{Args, Subcommand};
+use mgp_security::Clock;
 use mgp_types::Error;
 use mgp_types::mgp::Timestamp;
 
@@ -16,7 +18,8 @@ use crate::admin::config::ReloadConfig;
 use crate::admin::list::OperationEntry;
 use crate::admin::operation::KernelNeed;
 use crate::admin::operators::{AdmitOperator, IssueToken, ProvePresence, ReadProofStatus, SetPassphrase};
-use crate::proof::NeededProof;
+use crate::proof::{NeededProof, OperatorConnection, Proof, ProofChecker};
+use crate::state_folder::users_state;
 use crate::terminal::{Exit, Failure, Result, ahead};
 
 #[derive(Debug, Subcommand)]
@@ -63,6 +66,20 @@ pub(super) async fn person(cx: &CommandContext) -> Result<()> {
     KernelLink::with(cx, KernelNeed::State, admitted).await
 }
 
+/// Makes the person prove to be there, for a decision about the state in `state`, which no kernel has open, and which may be
+/// damaged. Where nothing is set up, and no client was connected, nothing is guarded yet.
+pub(super) async fn person_at(state: &Path) -> Result<()> {
+    let checker = ProofChecker::open(users_state(state), Clock::system())?;
+    let connection = OperatorConnection::of_account(None);
+    match checker.needed(&connection)? {
+        None | Some(NeededProof::First) => Ok(()),
+        Some(needed) if needed.is_secret() || token().is_some() => {
+            prove(needed, async |proof| checker.prove(&connection, proof).await).await
+        }
+        Some(_) => Ok(checker.admit(&connection)?),
+    }
+}
+
 /// Makes the person prove to be there, if the kernel requires proof.
 pub(super) async fn admitted(link: &KernelLink) -> Result<()> {
     link.ask(&AdmitOperator {}).await.map(drop)
@@ -71,24 +88,35 @@ pub(super) async fn admitted(link: &KernelLink) -> Result<()> {
 /// Gives the proof with the token of the environment, if there is one.
 pub(super) async fn by_token(link: &KernelLink) -> Result<bool> {
     let Some(token) = token() else { return Ok(false) };
-    let proof = ProvePresence { token: Some(token), ..ProvePresence::default() };
-    link.client.request(OperationEntry::name_of::<ProvePresence>(), &proof).await?;
+    prove_to(link, Proof::Token(token)).await?;
     Ok(true)
+}
+
+async fn prove_to(link: &KernelLink, proof: Proof) -> Result<(), Error> {
+    let (passphrase, token) = match proof {
+        Proof::Passphrase(passphrase) => (Some(passphrase), None),
+        Proof::Token(token) => (None, Some(token)),
+    };
+    let proof = ProvePresence { passphrase, token };
+    link.client.request(OperationEntry::name_of::<ProvePresence>(), &proof).await.map(drop)
 }
 
 /// Gives the proof with the token of the environment, or by asking at the terminal. Where none is set up yet, sets it up.
 pub(super) async fn give(link: &KernelLink, needed: NeededProof) -> Result<()> {
-    if by_token(link).await? {
-        return Ok(());
-    }
-    if needed == NeededProof::First {
+    if needed == NeededProof::First && token().is_none() {
         return set_up(link).await;
     }
+    prove(needed, async |proof| prove_to(link, proof).await).await
+}
+
+/// Gives a proof to `take`: the token of the environment, or what the person types at the terminal.
+async fn prove(needed: NeededProof, take: impl AsyncFn(Proof) -> Result<(), Error>) -> Result<()> {
+    if let Some(token) = token() {
+        return Ok(take(Proof::Token(token)).await?);
+    }
     for tries in 1.. {
-        let passphrase = Some(ask(prompt(needed)).await?);
-        let proof = ProvePresence { passphrase, ..ProvePresence::default() };
-        match link.client.request(OperationEntry::name_of::<ProvePresence>(), &proof).await {
-            Ok(_) => break,
+        match take(Proof::Passphrase(ask(prompt(needed)).await?)).await {
+            Ok(()) => break,
             Err(error) if tries < TRIES && demanded(&error).is_some() => {}
             Err(error) => return Err(error.into()),
         }

@@ -129,6 +129,23 @@ fn a_copy_that_was_changed_restores_nothing() {
 }
 
 #[test]
+fn a_restoration_takes_the_proof_that_decisions_take() {
+    let home = Home::with_state();
+    let kept = new_key(&home, "agent.kept");
+    home.done(["backup", "copy"]);
+    // The token of the tests ends with the passphrase.
+    assert_eq!(home.run_with(["operators", "passphrase", "--stdin"], "correct horse\n").code, Some(0));
+    let refused = home.run(["restore", "copy"]);
+    assert!(refused.code == Some(3) && refused.err.contains("token"), "{refused:?}");
+    let issued = home.run_with(["operators", "token", "--stdin", "--json"], "correct horse\n");
+    let issued: Value = serde_json::from_str(&issued.out).unwrap();
+    let proof = [("MGP_OPERATORS_TOKEN", issued["token"].as_str().unwrap())];
+    let told = home.json_where(&proof, ["restore", "copy"]);
+    assert!(told["former"].is_string(), "{told}");
+    assert_eq!(keys(&home, "state"), [kept]);
+}
+
+#[test]
 fn an_older_state_is_copied_before_it_is_changed_and_a_newer_one_names_the_copy() {
     let home = Home::with_state();
     home.done(["access", "grant", "agent.a", "fs", "--force"]);

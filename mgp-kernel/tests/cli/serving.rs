@@ -29,6 +29,12 @@ fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {
     assert_eq!(kernel.ended(), Some(0));
     assert!(!home.path("state/mgp.sock").exists());
     assert_eq!(home.run(["restart", "files"]).code, Some(4));
+    // What has no kernel to ask does not answer by the state of its caller instead.
+    for command in [&["access", "list"][..], &["servers"], &["status"]] {
+        let nobody = home.run([&["--socket", "nowhere.sock"][..], command].concat());
+        let tells = nobody.err.contains("no kernel answers at nowhere.sock");
+        assert!(nobody.code == Some(4) && tells, "{nobody:?}");
+    }
 }
 
 #[test]

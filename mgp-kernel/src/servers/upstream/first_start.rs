@@ -73,7 +73,10 @@ impl FirstStart {
             times.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 times.tick().await;
-                call.tell(&self.0.server, self.age()).await;
+                // Progress only ever grows, and what is told of an approval and by the server itself comes later: from -0.001
+                // on, and from zero on.
+                let progress = (self.age().as_secs_f64() / 1_000.0).min(0.998) - 1.0;
+                call.tell(progress, &format!("the server `{}` is starting", self.0.server)).await;
             }
         };
         tokio::select! {
@@ -83,7 +86,8 @@ impl FirstStart {
     }
 }
 
-/// A call that waits for the start of a server: the outbox and token of its progress, if its caller asked for that.
+/// A call that takes long: the outbox and token of its progress, if its caller asked for that.
+#[derive(Clone)]
 pub(crate) struct WaitingCall {
     outbox: Outbox,
     token: Option<RawJson>,
@@ -96,17 +100,15 @@ impl WaitingCall {
         Self { outbox: request.context.outbox.clone(), token }
     }
 
-    async fn tell(&self, server: &ServerId, age: Duration) {
+    /// Notifies the caller how far the call is, if it asked for that.
+    pub(crate) async fn tell(&self, progress: f64, message: &str) {
         let Some(token) = &self.token else { return };
         let mut params = Object::new();
         params.set("progressToken", token.clone());
-        // Progress only ever grows, and what is told of an approval and by the server itself comes later: from -0.001 on,
-        // and from zero on.
-        let progress = (age.as_secs_f64() / 1_000.0).min(0.998) - 1.0;
         params.set("progress", RawJson::from_written(format!("{progress:.6}").into_bytes()));
-        params.set("message", RawJson::from_text(&format!("the server `{server}` is starting")));
+        params.set("message", RawJson::from_text(message));
         if let Err(error) = self.outbox.notify(Request::notify(Method::PROGRESS, params)).await {
-            tracing::debug!(%error, "a caller is not told that a server is starting");
+            tracing::debug!(%error, "a caller is not told how far its call is");
         }
     }
 }

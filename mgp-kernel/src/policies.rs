@@ -97,7 +97,7 @@ impl Policies {
         Ok(Self {
             own_files: own_files(state, files),
             definitions: Arc::new(DefinitionGuard::new(pins)),
-            limit: LimitGate::new(settings::agent_limits(config)),
+            limit: LimitGate::new(settings::agent_limits(config).with_groups(groups.clone())),
             scopes,
             keyed_calls: keyed_calls(config, state)?,
             budgets: Arc::new(AgentBudgets::new(groups)),

@@ -142,7 +142,7 @@ impl ConfigReloader {
         let applied = taken.await.inspect_err(|_| self.targets.config.store(Arc::clone(&old)))?;
         self.policies.asks.set(config.ask.clone());
         self.policies.flows.only_record(!config.confirmation.flows);
-        self.policies.limit.set(settings::agent_limits(&config));
+        self.policies.limit.set(settings::agent_limits(&config).with_groups(groups.clone()));
         self.registry.set_policy(registration::policy(&config, self.policies.access.groups()));
         if !needs_restart.is_empty() {
             tracing::warn!(

@@ -218,11 +218,18 @@ pub(crate) fn configured_server(
 
 /// Returns the limits on the requests of an agent, to any server.
 pub(crate) fn agent_limits(config: &Config) -> Limits {
-    let configured = &config.limits;
-    let agent = rate(configured.agent_calls_per_minute).into_iter().fold(Rates::new(), Rates::per_minute);
-    let agent = rate(configured.agent_calls_per_day).into_iter().fold(agent, Rates::per_day);
-    let setting = "`agent_calls_per_minute` and `agent_calls_per_day` of `[limits]` in mgp.toml";
-    Limits::new().per_principal(agent).set_by(setting)
+    let rates = |minute: Option<u32>, day: Option<u32>| {
+        let rates = rate(minute).into_iter().fold(Rates::new(), Rates::per_minute);
+        rate(day).into_iter().fold(rates, Rates::per_day)
+    };
+    let (minute, day) = (config.limits.agent_calls_per_minute, config.limits.agent_calls_per_day);
+    let setting = "`agent_calls_per_minute` and `agent_calls_per_day` of `[limits]` in mgp.toml, or `calls_per_minute` and \
+                   `calls_per_day` of the agent or its group in `[[agents]]`,";
+    let limits = Limits::new().per_principal(rates(minute, day)).set_by(setting);
+    let own = config.agents.iter().filter(|agent| agent.calls_per_minute.or(agent.calls_per_day).is_some());
+    own.fold(limits, |limits, agent| {
+        limits.for_agent(&agent.id, rates(agent.calls_per_minute.or(minute), agent.calls_per_day.or(day)))
+    })
 }
 
 /// Returns the groups of agents.

@@ -48,7 +48,10 @@ impl Rates {
 
 /// The [`Rates`] in the form that a [`RateMeter`] computes with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct MeterPace([Option<RateWindow>; 3]);
+pub(crate) struct MeterPace {
+    pub(crate) rates: Rates,
+    windows: [Option<RateWindow>; 3],
+}
 
 #[derive(Debug, Clone, Copy)]
 struct RateWindow {
@@ -69,12 +72,13 @@ pub(crate) struct RateMeter([u64; 3]);
 impl MeterPace {
     pub(crate) fn new(rates: Rates) -> Self {
         let Rates { requests_per_minute: minute, requests_per_hour: hour, requests_per_day: day } = rates;
-        Self([(minute, 1), (hour, 60), (day, 24 * 60)].map(|(calls, minutes)| {
+        let windows = [(minute, 1), (hour, 60), (day, 24 * 60)].map(|(calls, minutes)| {
             calls.map(|calls| {
                 let cell = nanos(Duration::from_mins(minutes)) / u64::from(calls.get());
                 RateWindow { cell, tolerance: cell * u64::from(calls.get() - 1) }
             })
-        }))
+        });
+        Self { rates, windows }
     }
 }
 
@@ -82,7 +86,7 @@ impl RateMeter {
     /// Returns how long to wait until a call is within all rates; zero if it is now.
     pub(crate) fn wait(&self, pace: &MeterPace, now: Duration) -> Duration {
         let now = nanos(now);
-        let waits = self.0.iter().zip(&pace.0).map(|(free_at, window)| {
+        let waits = self.0.iter().zip(&pace.windows).map(|(free_at, window)| {
             window.map_or(0, |window| free_at.saturating_sub(window.tolerance).saturating_sub(now))
         });
         Duration::from_nanos(waits.max().unwrap_or(0))
@@ -91,7 +95,7 @@ impl RateMeter {
     /// Uses up one call of each rate.
     pub(crate) fn take(&mut self, pace: &MeterPace, now: Duration) {
         let now = nanos(now);
-        for (free_at, window) in self.0.iter_mut().zip(&pace.0) {
+        for (free_at, window) in self.0.iter_mut().zip(&pace.windows) {
             if let Some(window) = window {
                 *free_at = (*free_at).max(now).saturating_add(window.cell);
             }
@@ -108,7 +112,7 @@ impl RateMeter {
             let whole = window.tolerance.saturating_add(window.cell);
             Some((whole.saturating_sub(used) / window.cell.max(1), Duration::from_nanos(used)))
         };
-        self.0.iter().zip(&pace.0).filter_map(of_window).min_by_key(|(calls, _)| *calls)
+        self.0.iter().zip(&pace.windows).filter_map(of_window).min_by_key(|(calls, _)| *calls)
     }
 
     /// Returns whether the meter is in the same state as one that was never used.

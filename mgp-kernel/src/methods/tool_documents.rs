@@ -1,5 +1,6 @@
 //! The documents about tools: the catalog, the service manifest, and recommendations.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,10 +59,10 @@ impl ToolDocuments {
         let config = self.config.load();
         let revision = request.context.session()?.revision;
         let principal = request.context.principal.as_ref();
-        let rate_limits = self.limit.left(principal).map(|(remaining, renewed_in)| {
+        let rate_limits = self.limit.left(principal).map(|(rates, remaining, renewed_in)| {
             let mut limits = RateLimits::default();
-            limits.requests_per_minute = config.limits.agent_calls_per_minute;
-            limits.requests_per_day = config.limits.agent_calls_per_day;
+            limits.requests_per_minute = rates.requests_per_minute.map(NonZeroU32::get);
+            limits.requests_per_day = rates.requests_per_day.map(NonZeroU32::get);
             limits.remaining = Some(remaining);
             limits.resets_at = Some(Timestamp::now().saturating_add(renewed_in));
             limits

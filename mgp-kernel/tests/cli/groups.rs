@@ -98,6 +98,25 @@ fn a_group_that_there_is_not_is_told_of() {
 }
 
 #[test]
+fn a_limit_of_a_group_is_that_of_each_member() {
+    let home = home_with_notes(&format!(
+        "{GROUPS}[listen]\nrequire_keys = true\n[limits]\nagent_calls_per_day = 3\n\
+         [[agents]]\nid = \"@payments\"\ncalls_per_day = 2\n"
+    ));
+    let keys = ["ada", "ci.build", "eve"].map(|owner| home.key(owner, &["list"]));
+    let (_kernel, port) = Kernel::on_http(&home);
+    let passed = keys.map(|key| {
+        let headers = format!("Authorization: Bearer {key}\r\n");
+        let ask = |_: &u32| {
+            let answer = crate::http::ask(port, &headers, &json!({}), "tools/list", json!({}));
+            !answer.body.contains("too many calls")
+        };
+        (0..4).filter(ask).count()
+    });
+    assert_eq!(passed, [2, 2, 3]);
+}
+
+#[test]
 fn a_member_that_a_reload_takes_out_of_its_group_sees_nothing_of_it_any_more() {
     let home = home_with_notes(&format!("{GROUPS}[listen]\nrequire_keys = true\n"));
     home.done(["access", "grant", "@payments", "notes"]);

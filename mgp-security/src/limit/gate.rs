@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{Recovery, Refusal, RetryStrategy, ServerId, ToolName};
 use mgp_types::{
-    AskedRule, Error, Flow, Gate, Method, Principal, PrincipalKind, PrincipalRole, Request, RequestKind,
+    AgentGroups, AskedRule, Error, Flow, Gate, Method, Principal, PrincipalKind, PrincipalRole, Request, RequestKind,
     agent_family, code,
 };
 
@@ -21,6 +21,8 @@ use crate::rates::MeterPace;
 #[must_use]
 pub struct Limits {
     principal: Option<MeterPace>,
+    agents: HashMap<Box<str>, MeterPace>,
+    groups: AgentGroups,
     server: Option<MeterPace>,
     tools: HashMap<ServerId, HashMap<ToolName, MeterPace>>,
     /// The settings that set the rates, for the message of refusals.
@@ -38,6 +40,13 @@ impl Limits {
         /// Callers that have not authenticated share one limit.
         pub fn per_principal(rates: Rates) => self.principal = Some(MeterPace::new(rates));
 
+        /// Limits the requests of the agent of this id, or of each member of the group `@name` that has no limit of its own, in
+        /// place of [`per_principal`](Self::per_principal).
+        pub fn for_agent(id: &str, rates: Rates) => self.agents.insert(id.into(), MeterPace::new(rates));
+
+        /// Finds the groups of agents in `groups`.
+        pub fn with_groups(groups: AgentGroups) => self.groups = groups;
+
         /// Limits the requests to each server, by all principals together.
         pub fn per_server(rates: Rates) => self.server = Some(MeterPace::new(rates));
 
@@ -51,8 +60,12 @@ impl Limits {
     }
 
     fn of_principal(&self, principal: Option<&Principal>) -> Option<&MeterPace> {
-        let is_operator = principal.is_some_and(|principal| principal.role() == PrincipalRole::Operator);
-        self.principal.as_ref().filter(|_| !is_operator)
+        if principal.is_some_and(|principal| principal.role() == PrincipalRole::Operator) {
+            return None;
+        }
+        let (_, agent) = payer(principal).filter(|_| !self.agents.is_empty()).unzip();
+        let own = agent.and_then(|agent| self.groups.find(agent, |id| self.agents.get(id)));
+        own.or(self.principal.as_ref())
     }
 
     fn of_tool(&self, server: Option<&ServerId>, tool: &str) -> Option<&MeterPace> {
@@ -93,11 +106,13 @@ impl LimitGate {
         self.0.limits.store(Arc::new(limits));
     }
 
-    /// Returns the number of requests that a principal can make now, and the time until it can make as many as ever; `None`
-    /// if it has no limit.
-    pub fn left(&self, principal: Option<&Principal>) -> Option<(u64, Duration)> {
+    /// Returns the rates of a principal, the number of requests that it can make now, and the time until it can make as many
+    /// as ever; `None` if it has no limit.
+    pub fn left(&self, principal: Option<&Principal>) -> Option<(Rates, u64, Duration)> {
         let (limits, limiter) = (self.0.limits.load(), &self.0.limiter);
-        limiter.left(limiter.key(payer(principal)), limits.of_principal(principal)?)
+        let pace = limits.of_principal(principal)?;
+        let (calls, renewed_in) = limiter.left(limiter.key(payer(principal)), pace)?;
+        Some((pace.rates, calls, renewed_in))
     }
 
     pub(super) fn with(limits: Limits, server: Option<ServerId>, max_keys: usize) -> Self {

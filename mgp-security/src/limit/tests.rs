@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{CallRecord, Category, RetryStrategy};
-use mgp_types::{Error, Gate, Object, Principal, Request, Response, code};
+use mgp_types::{AgentGroup, AgentGroups, Error, Gate, Object, Principal, Request, Response, code};
 use proptest::prelude::*;
 use tower_service::Service;
 
@@ -64,6 +64,28 @@ async fn the_clients_of_the_user_share_one_limit_whatever_they_call_themselves()
     assert_eq!(passed(&layer, 8, "local/cursor", "t").await, 8);
     assert_eq!(passed(&layer, 8, "local/other", "t").await, 2);
     assert_eq!(passed(&layer, 8, "ada", "t").await, 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_member_of_a_group_has_the_rates_of_the_group_for_itself() {
+    let groups = AgentGroups::default();
+    let team = |agents: &[&str]| AgentGroup {
+        name: "team".to_owned(),
+        agents: agents.iter().map(|agent| (*agent).to_owned()).collect(),
+        ..AgentGroup::default()
+    };
+    groups.set(vec![team(&["bob", "eve"])]);
+    let limits = Limits::new().per_principal(minute(1)).with_groups(groups.clone());
+    let layer = LimitGate::new(limits.for_agent("@team", minute(3)).for_agent("eve", minute(2)));
+    for (agent, calls) in [("bob", 3), ("eve", 2), ("ada", 1)] {
+        assert_eq!(layer.left(Some(&Principal::new(agent))).unwrap().1, calls, "{agent}");
+        assert_eq!(passed(&layer, 5, agent, "t").await, usize::try_from(calls).unwrap(), "{agent}");
+    }
+    groups.set(vec![team(&["zoe"])]);
+    tokio::time::advance(Duration::from_mins(1)).await;
+    for (agent, calls) in [("bob", 1), ("eve", 2), ("zoe", 3)] {
+        assert_eq!(passed(&layer, 5, agent, "t").await, calls, "{agent}");
+    }
 }
 
 // covers: GGEN-7-05, GGEN-7-15, GGEN-8.4-03
@@ -239,7 +261,11 @@ proptest! {
 #[tokio::test(start_paused = true)]
 async fn what_is_left_of_a_limit_falls_with_each_request_and_returns_with_time() {
     let layer = LimitGate::new(Limits::new().per_principal(minute(3).per_day(n(100))));
-    let left = |agent: &str| layer.left(Some(&Principal::new(agent))).unwrap();
+    let left = |agent: &str| {
+        let (rates, calls, renewed_in) = layer.left(Some(&Principal::new(agent))).unwrap();
+        assert_eq!(rates, minute(3).per_day(n(100)));
+        (calls, renewed_in)
+    };
     assert_eq!(left("a"), (3, Duration::ZERO));
     assert_eq!(passed(&layer, 1, "a", "t").await, 1);
     assert_eq!((left("a").0, left("a").1.as_secs()), (2, 20));

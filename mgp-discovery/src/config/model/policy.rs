@@ -14,8 +14,9 @@ use super::{AgentToken, words};
 tables! {
     /// An agent that is known by name, and what it may do.
     pub struct AgentSettings: Debug, Eq {
-        /// The id of the agent, which every agent needs. With `@name`, `budget` and `scopes` are those of each member
-        /// of the group that has none of its own; of several groups, those of the first one hold.
+        /// The id of the agent, which every agent needs. With `@name`, `budget`, `calls_per_minute`, `calls_per_day` and
+        /// `scopes` are those of each member of the group that has none of its own; of several groups, those of the
+        /// first one hold.
         pub id: String,
         /// Makes the client on standard input and output this agent.
         pub stdio: bool,
@@ -35,6 +36,12 @@ tables! {
         /// The scopes of the agent, such as `read:tickets`: it calls only tools that require no others. Without the key
         /// the agent is held to none; with an empty list it has none.
         pub scopes: Option<Vec<String>>,
+        /// The maximum number of calls of the agent in a minute, in place of `limits.agent_calls_per_minute`.
+        #[schemars(range(min = 1))]
+        pub calls_per_minute: Option<u32>,
+        /// The maximum number of calls of the agent in a day, in place of `limits.agent_calls_per_day`.
+        #[schemars(range(min = 1))]
+        pub calls_per_day: Option<u32>,
         /// The most that calls of the agent may cost; no limit if left out.
         pub budget: Option<AgentBudget>,
     }

@@ -65,11 +65,13 @@ impl FileProblems<'_> {
         }
         let of_groups = config.agents.iter().enumerate().filter(|(_, agent)| agent.id.starts_with('@'));
         for (index, agent) in of_groups {
-            let (id, scopes, budget) = (agent.id.clone(), agent.scopes.clone(), agent.budget);
-            if *agent != (AgentSettings { id, scopes, budget, ..AgentSettings::default() }) {
+            let &AgentSettings { calls_per_minute, calls_per_day, budget, .. } = agent;
+            let (id, scopes) = (agent.id.clone(), agent.scopes.clone());
+            let of_group = AgentSettings { id, calls_per_minute, calls_per_day, scopes, budget, ..AgentSettings::default() };
+            if *agent != of_group {
                 let place = ValuePath::default().key("agents").index(index);
                 let instead = "write the other keys for each agent";
-                self.error(&place, "a group has only `budget` and `scopes`", instead);
+                self.error(&place, "a group has only `budget`, `calls_per_minute`, `calls_per_day` and `scopes`", instead);
             }
         }
     }

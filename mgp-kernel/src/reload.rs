@@ -182,6 +182,7 @@ fn takeable(wanted: Config, running: &Config) -> Config {
     config.telemetry.log = running.telemetry.log;
     config.telemetry.otlp = running.telemetry.otlp;
     config.telemetry.otlp_headers = running.telemetry.otlp_headers;
+    config.telemetry.otlp_logs = running.telemetry.otlp_logs;
     config.kernel.state = running.kernel.state;
     config.kernel.drain_secs = running.kernel.drain_secs;
     config.kernel.linger = running.kernel.linger;

@@ -1,4 +1,4 @@
-//! Traces of requests, as a collector gets them. The collector of this test takes whatever is sent to it.
+//! Traces of requests, and the lines of the log about them, as a collector gets them. The collector of this test takes whatever is sent to it.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -27,7 +27,9 @@ async fn a_request_is_traced_from_its_caller_to_the_server() {
 
     let state = tempfile::tempdir().unwrap();
     let config: Config = serde_json::from_value(json!({
-        "telemetry": {"otlp": format!("http://127.0.0.1:{collector}"), "otlp_headers": {"x-token": "t-1"}},
+        "telemetry": {"otlp": format!("http://127.0.0.1:{collector}"), "otlp_headers": {"x-token": "t-1"},
+            "otlp_logs": true},
+        "access": {"rules": [{"agent": "agent", "server": "s", "tool": "denied", "permission": "deny"}]},
         "permissions": {"policy": "auto_approve", "never_automatic": []},
         "servers": [{"id": "s", "url": format!("http://127.0.0.1:{server}/mcp"), "backoff_base_ms": 20}],
     }))
@@ -41,6 +43,8 @@ async fn a_request_is_traced_from_its_caller_to_the_server() {
     let client = Client::builder("tests", "1.0.0");
     let client = client.in_process(kernel.accept(Principal::new("agent"))).await.unwrap();
     let parent = RawJson::from_value(&format!("00-{TRACE}-{CALLER}-01")).unwrap();
+    // The refusal is a line of the log.
+    let _ = client.call_tool("s.denied", json!({})).meta("traceparent", parent.clone()).await;
     let call = client.call_tool("s.parent", json!({})).meta("traceparent", parent);
     let received = call.await.unwrap().content[0].as_text().unwrap().to_owned();
 
@@ -51,11 +55,16 @@ async fn a_request_is_traced_from_its_caller_to_the_server() {
     let ours = words[2].to_owned();
 
     telemetry.end().await;
-    let mut sent = String::new();
+    let (mut sent, mut lines) = (String::new(), Vec::new());
     while let Ok((head, body)) = collected.try_recv() {
-        assert!(head.starts_with("POST /v1/traces "), "{head}");
         assert!(head.to_ascii_lowercase().contains("x-token: t-1"), "{head}");
         let body = String::from_utf8(body).unwrap();
+        if head.starts_with("POST /v1/logs ") {
+            let logs: serde_json::Value = serde_json::from_str(&body).unwrap();
+            lines.extend(logs["resourceLogs"][0]["scopeLogs"][0]["logRecords"].as_array().unwrap().clone());
+            continue;
+        }
+        assert!(head.starts_with("POST /v1/traces "), "{head}");
         let spans: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert!(
             spans["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["startTimeUnixNano"].is_string(),
@@ -66,11 +75,19 @@ async fn a_request_is_traced_from_its_caller_to_the_server() {
     for part in [TRACE, CALLER, &ours, "tools/call s.parent", "gen_ai.tool.name"] {
         assert!(sent.contains(part), "{part} was not sent: {sent}");
     }
+    let refusal = lines.iter().find(|line| line["body"]["stringValue"] == "a request was refused");
+    let refusal = refusal.unwrap_or_else(|| panic!("{lines:?}"));
+    assert_eq!((&refusal["traceId"], &refusal["severityText"]), (&json!(TRACE), &json!("WARN")));
+    assert!(refusal["spanId"].is_string() && refusal.to_string().contains("denied"), "{refusal}");
     serving.abort();
 }
 
 fn server_that_tells() -> Server {
-    Server::new("tests", "1.0.0").tool(Tool::new("parent", "Tells who calls."), async |_: Object, cx: Cx| {
+    let server = Server::new("tests", "1.0.0");
+    let server = server.tool(Tool::new("denied", "Reads nothing."), async |_: Object, _: Cx| {
+        Ok::<_, ToolError>("never".to_owned())
+    });
+    server.tool(Tool::new("parent", "Tells who calls."), async |_: Object, cx: Cx| {
         let parent = cx.meta("traceparent").and_then(|parent| parent.to_text());
         parent.ok_or_else(|| ToolError::new("nobody"))
     })

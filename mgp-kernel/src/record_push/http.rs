@@ -6,10 +6,10 @@ use ::http::HeaderMap;
 use mgp_discovery::config::Secret;
 use mgp_security::audit::LogEntry;
 use mgp_types::mgp::{Outcome, Timestamp};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::json_receiver::JsonReceiver;
-use crate::telemetry::{attribute, resource};
+use crate::telemetry::{attribute, log_record, logs};
 use crate::webhook;
 
 /// A receiver over HTTPS.
@@ -34,7 +34,7 @@ impl HttpReceiver {
     }
 
     pub(super) async fn take(&self, batch: &[LogEntry]) -> Result<(), String> {
-        let Some(secret) = &self.secret else { return self.to.post(logs(batch), HeaderMap::new()).await };
+        let Some(secret) = &self.secret else { return self.to.post(records(batch), HeaderMap::new()).await };
         let (first, last) =
             (batch.first().map_or(0, |entry| entry.seq), batch.last().map_or(0, |entry| entry.seq));
         let body = message(batch);
@@ -56,27 +56,19 @@ fn line(entry: &LogEntry) -> String {
 }
 
 /// Returns the events as logs of OTLP, whose bodies are those of an export.
-fn logs(batch: &[LogEntry]) -> String {
-    let records: Vec<_> = batch.iter().map(log_record).collect();
-    let scope = json!({"scope": {"name": "mgp.audit"}, "logRecords": records});
-    json!({"resourceLogs": [{"resource": resource(), "scopeLogs": [scope]}]}).to_string()
+fn records(batch: &[LogEntry]) -> String {
+    logs("mgp.audit", &batch.iter().map(record).collect::<Vec<_>>())
 }
 
-fn log_record(entry: &LogEntry) -> Value {
+fn record(entry: &LogEntry) -> Value {
     let facets = &entry.facets;
     let nanos = format!("{}000000", facets.millis);
-    let (number, severity) = if facets.result == Outcome::Success { (9, "INFO") } else { (13, "WARN") };
+    let severity = if facets.result == Outcome::Success { (9, "INFO") } else { (13, "WARN") };
     let mut attributes = vec![attribute("mgp.audit.seq", &entry.seq.to_string())];
     attributes.extend(facets.agent.as_ref().map(|agent| attribute("gen_ai.agent.id", agent)));
     attributes.extend(facets.server.as_ref().map(|server| attribute("mgp.server.id", server.as_str())));
-    json!({
-        "timeUnixNano": nanos,
-        "observedTimeUnixNano": nanos,
-        "severityNumber": number,
-        "severityText": severity,
-        "eventName": facets.event_type.as_str(),
-        "body": {"stringValue": line(entry)},
-        "attributes": attributes,
-        "traceId": format!("{:032x}", facets.trace),
-    })
+    let mut record = log_record(&nanos, severity, &line(entry), attributes);
+    record["eventName"] = facets.event_type.as_str().into();
+    record["traceId"] = format!("{:032x}", facets.trace).into();
+    record
 }

@@ -1,6 +1,7 @@
-//! The telemetry of the kernel: lines on standard error, and traces that are sent to a collector.
+//! The telemetry of the kernel: lines on standard error, and traces and lines that are sent to a collector.
 
 mod log;
+mod log_export;
 mod otlp;
 mod span;
 
@@ -9,52 +10,60 @@ use mgp_transport::{Trace, TraceLayer};
 use mgp_types::{Gate as _, Gated};
 use tokio::task::JoinHandle;
 use tower_layer::Layer;
+use tracing_subscriber::Registry;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 pub(crate) use self::log::lines_left_out;
-use self::otlp::{Collector, collector};
-pub(crate) use self::otlp::{attribute, resource};
-use self::span::SpanGate;
+use self::log_export::{LogExport, LogLine};
+pub(crate) use self::otlp::{attribute, log_record, logs};
+use self::otlp::{Collector, ExportQueue, Exported as _};
+use self::span::{FinishedSpan, SpanGate};
 use crate::StartError;
 
 /// The lines and traces of this process, from its start until [`end`](Self::end).
 #[derive(Debug)]
 #[must_use = "what was not yet sent when it is dropped is lost"]
 pub struct Telemetry {
-    /// The task that sends traces.
-    sending: Option<JoinHandle<()>>,
+    /// The tasks that send traces and lines.
+    sending: Vec<JoinHandle<()>>,
 }
 
 impl Telemetry {
     /// Starts to write lines to standard error, with the filter of `MGP_LOG` in the environment, else `chosen`, else
     /// that of the settings, else for warnings and worse. Lines are JSON if `MGP_LOG_FORMAT` is `json`. Sends traces to
-    /// the collector, if the settings name one; then it needs a tokio runtime.
+    /// the collector, if the settings name one, and lines if they say so; then it needs a tokio runtime.
     ///
     /// A subscriber that the process has already stays, and nothing is sent.
     ///
     /// # Errors
     /// Fails if a filter is invalid, or the settings of the collector cannot be used.
     pub fn start(settings: &TelemetrySettings, chosen: Option<&str>) -> Result<Self, StartError> {
-        let lines = tracing_subscriber::registry().with(log::lines(settings, chosen)?);
-        let collector = Collector::of(settings)?;
+        let filter = log::filter(settings, chosen)?;
+        let spans = Collector::<FinishedSpan>::of(settings)?;
+        let lines = if settings.otlp_logs { Collector::<LogLine>::of(settings)? } else { None };
+        let mut layers = vec![log::lines::<Registry>(filter.clone())];
+        layers.extend(lines.is_some().then(|| LogExport::filtered::<Registry>(filter)));
         // A program that embeds the kernel may have a subscriber already.
-        let is_first = lines.try_init().is_ok();
-        Ok(Self { sending: collector.filter(|_| is_first).map(Collector::open) })
+        if tracing_subscriber::registry().with(layers).try_init().is_err() {
+            return Ok(Self { sending: Vec::new() });
+        }
+        Ok(Self { sending: spans.map(Collector::open).into_iter().chain(lines.map(Collector::open)).collect() })
     }
 
-    /// Sends the traces that were not sent yet.
+    /// Sends the traces and lines that were not sent yet.
     pub async fn end(self) {
-        if let (Some(sending), Some(queue)) = (self.sending, collector()) {
-            queue.flush().await;
-            sending.abort();
+        if !self.sending.is_empty() {
+            tokio::join!(ExportQueue::<FinishedSpan>::flush(), ExportQueue::<LogLine>::flush());
         }
+        self.sending.iter().for_each(JoinHandle::abort);
     }
 }
 
-/// Returns the number of spans that were not sent to the collector.
-pub(crate) fn dropped_spans() -> u64 {
-    collector().map_or(0, otlp::SpanQueue::dropped)
+/// Returns the number of spans and log lines that were not sent to the collector.
+pub(crate) fn not_exported() -> u64 {
+    let spans = FinishedSpan::queue().get().map_or(0, ExportQueue::dropped);
+    spans + LogLine::queue().get().map_or(0, ExportQueue::dropped)
 }
 
 /// Opens a span for each request, which is sent to the collector, if there is one.
@@ -70,8 +79,8 @@ mod tests {
     fn a_filter_that_is_none_is_an_error_that_says_where_it_stands() {
         let mut settings = TelemetrySettings::default();
         settings.log = Some("mgp_kernel=loud".into());
-        let error = log::lines::<tracing_subscriber::Registry>(&settings, None).err().unwrap().to_string();
+        let error = log::filter(&settings, None).unwrap_err().to_string();
         assert!(error.contains("telemetry.log") && error.contains("mgp_kernel=loud"), "{error}");
-        assert!(log::lines::<tracing_subscriber::Registry>(&settings, Some("info")).is_ok());
+        assert!(log::filter(&settings, Some("info")).is_ok());
     }
 }

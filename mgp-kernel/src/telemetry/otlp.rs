@@ -1,6 +1,7 @@
-//! The spans of the kernel on their way to a collector: OTLP over HTTP, as JSON.
+//! The way to a collector, for spans and log lines alike: bounded queues, and OTLP over HTTP, as JSON.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -17,99 +18,71 @@ use tokio::time::{sleep, timeout};
 use crate::StartError;
 use crate::json_receiver::JsonReceiver;
 
-/// The queue to the collector of this process, once there is one.
-static QUEUE: OnceLock<SpanQueue> = OnceLock::new();
+/// A kind of items that are sent to the collector.
+pub(super) trait Exported: Sized + Send + 'static {
+    /// The name of the kind, with which the path of its requests ends.
+    const SIGNAL: &'static str;
 
-/// Returns the queue to the collector, if there is one.
-pub(super) fn collector() -> Option<&'static SpanQueue> {
-    QUEUE.get()
+    /// Returns the queue of the items of this process, which is there once a collector is open.
+    fn queue() -> &'static OnceLock<ExportQueue<Self>>;
+
+    /// Returns the item in the form of OTLP.
+    fn json(&self) -> Value;
+
+    /// Returns items in that form as a request.
+    fn body(items: &[Value]) -> String;
 }
 
-/// The bounded queue of spans to the collector. What finds no room is dropped, and counted.
-pub(super) struct SpanQueue {
-    jobs: mpsc::Sender<ExportJob>,
+/// The bounded queue of items to the collector. What finds no room is dropped, and counted.
+pub(super) struct ExportQueue<T> {
+    jobs: mpsc::Sender<ExportJob<T>>,
     dropped: AtomicU64,
 }
 
-enum ExportJob {
-    Span(Box<FinishedSpan>),
-    /// Tells when all spans before were sent.
+pub(super) enum ExportJob<T> {
+    Item(Box<T>),
+    /// Tells when all items before were sent.
     Flush(oneshot::Sender<()>),
 }
 
-/// A span that has ended, by the conventions for MCP of OpenTelemetry.
-#[derive(Debug, Default)]
-pub(super) struct FinishedSpan {
-    /// The trace, in hexadecimal digits, as are the other ids.
-    pub(super) trace: String,
-    pub(super) id: String,
-    pub(super) parent: Option<String>,
-    pub(super) method: String,
-    pub(super) tool: Option<String>,
-    /// The revision of MCP.
-    pub(super) revision: Option<&'static str>,
-    /// The time since 1970 when the span began.
-    pub(super) begun: Duration,
-    pub(super) ended: Duration,
-    /// The code of the error with which the request ended.
-    pub(super) error: Option<String>,
-}
+impl<T: Exported> ExportQueue<T> {
+    /// Returns a queue, and the end at which its items are taken.
+    pub(super) fn new() -> (Self, mpsc::Receiver<ExportJob<T>>) {
+        let (jobs, taken) = mpsc::channel(MAX_QUEUED);
+        (Self { jobs, dropped: AtomicU64::default() }, taken)
+    }
 
-impl SpanQueue {
-    pub(super) fn send(&self, span: FinishedSpan) {
-        if self.jobs.try_send(ExportJob::Span(Box::new(span))).is_err() {
+    pub(super) fn send(&self, item: T) {
+        if self.jobs.try_send(ExportJob::Item(Box::new(item))).is_err() {
             self.dropped.fetch_add(1, Relaxed);
         }
     }
 
+    /// Returns the number of items that were not sent.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Relaxed)
     }
 
-    /// Waits until all spans were sent, but not for long.
-    pub(super) async fn flush(&self) {
+    /// Waits until all items of this process were sent, but not for long.
+    pub(super) async fn flush() {
+        let Some(queue) = T::queue().get() else { return };
         let flushed = async {
             let (done, finished) = oneshot::channel();
-            self.jobs.send(ExportJob::Flush(done)).await.is_ok() && finished.await.is_ok()
+            queue.jobs.send(ExportJob::Flush(done)).await.is_ok() && finished.await.is_ok()
         };
         if !timeout(TIMEOUT, flushed).await.unwrap_or(false) {
-            tracing::warn!("the last traces were not sent");
+            tracing::warn!(signal = T::SIGNAL, "the last of what goes to the collector was not sent");
         }
     }
-}
 
-impl FinishedSpan {
-    fn json(&self) -> Value {
-        let mut attributes = vec![attribute("mcp.method.name", &self.method)];
-        if let Some(tool) = &self.tool {
-            attributes.push(attribute("gen_ai.operation.name", "execute_tool"));
-            attributes.push(attribute("gen_ai.tool.name", tool));
+    /// Returns the next item that is taken, if it waits already.
+    #[cfg(test)]
+    pub(super) fn next(taken: &mut mpsc::Receiver<ExportJob<T>>) -> Option<T> {
+        match taken.try_recv() {
+            Ok(ExportJob::Item(item)) => Some(*item),
+            _ => None,
         }
-        attributes.extend(self.revision.map(|revision| attribute("mcp.protocol.version", revision)));
-        let mut status = json!({});
-        if let Some(code) = &self.error {
-            attributes.push(attribute("error.type", code));
-            status = json!({"code": 2});
-        }
-        let name = self.tool.as_ref().map(|tool| format!("{} {tool}", self.method));
-        json!({
-            "traceId": self.trace,
-            "spanId": self.id,
-            "parentSpanId": self.parent.as_deref().unwrap_or_default(),
-            "name": name.unwrap_or_else(|| self.method.clone()),
-            "kind": 2,
-            "startTimeUnixNano": self.begun.as_nanos().to_string(),
-            "endTimeUnixNano": self.ended.as_nanos().to_string(),
-            "attributes": attributes,
-            "status": status,
-        })
     }
-}
-
-/// Returns spans as a request of OTLP.
-fn body(spans: &[Value]) -> String {
-    let scope = json!({"scope": {"name": "mgp"}, "spans": spans});
-    json!({"resourceSpans": [{"resource": resource(), "scopeSpans": [scope]}]}).to_string()
 }
 
 /// Returns an attribute of OTLP whose value is text.
@@ -118,56 +91,84 @@ pub(crate) fn attribute(key: &str, value: &str) -> Value {
 }
 
 /// Returns the resource of OTLP that stands for the kernel.
-pub(crate) fn resource() -> Value {
+pub(super) fn resource() -> Value {
     let version = attribute("service.version", env!("CARGO_PKG_VERSION"));
     json!({"attributes": [attribute("service.name", "mgp"), version]})
 }
 
-/// The collector of spans.
-pub(super) struct Collector(JsonReceiver);
+/// Returns a log record of OTLP, of this time since 1970 in nanoseconds, and with the number and the name of its severity.
+pub(crate) fn log_record(
+    nanos: &str,
+    (number, name): (u8, &str),
+    body: &str,
+    attributes: Vec<Value>,
+) -> Value {
+    json!({
+        "timeUnixNano": nanos,
+        "observedTimeUnixNano": nanos,
+        "severityNumber": number,
+        "severityText": name,
+        "body": {"stringValue": body},
+        "attributes": attributes,
+    })
+}
 
-impl Collector {
+/// Returns log records as a request of OTLP, in the scope of this name.
+pub(crate) fn logs(scope: &str, records: &[Value]) -> String {
+    let scope = json!({"scope": {"name": scope}, "logRecords": records});
+    json!({"resourceLogs": [{"resource": resource(), "scopeLogs": [scope]}]}).to_string()
+}
+
+/// The collector of one kind of items.
+pub(super) struct Collector<T> {
+    to: JsonReceiver,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T: Exported> Collector<T> {
     /// Returns the collector that the settings name. Does not check that it can be reached.
     ///
     /// # Errors
     /// Fails if the settings of the collector cannot be used.
     pub(super) fn of(settings: &TelemetrySettings) -> Result<Option<Self>, StartError> {
         let Some(url) = &settings.otlp else { return Ok(None) };
-        Handle::try_current().map_err(|_| wrong("traces are sent by a tokio runtime only"))?;
+        Handle::try_current().map_err(|_| wrong("the collector is reached by a tokio runtime only"))?;
         let headers = settings.expanded_otlp_headers(&ProcessEnvironment).map_err(wrong)?;
-        JsonReceiver::new(&endpoint(url), &headers, None).map_err(wrong).map(|to| Some(Self(to)))
+        let url = endpoint(url, T::SIGNAL).ok_or_else(|| wrong(NO_PATH))?;
+        let to = JsonReceiver::new(&url, &headers, None).map_err(wrong)?;
+        Ok(Some(Self { to, kind: PhantomData }))
     }
 
-    /// Has all spans of this process sent from now on, by the task that is returned. It needs a runtime.
+    /// Has all items of this process sent from now on, by the task that is returned. It needs a runtime.
     pub(super) fn open(self) -> JoinHandle<()> {
-        let (jobs, taken) = mpsc::channel(MAX_QUEUED);
+        let (queue, taken) = ExportQueue::new();
         // The first collector stays; a second one gets nothing.
-        let queue = QUEUE.get_or_init(|| SpanQueue { jobs, dropped: AtomicU64::default() });
+        let queue = T::queue().get_or_init(|| queue);
         tokio::spawn(self.run(queue, taken))
     }
 
-    async fn run(self, queue: &'static SpanQueue, mut taken: mpsc::Receiver<ExportJob>) {
+    async fn run(self, queue: &'static ExportQueue<T>, mut taken: mpsc::Receiver<ExportJob<T>>) {
         let mut jobs = Vec::new();
         while taken.recv_many(&mut jobs, MAX_BATCH).await > 0 {
-            let (mut spans, mut flushes) = (Vec::new(), Vec::new());
+            let (mut items, mut flushes) = (Vec::new(), Vec::new());
             for job in jobs.drain(..) {
                 match job {
-                    ExportJob::Span(span) => spans.push(span.json()),
+                    ExportJob::Item(item) => items.push(item.json()),
                     ExportJob::Flush(done) => flushes.push(done),
                 }
             }
-            let number = spans.len() as u64;
+            let number = items.len() as u64;
             if number > 0
-                && let Err(error) = self.0.post(body(&spans), HeaderMap::new()).await
+                && let Err(error) = self.to.post(T::body(&items), HeaderMap::new()).await
             {
                 queue.dropped.fetch_add(number, Relaxed);
-                tracing::warn!(error, spans = number, "traces were not sent to the collector");
+                tracing::warn!(error, number, signal = T::SIGNAL, "the collector did not take what was sent");
             }
             for done in flushes {
                 // Whoever waited may have given up.
                 let _ = done.send(());
             }
-            // More spans come meanwhile, and go together.
+            // More items come meanwhile, and go together.
             sleep(PAUSE).await;
         }
     }
@@ -177,21 +178,28 @@ fn wrong(what: impl fmt::Display) -> StartError {
     StartError::Config(format!("`telemetry.otlp`: {what}"))
 }
 
-/// Returns the address of the collector, which may be given with the path of traces or without any.
-fn endpoint(collector: &str) -> String {
+/// Returns the address of the collector for a kind of items. It may be given with the path of traces, beside which the others
+/// are, or without any; `None` if it is given with another one, where only traces can go.
+fn endpoint(collector: &str, signal: &str) -> Option<String> {
     let path = collector.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
-    if path.is_some_and(|(_, path)| !path.is_empty()) {
-        return collector.to_owned();
+    if path.is_none_or(|(_, path)| path.is_empty()) {
+        return Some(format!("{}/v1/{signal}", collector.trim_end_matches('/')));
     }
-    format!("{}/v1/traces", collector.trim_end_matches('/'))
+    match collector.strip_suffix("/traces") {
+        Some(beside) => Some(format!("{beside}/{signal}")),
+        None => (signal == "traces").then(|| collector.to_owned()),
+    }
 }
 
+/// The reason why lines of the log go nowhere.
+const NO_PATH: &str = "log lines go beside traces: where `otlp_logs` is true, the path has to end with `/traces`, or to be left \
+                       out";
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The time between two batches.
 const PAUSE: Duration = Duration::from_millis(200);
-/// The largest number of spans that wait.
+/// The largest number of items of a kind that wait.
 const MAX_QUEUED: usize = 8_192;
-/// The largest number of spans that are sent together.
+/// The largest number of items that are sent together.
 const MAX_BATCH: usize = 1_024;
 
 #[cfg(test)]
@@ -200,17 +208,13 @@ mod tests {
 
     #[test]
     fn a_collector_may_be_named_without_the_path_of_traces() {
+        let found = |collector: &str| ["traces", "logs"].map(|signal| endpoint(collector, signal));
+        let both = |base: &str| ["traces", "logs"].map(|signal| Some(format!("{base}/{signal}")));
         for bare in ["http://localhost:4318", "http://localhost:4318/"] {
-            assert_eq!(endpoint(bare), "http://localhost:4318/v1/traces");
+            assert_eq!(found(bare), both("http://localhost:4318/v1"));
         }
-        assert_eq!(endpoint("https://a.example/otlp/v1/traces"), "https://a.example/otlp/v1/traces");
-    }
-
-    #[test]
-    fn a_queue_without_room_drops_spans_and_counts_them() {
-        let (jobs, _taken) = mpsc::channel(1);
-        let queue = SpanQueue { jobs, dropped: AtomicU64::default() };
-        (0..3).for_each(|_| queue.send(FinishedSpan::default()));
-        assert_eq!(queue.dropped(), 2);
+        assert_eq!(found("https://a.example/otlp/v1/traces"), both("https://a.example/otlp/v1"));
+        let own = "https://a.example/api/spans";
+        assert_eq!(found(own), [Some(own.to_owned()), None]);
     }
 }

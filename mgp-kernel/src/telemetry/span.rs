@@ -1,11 +1,14 @@
 //! The gate that makes a span of each request: a part of the trace that W3C `traceparent` in `_meta` names.
 
-use std::time::SystemTime;
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime};
 
 use mgp_types::mgp::TraceId;
 use mgp_types::{Error, Flow, Gate, Method, RawJson, Request, RequestKind, Response, hex, random_bytes};
+use serde_json::{Value, json};
 
-use super::otlp::{FinishedSpan, SpanQueue, collector};
+use super::log_export::TracedSpan;
+use super::otlp::{ExportQueue, Exported, attribute, resource};
 use crate::counts::short;
 
 /// A gate that sends each request to the collector as a span, if there is one, within the span of the caller; the server
@@ -18,7 +21,7 @@ impl Gate for SpanGate {
     type Pass = Option<RequestSpan>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        let queue = collector().filter(|_| request.kind == RequestKind::Call);
+        let queue = FinishedSpan::queue().get().filter(|_| request.kind == RequestKind::Call);
         Flow::Pass(queue.and_then(|queue| RequestSpan::begin(queue, request)))
     }
 
@@ -32,7 +35,7 @@ impl Gate for SpanGate {
 
 /// The span of a request in work, which is sent when it is dropped.
 pub(crate) struct RequestSpan {
-    queue: &'static SpanQueue,
+    queue: &'static ExportQueue<FinishedSpan>,
     span: FinishedSpan,
     /// False where the caller gave up.
     is_answered: bool,
@@ -40,7 +43,7 @@ pub(crate) struct RequestSpan {
 
 impl RequestSpan {
     /// Begins a span, and names it to those further in; `None` if the caller does not sample the trace.
-    fn begin(queue: &'static SpanQueue, request: &mut Request) -> Option<Self> {
+    fn begin(queue: &'static ExportQueue<FinishedSpan>, request: &mut Request) -> Option<Self> {
         let carried = request.meta(TRACEPARENT).and_then(|parent| parent.to_text());
         let carried = carried.as_deref().map(str::trim);
         let trace = carried.and_then(TraceId::from_traceparent);
@@ -67,6 +70,7 @@ impl RequestSpan {
             begun: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
             ..FinishedSpan::default()
         };
+        TracedSpan::note(&span.trace, &span.id);
         Some(Self { queue, span, is_answered: false })
     }
 }
@@ -81,6 +85,79 @@ impl Drop for RequestSpan {
     }
 }
 
+/// A span that has ended, by the conventions for MCP of OpenTelemetry.
+#[derive(Debug, Default)]
+pub(super) struct FinishedSpan {
+    /// The trace, in hexadecimal digits, as are the other ids.
+    trace: String,
+    id: String,
+    parent: Option<String>,
+    method: String,
+    tool: Option<String>,
+    /// The revision of MCP.
+    revision: Option<&'static str>,
+    /// The time since 1970 when the span began.
+    begun: Duration,
+    ended: Duration,
+    /// The code of the error with which the request ended.
+    error: Option<String>,
+}
+
+impl Exported for FinishedSpan {
+    const SIGNAL: &'static str = "traces";
+
+    fn queue() -> &'static OnceLock<ExportQueue<Self>> {
+        static QUEUE: OnceLock<ExportQueue<FinishedSpan>> = OnceLock::new();
+        &QUEUE
+    }
+
+    fn json(&self) -> Value {
+        let mut attributes = vec![attribute("mcp.method.name", &self.method)];
+        if let Some(tool) = &self.tool {
+            attributes.push(attribute("gen_ai.operation.name", "execute_tool"));
+            attributes.push(attribute("gen_ai.tool.name", tool));
+        }
+        attributes.extend(self.revision.map(|revision| attribute("mcp.protocol.version", revision)));
+        let mut status = json!({});
+        if let Some(code) = &self.error {
+            attributes.push(attribute("error.type", code));
+            status = json!({"code": 2});
+        }
+        let name = self.tool.as_ref().map(|tool| format!("{} {tool}", self.method));
+        json!({
+            "traceId": self.trace,
+            "spanId": self.id,
+            "parentSpanId": self.parent.as_deref().unwrap_or_default(),
+            "name": name.unwrap_or_else(|| self.method.clone()),
+            "kind": 2,
+            "startTimeUnixNano": self.begun.as_nanos().to_string(),
+            "endTimeUnixNano": self.ended.as_nanos().to_string(),
+            "attributes": attributes,
+            "status": status,
+        })
+    }
+
+    fn body(items: &[Value]) -> String {
+        let scope = json!({"scope": {"name": "mgp"}, "spans": items});
+        json!({"resourceSpans": [{"resource": resource(), "scopeSpans": [scope]}]}).to_string()
+    }
+}
+
 const TRACEPARENT: &str = "traceparent";
 /// The flag of a trace that is sampled.
 const SAMPLED: u8 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_without_room_drops_spans_and_counts_them() {
+        let (queue, mut taken) = ExportQueue::<FinishedSpan>::new();
+        for _ in 0..20_000 {
+            queue.send(FinishedSpan::default());
+        }
+        let queued = std::iter::from_fn(|| ExportQueue::next(&mut taken)).count() as u64;
+        assert!(queued < 10_000 && queued + queue.dropped() == 20_000, "{queued}");
+    }
+}

@@ -53,6 +53,8 @@ tables! {
         pub otlp: Option<String>,
         /// The headers of requests to `otlp`. Values may have `${NAME}` and `${secret:NAME}`.
         pub otlp_headers: BTreeMap<String, String>,
+        /// Sends the lines of the log to the collector as well, beside the traces.
+        pub otlp_logs: bool,
         /// Serves `/metrics`, besides `/healthz` and `/readyz`.
         pub metrics: bool,
     }

@@ -130,8 +130,8 @@ impl MetricsPage {
             self.one("mgp_state_disk_free_bytes", "gauge", "Free bytes on the disk of the state.", free);
             self.one("mgp_state_disk_bytes", "gauge", "Size of the disk of the state.", total);
         }
-        let help = "Spans that were not sent to the collector.";
-        self.one("mgp_telemetry_dropped_total", "counter", help, telemetry::dropped_spans());
+        let help = "Spans and log lines that were not sent to the collector.";
+        self.one("mgp_telemetry_dropped_total", "counter", help, telemetry::not_exported());
         let help = "Log lines that were left out because there were too many of their kind.";
         self.one("mgp_log_lines_left_out_total", "counter", help, telemetry::lines_left_out());
         if let Some(bytes) = resident_memory(std::process::id()) {

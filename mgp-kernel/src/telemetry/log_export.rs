@@ -1,10 +1,8 @@
 //! The layer that sends the lines of the log to the collector, each within the trace of its request.
 
 use std::fmt;
-use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-use mgp_types::mgp::Timestamp;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
@@ -15,10 +13,10 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
 use super::log::{LineCounts, count};
-use super::otlp::{ExportQueue, Exported, attribute, log_record, logs};
+use super::otlp::{LINES, attribute, log_record};
 
 /// A line of the log on its way to the collector.
-pub(super) struct LogLine {
+struct LogLine {
     /// The time since 1970 when the line was written.
     time: Duration,
     level: Level,
@@ -30,34 +28,26 @@ pub(super) struct LogLine {
 /// The trace and the span that the collector knows a request by, in hexadecimal digits.
 #[derive(Debug, Clone)]
 pub(super) struct TracedSpan {
-    pub(super) trace: String,
-    pub(super) id: String,
+    trace: String,
+    id: String,
 }
 
 impl TracedSpan {
     /// Has lines that are written for the present request name its span, if lines are sent to a collector.
     pub(super) fn note(trace: &str, id: &str) {
-        if LogLine::queue().get().is_none() {
+        if LINES.get().is_none() {
             return;
         }
         Span::current().with_subscriber(|(request, subscriber)| {
             let registry = subscriber.downcast_ref::<Registry>();
             if let Some(span) = registry.and_then(|registry| registry.span(request)) {
-                let own = Self { trace: trace.to_owned(), id: id.to_owned() };
-                span.extensions_mut().replace(own);
+                span.extensions_mut().replace(Self { trace: trace.to_owned(), id: id.to_owned() });
             }
         });
     }
 }
 
-impl Exported for LogLine {
-    const SIGNAL: &'static str = "logs";
-
-    fn queue() -> &'static OnceLock<ExportQueue<Self>> {
-        static QUEUE: OnceLock<ExportQueue<LogLine>> = OnceLock::new();
-        &QUEUE
-    }
-
+impl LogLine {
     fn json(&self) -> Value {
         let severity = match self.level {
             Level::ERROR => 17,
@@ -76,12 +66,6 @@ impl Exported for LogLine {
         record
     }
 
-    fn body(items: &[Value]) -> String {
-        logs("mgp", items)
-    }
-}
-
-impl LogLine {
     fn set(&mut self, field: &Field, value: &str) {
         // Names and messages of peers are in it.
         let value = value.chars().take(MAX_CHARS).collect();
@@ -124,9 +108,8 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for LogExport {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let (metadata, time) = (event.metadata(), SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default());
         // Other crates tell of the export itself.
-        let queue = LogLine::queue().get().filter(|_| metadata.target().starts_with("mgp"));
-        let Some(queue) = queue else { return };
-        let minute = Timestamp::now().as_millis() / 60_000;
+        let Some(queue) = LINES.get().filter(|_| metadata.target().starts_with("mgp")) else { return };
+        let minute = i64::try_from(time.as_secs() / 60).unwrap_or_default();
         let Some(left_out) = count(&mut self.0.lock(), metadata, minute) else { return };
         let mut line = LogLine {
             time,
@@ -142,7 +125,7 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for LogExport {
             line.fields.push(("left_out_before", left_out.to_string()));
         }
         event.record(&mut line);
-        queue.send(line);
+        queue.send(move || line.json());
     }
 }
 
@@ -154,13 +137,14 @@ mod tests {
     use serde_json::json;
     use tracing_subscriber::layer::SubscriberExt as _;
 
+    use super::super::otlp::ExportQueue;
     use super::*;
 
     /// The only test of this program that has lines sent: the queue is that of the process.
     #[test]
     fn a_line_has_its_severity_its_fields_and_the_span_of_its_request() {
         let (queue, mut taken) = ExportQueue::new();
-        assert!(LogLine::queue().set(queue).is_ok());
+        assert!(LINES.set(queue).is_ok());
         let export = LogExport::filtered::<Registry>("warn".parse().unwrap());
         tracing::subscriber::with_default(tracing_subscriber::registry().with(export), || {
             tracing::warn!(target: "mgp_kernel::telemetry::otlp", "not sent");
@@ -172,7 +156,7 @@ mod tests {
             let long = "x".repeat(9_000);
             tracing::error!(target: "mgp_kernel::x", server = %"a\n\"b", number = 7, long, "it fails");
         });
-        let line = ExportQueue::next(&mut taken).unwrap().json();
+        let line = ExportQueue::next(&mut taken).unwrap();
         assert_eq!((&line["severityNumber"], &line["severityText"]), (&json!(17), &json!("ERROR")));
         assert_eq!((&line["traceId"], &line["spanId"]), (&json!("4bf9"), &json!("00f0")));
         assert_eq!(line["body"], json!({"stringValue": "it fails"}));

@@ -5,6 +5,8 @@ mod log_export;
 mod otlp;
 mod span;
 
+use std::sync::OnceLock;
+
 use mgp_discovery::config::model::TelemetrySettings;
 use mgp_transport::{Trace, TraceLayer};
 use mgp_types::{Gate as _, Gated};
@@ -15,10 +17,10 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 pub(crate) use self::log::lines_left_out;
-use self::log_export::{LogExport, LogLine};
+use self::log_export::LogExport;
+use self::otlp::{Collector, ExportQueue, LINES, SPANS, spans};
 pub(crate) use self::otlp::{attribute, log_record, logs};
-use self::otlp::{Collector, ExportQueue, Exported as _};
-use self::span::{FinishedSpan, SpanGate};
+use self::span::SpanGate;
 use crate::StartError;
 
 /// The lines and traces of this process, from its start until [`end`](Self::end).
@@ -40,30 +42,31 @@ impl Telemetry {
     /// Fails if a filter is invalid, or the settings of the collector cannot be used.
     pub fn start(settings: &TelemetrySettings, chosen: Option<&str>) -> Result<Self, StartError> {
         let filter = log::filter(settings, chosen)?;
-        let spans = Collector::<FinishedSpan>::of(settings)?;
-        let lines = if settings.otlp_logs { Collector::<LogLine>::of(settings)? } else { None };
+        let mut collectors = Vec::from_iter(Collector::of(settings, "traces", &SPANS, spans)?);
         let mut layers = vec![log::lines::<Registry>(filter.clone())];
-        layers.extend(lines.is_some().then(|| LogExport::filtered::<Registry>(filter)));
+        if settings.otlp_logs {
+            collectors.extend(Collector::of(settings, "logs", &LINES, |lines| logs("mgp", lines))?);
+            layers.push(LogExport::filtered(filter));
+        }
         // A program that embeds the kernel may have a subscriber already.
         if tracing_subscriber::registry().with(layers).try_init().is_err() {
             return Ok(Self { sending: Vec::new() });
         }
-        Ok(Self { sending: spans.map(Collector::open).into_iter().chain(lines.map(Collector::open)).collect() })
+        Ok(Self { sending: collectors.into_iter().map(Collector::open).collect() })
     }
 
     /// Sends the traces and lines that were not sent yet.
     pub async fn end(self) {
-        if !self.sending.is_empty() {
-            tokio::join!(ExportQueue::<FinishedSpan>::flush(), ExportQueue::<LogLine>::flush());
+        for (sending, queue) in self.sending.iter().zip([&SPANS, &LINES].into_iter().filter_map(OnceLock::get)) {
+            queue.flush().await;
+            sending.abort();
         }
-        self.sending.iter().for_each(JoinHandle::abort);
     }
 }
 
 /// Returns the number of spans and log lines that were not sent to the collector.
 pub(crate) fn not_exported() -> u64 {
-    let spans = FinishedSpan::queue().get().map_or(0, ExportQueue::dropped);
-    spans + LogLine::queue().get().map_or(0, ExportQueue::dropped)
+    [&SPANS, &LINES].into_iter().filter_map(OnceLock::get).map(ExportQueue::dropped).sum()
 }
 
 /// Opens a span for each request, which is sent to the collector, if there is one.

@@ -1,7 +1,6 @@
 //! The way to a collector, for spans and log lines alike: bounded queues, and OTLP over HTTP, as JSON.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -18,41 +17,32 @@ use tokio::time::{sleep, timeout};
 use crate::StartError;
 use crate::json_receiver::JsonReceiver;
 
-/// A kind of items that are sent to the collector.
-pub(super) trait Exported: Sized + Send + 'static {
-    /// The name of the kind, with which the path of its requests ends.
-    const SIGNAL: &'static str;
+/// The queue of the spans of this process, once there is a collector.
+pub(super) static SPANS: OnceLock<ExportQueue> = OnceLock::new();
+/// The queue of the log lines of this process, once there is a collector for them.
+pub(super) static LINES: OnceLock<ExportQueue> = OnceLock::new();
 
-    /// Returns the queue of the items of this process, which is there once a collector is open.
-    fn queue() -> &'static OnceLock<ExportQueue<Self>>;
-
-    /// Returns the item in the form of OTLP.
-    fn json(&self) -> Value;
-
-    /// Returns items in that form as a request.
-    fn body(items: &[Value]) -> String;
-}
-
-/// The bounded queue of items to the collector. What finds no room is dropped, and counted.
-pub(super) struct ExportQueue<T> {
-    jobs: mpsc::Sender<ExportJob<T>>,
+/// A bounded queue of items to the collector. What finds no room is dropped, and counted.
+pub(super) struct ExportQueue {
+    jobs: mpsc::Sender<ExportJob>,
     dropped: AtomicU64,
 }
 
-pub(super) enum ExportJob<T> {
-    Item(Box<T>),
+pub(super) enum ExportJob {
+    /// Writes an item in the form of OTLP.
+    Item(Box<dyn FnOnce() -> Value + Send>),
     /// Tells when all items before were sent.
     Flush(oneshot::Sender<()>),
 }
 
-impl<T: Exported> ExportQueue<T> {
+impl ExportQueue {
     /// Returns a queue, and the end at which its items are taken.
-    pub(super) fn new() -> (Self, mpsc::Receiver<ExportJob<T>>) {
+    pub(super) fn new() -> (Self, mpsc::Receiver<ExportJob>) {
         let (jobs, taken) = mpsc::channel(MAX_QUEUED);
         (Self { jobs, dropped: AtomicU64::default() }, taken)
     }
 
-    pub(super) fn send(&self, item: T) {
+    pub(super) fn send(&self, item: impl FnOnce() -> Value + Send + 'static) {
         if self.jobs.try_send(ExportJob::Item(Box::new(item))).is_err() {
             self.dropped.fetch_add(1, Relaxed);
         }
@@ -63,37 +53,48 @@ impl<T: Exported> ExportQueue<T> {
         self.dropped.load(Relaxed)
     }
 
-    /// Waits until all items of this process were sent, but not for long.
-    pub(super) async fn flush() {
-        let Some(queue) = T::queue().get() else { return };
+    /// Waits until all items were sent, but not for long.
+    pub(super) async fn flush(&self) {
         let flushed = async {
             let (done, finished) = oneshot::channel();
-            queue.jobs.send(ExportJob::Flush(done)).await.is_ok() && finished.await.is_ok()
+            self.jobs.send(ExportJob::Flush(done)).await.is_ok() && finished.await.is_ok()
         };
         if !timeout(TIMEOUT, flushed).await.unwrap_or(false) {
-            tracing::warn!(signal = T::SIGNAL, "the last of what goes to the collector was not sent");
+            tracing::warn!("the last of what goes to the collector was not sent");
         }
     }
 
     /// Returns the next item that is taken, if it waits already.
     #[cfg(test)]
-    pub(super) fn next(taken: &mut mpsc::Receiver<ExportJob<T>>) -> Option<T> {
+    pub(super) fn next(taken: &mut mpsc::Receiver<ExportJob>) -> Option<Value> {
         match taken.try_recv() {
-            Ok(ExportJob::Item(item)) => Some(*item),
+            Ok(ExportJob::Item(item)) => Some(item()),
             _ => None,
         }
     }
 }
 
-/// Returns an attribute of OTLP whose value is text.
-pub(crate) fn attribute(key: &str, value: &str) -> Value {
-    json!({"key": key, "value": {"stringValue": value}})
+/// Returns spans as a request of OTLP.
+pub(super) fn spans(items: &[Value]) -> String {
+    let scope = json!({"scope": {"name": "mgp"}, "spans": items});
+    json!({"resourceSpans": [{"resource": resource(), "scopeSpans": [scope]}]}).to_string()
+}
+
+/// Returns log records as a request of OTLP, in the scope of this name.
+pub(crate) fn logs(scope: &str, records: &[Value]) -> String {
+    let scope = json!({"scope": {"name": scope}, "logRecords": records});
+    json!({"resourceLogs": [{"resource": resource(), "scopeLogs": [scope]}]}).to_string()
 }
 
 /// Returns the resource of OTLP that stands for the kernel.
-pub(super) fn resource() -> Value {
+fn resource() -> Value {
     let version = attribute("service.version", env!("CARGO_PKG_VERSION"));
     json!({"attributes": [attribute("service.name", "mgp"), version]})
+}
+
+/// Returns an attribute of OTLP whose value is text.
+pub(crate) fn attribute(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
 }
 
 /// Returns a log record of OTLP, of this time since 1970 in nanoseconds, and with the number and the name of its severity.
@@ -113,56 +114,58 @@ pub(crate) fn log_record(
     })
 }
 
-/// Returns log records as a request of OTLP, in the scope of this name.
-pub(crate) fn logs(scope: &str, records: &[Value]) -> String {
-    let scope = json!({"scope": {"name": scope}, "logRecords": records});
-    json!({"resourceLogs": [{"resource": resource(), "scopeLogs": [scope]}]}).to_string()
-}
-
-/// The collector of one kind of items.
-pub(super) struct Collector<T> {
+/// The collector of what one queue holds.
+pub(super) struct Collector {
     to: JsonReceiver,
-    kind: PhantomData<fn() -> T>,
+    queue: &'static OnceLock<ExportQueue>,
+    /// The function that writes items as a request.
+    body: fn(&[Value]) -> String,
 }
 
-impl<T: Exported> Collector<T> {
-    /// Returns the collector that the settings name. Does not check that it can be reached.
+impl Collector {
+    /// Returns the collector that the settings name, for what `queue` holds and paths that end with `signal`. Does not check
+    /// that it can be reached.
     ///
     /// # Errors
     /// Fails if the settings of the collector cannot be used.
-    pub(super) fn of(settings: &TelemetrySettings) -> Result<Option<Self>, StartError> {
+    pub(super) fn of(
+        settings: &TelemetrySettings,
+        signal: &str,
+        queue: &'static OnceLock<ExportQueue>,
+        body: fn(&[Value]) -> String,
+    ) -> Result<Option<Self>, StartError> {
         let Some(url) = &settings.otlp else { return Ok(None) };
         Handle::try_current().map_err(|_| wrong("the collector is reached by a tokio runtime only"))?;
         let headers = settings.expanded_otlp_headers(&ProcessEnvironment).map_err(wrong)?;
-        let url = endpoint(url, T::SIGNAL).ok_or_else(|| wrong(NO_PATH))?;
+        let url = endpoint(url, signal).ok_or_else(|| wrong(NO_PATH))?;
         let to = JsonReceiver::new(&url, &headers, None).map_err(wrong)?;
-        Ok(Some(Self { to, kind: PhantomData }))
+        Ok(Some(Self { to, queue, body }))
     }
 
     /// Has all items of this process sent from now on, by the task that is returned. It needs a runtime.
     pub(super) fn open(self) -> JoinHandle<()> {
         let (queue, taken) = ExportQueue::new();
         // The first collector stays; a second one gets nothing.
-        let queue = T::queue().get_or_init(|| queue);
+        let queue = self.queue.get_or_init(|| queue);
         tokio::spawn(self.run(queue, taken))
     }
 
-    async fn run(self, queue: &'static ExportQueue<T>, mut taken: mpsc::Receiver<ExportJob<T>>) {
+    async fn run(self, queue: &'static ExportQueue, mut taken: mpsc::Receiver<ExportJob>) {
         let mut jobs = Vec::new();
         while taken.recv_many(&mut jobs, MAX_BATCH).await > 0 {
             let (mut items, mut flushes) = (Vec::new(), Vec::new());
             for job in jobs.drain(..) {
                 match job {
-                    ExportJob::Item(item) => items.push(item.json()),
+                    ExportJob::Item(item) => items.push(item()),
                     ExportJob::Flush(done) => flushes.push(done),
                 }
             }
             let number = items.len() as u64;
             if number > 0
-                && let Err(error) = self.to.post(T::body(&items), HeaderMap::new()).await
+                && let Err(error) = self.to.post((self.body)(&items), HeaderMap::new()).await
             {
                 queue.dropped.fetch_add(number, Relaxed);
-                tracing::warn!(error, number, signal = T::SIGNAL, "the collector did not take what was sent");
+                tracing::warn!(error, number, "the collector did not take what was sent");
             }
             for done in flushes {
                 // Whoever waited may have given up.

@@ -1,6 +1,5 @@
 //! The gate that makes a span of each request: a part of the trace that W3C `traceparent` in `_meta` names.
 
-use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use mgp_types::mgp::TraceId;
@@ -8,7 +7,7 @@ use mgp_types::{Error, Flow, Gate, Method, RawJson, Request, RequestKind, Respon
 use serde_json::{Value, json};
 
 use super::log_export::TracedSpan;
-use super::otlp::{ExportQueue, Exported, attribute, resource};
+use super::otlp::{ExportQueue, SPANS, attribute};
 use crate::counts::short;
 
 /// A gate that sends each request to the collector as a span, if there is one, within the span of the caller; the server
@@ -21,7 +20,7 @@ impl Gate for SpanGate {
     type Pass = Option<RequestSpan>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        let queue = FinishedSpan::queue().get().filter(|_| request.kind == RequestKind::Call);
+        let queue = SPANS.get().filter(|_| request.kind == RequestKind::Call);
         Flow::Pass(queue.and_then(|queue| RequestSpan::begin(queue, request)))
     }
 
@@ -35,7 +34,7 @@ impl Gate for SpanGate {
 
 /// The span of a request in work, which is sent when it is dropped.
 pub(crate) struct RequestSpan {
-    queue: &'static ExportQueue<FinishedSpan>,
+    queue: &'static ExportQueue,
     span: FinishedSpan,
     /// False where the caller gave up.
     is_answered: bool,
@@ -43,7 +42,7 @@ pub(crate) struct RequestSpan {
 
 impl RequestSpan {
     /// Begins a span, and names it to those further in; `None` if the caller does not sample the trace.
-    fn begin(queue: &'static ExportQueue<FinishedSpan>, request: &mut Request) -> Option<Self> {
+    fn begin(queue: &'static ExportQueue, request: &mut Request) -> Option<Self> {
         let carried = request.meta(TRACEPARENT).and_then(|parent| parent.to_text());
         let carried = carried.as_deref().map(str::trim);
         let trace = carried.and_then(TraceId::from_traceparent);
@@ -81,13 +80,14 @@ impl Drop for RequestSpan {
             self.span.error = Some("cancelled".to_owned());
         }
         self.span.ended = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-        self.queue.send(std::mem::take(&mut self.span));
+        let span = std::mem::take(&mut self.span);
+        self.queue.send(move || span.json());
     }
 }
 
 /// A span that has ended, by the conventions for MCP of OpenTelemetry.
 #[derive(Debug, Default)]
-pub(super) struct FinishedSpan {
+struct FinishedSpan {
     /// The trace, in hexadecimal digits, as are the other ids.
     trace: String,
     id: String,
@@ -103,14 +103,7 @@ pub(super) struct FinishedSpan {
     error: Option<String>,
 }
 
-impl Exported for FinishedSpan {
-    const SIGNAL: &'static str = "traces";
-
-    fn queue() -> &'static OnceLock<ExportQueue<Self>> {
-        static QUEUE: OnceLock<ExportQueue<FinishedSpan>> = OnceLock::new();
-        &QUEUE
-    }
-
+impl FinishedSpan {
     fn json(&self) -> Value {
         let mut attributes = vec![attribute("mcp.method.name", &self.method)];
         if let Some(tool) = &self.tool {
@@ -136,11 +129,6 @@ impl Exported for FinishedSpan {
             "status": status,
         })
     }
-
-    fn body(items: &[Value]) -> String {
-        let scope = json!({"scope": {"name": "mgp"}, "spans": items});
-        json!({"resourceSpans": [{"resource": resource(), "scopeSpans": [scope]}]}).to_string()
-    }
 }
 
 const TRACEPARENT: &str = "traceparent";
@@ -153,10 +141,8 @@ mod tests {
 
     #[test]
     fn a_queue_without_room_drops_spans_and_counts_them() {
-        let (queue, mut taken) = ExportQueue::<FinishedSpan>::new();
-        for _ in 0..20_000 {
-            queue.send(FinishedSpan::default());
-        }
+        let (queue, mut taken) = ExportQueue::new();
+        (0..20_000).for_each(|_| queue.send(|| FinishedSpan::default().json()));
         let queued = std::iter::from_fn(|| ExportQueue::next(&mut taken)).count() as u64;
         assert!(queued < 10_000 && queued + queue.dropped() == 20_000, "{queued}");
     }

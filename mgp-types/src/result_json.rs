@@ -1,6 +1,5 @@
 //! The result of a call: its JSON, and what that says about the end of the call, read once.
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::{LazyLock, OnceLock};
 
@@ -138,11 +137,7 @@ impl PartialEq<RawJson> for ResultJson {
     }
 }
 
-impl fmt::Display for ResultJson {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.json, f)
-    }
-}
+crate::write_as!(Display of ResultJson, self => "{}", self.json);
 
 text_traits!(ResultJson: DebugAsDisplay);
 

@@ -173,25 +173,13 @@ macro_rules! text_traits {
         $($crate::macros::text_traits!(@$trait $type $(, $read)?);)+
     };
     (@Display $type:ty) => {
-        impl ::std::fmt::Display for $type {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
+        $crate::write_as!(Display of $type, self => "{}", self.as_str());
     };
     (@Debug $type:ty) => {
-        impl ::std::fmt::Debug for $type {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                ::std::fmt::Debug::fmt(self.as_str(), f)
-            }
-        }
+        $crate::write_as!(Debug of $type, self => "{:?}", self.as_str());
     };
     (@DebugAsDisplay $type:ty) => {
-        impl ::std::fmt::Debug for $type {
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                ::std::fmt::Display::fmt(self, f)
-            }
-        }
+        $crate::write_as!(Debug of $type, self => "{}", self);
     };
     (@Serialize $type:ty) => {
         impl ::serde::Serialize for $type {

@@ -25,28 +25,19 @@ mgp_types::with_defaults! {
 }
 
 impl Timeouts {
-    /// Sets the time for one call of a tool, the time in which its handler waits for answers of the client included.
-    pub const fn tool_timeout(mut self, limit: Duration) -> Self {
-        self.tool = limit;
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Sets the time for one call of a tool, the time in which its handler waits for answers of the client
+        /// included.
+        pub fn tool_timeout(limit: Duration) => self.tool = limit;
 
-    /// Sets the time for the validators of one call.
-    pub const fn validation_timeout(mut self, limit: Duration) -> Self {
-        self.validation = limit;
-        self
-    }
+        /// Sets the time for the validators of one call.
+        pub fn validation_timeout(limit: Duration) => self.validation = limit;
 
-    /// Sets the time for one list of tools that [`Server::fallback`](crate::Server::fallback) makes.
-    pub const fn discovery_timeout(mut self, limit: Duration) -> Self {
-        self.discovery = limit;
-        self
-    }
+        /// Sets the time for one list of tools that [`Server::fallback`](crate::Server::fallback) makes.
+        pub fn discovery_timeout(limit: Duration) => self.discovery = limit;
 
-    /// Sets the time that a change of the server waits for another change to end.
-    pub const fn lock_timeout(mut self, limit: Duration) -> Self {
-        self.lock = limit;
-        self
+        /// Sets the time that a change of the server waits for another change to end.
+        pub fn lock_timeout(limit: Duration) => self.lock = limit;
     }
 }
 

@@ -71,7 +71,8 @@ pub enum SagaOutcome {
 impl Saga {
     /// Returns the settings of a saga with this id, which is used once in its log.
     pub fn builder(id: TransactionId) -> SagaBuilder {
-        SagaBuilder::new(id)
+        let (server_timeout, undo) = (Duration::from_mins(5), SagaUndo::default());
+        SagaBuilder { id, log: TransactionBook::in_memory(), server_timeout, undo }
     }
 
     /// Makes a step. The saga is borrowed until the step has ended, so that no two run at once. A call without an answer is
@@ -214,15 +215,6 @@ pub struct SagaBuilder {
 }
 
 impl SagaBuilder {
-    pub(super) fn new(id: TransactionId) -> Self {
-        Self {
-            id,
-            log: TransactionBook::in_memory(),
-            server_timeout: Duration::from_mins(5),
-            undo: SagaUndo::default(),
-        }
-    }
-
     mgp_types::setters! { self =>
         /// Sets the log. Default: one in memory, which is forgotten with the process.
         ///
@@ -234,13 +226,10 @@ impl SagaBuilder {
         /// a step back as well, so that they have the same authentication and pass the same layers.
         pub fn server(name: impl Into<ServerId>, client: Client) =>
             self.undo.servers.insert(name.into(), SagaServer(client));
-    }
 
-    /// Sets how long a server with transactions waits for this client before it takes back by itself what a step did
-    /// that the client did not hear of. Default: five minutes; at least a second and at most an hour.
-    pub const fn server_timeout(mut self, timeout: Duration) -> Self {
-        self.server_timeout = timeout;
-        self
+        /// Sets how long a server with transactions waits for this client before it takes back by itself what a step
+        /// did that the client did not hear of. Default: five minutes; at least a second and at most an hour.
+        pub fn server_timeout(timeout: Duration) => self.server_timeout = timeout;
     }
 
     /// Asks somebody before a step is taken back by a call that may destroy something, unless that call was

@@ -281,7 +281,7 @@ impl TaskRun {
 
     /// Returns an outbox whose questions wait with the task, called `key` or similarly, until the client looks.
     pub fn outbox(&self, key: &str) -> Outbox {
-        Outbox::new(Arc::new(QuestionPort::new(self.clone(), key)), StreamId::STANDALONE)
+        Outbox::new(Arc::new(QuestionPort { run: self.clone(), key: key.into() }), StreamId::STANDALONE)
     }
 
     /// Marks a notification as one of the task, where the era does that.
@@ -325,15 +325,9 @@ pub(super) fn relate(params: &mut Params, id: &str) {
 }
 
 /// The target of a task's questions instead of the client: they wait with the task.
-pub(super) struct QuestionPort {
+struct QuestionPort {
     run: TaskRun,
     key: Box<str>,
-}
-
-impl QuestionPort {
-    pub(super) fn new(run: TaskRun, key: &str) -> Self {
-        Self { run, key: key.into() }
-    }
 }
 
 impl OutboxPort for QuestionPort {

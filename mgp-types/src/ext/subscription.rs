@@ -59,13 +59,10 @@ impl SubscriptionRequest {
 
         /// Sets the time after which the subscription ends.
         pub fn with_ttl_seconds(seconds: u32) => self.ttl_seconds = seconds.clamp(1, MAX_TTL_SECONDS);
-    }
 
-    /// Narrows the wish to events whose payload has this member.
-    #[must_use]
-    pub fn with_member<T: Serialize + ?Sized>(mut self, name: impl Into<String>, value: &T) -> Self {
-        self.filter.set(name.into(), written(value));
-        self
+        /// Narrows the wish to events whose payload has this member.
+        pub fn with_member(name: impl Into<String>, value: &(impl Serialize + ?Sized)) =>
+            self.filter.set(name.into(), written(value));
     }
 
     /// Reads the params of a request.

@@ -65,17 +65,10 @@ impl Offer {
     crate::setters! { #[must_use] self =>
         /// Sets the version.
         pub fn with_version(version: MgpVersion) => self.version = version;
-    }
 
-    /// Sets the permissions that the server needs.
-    #[must_use]
-    pub fn with_permissions_required<I>(mut self, permissions: I) -> Self
-    where
-        I: IntoIterator,
-        I::Item: Into<Box<str>>,
-    {
-        self.permissions_required = permissions.into_iter().map(Into::into).collect();
-        self
+        /// Sets the permissions that the server needs.
+        pub fn with_permissions_required(permissions: impl IntoIterator<Item = impl Into<Box<str>>>) =>
+            self.permissions_required = permissions.into_iter().map(Into::into).collect();
     }
 
     setter!(server_id: Box<str> => into with_server_id);

@@ -125,13 +125,10 @@ impl<L, I> ClientBuilder<L, I> {
         /// Default: such lines are ignored.
         pub fn on_stray_line(take: impl Fn(&str) + Send + Sync + 'static) =>
             self.options.strays = StrayLines(Some(Arc::new(take)));
-    }
 
-    /// Declares an extension of MCP with its settings.
-    pub fn extension(mut self, id: &str, settings: &Object) -> Self {
-        let extensions = self.options.registry.capabilities.object_mut_or_new("extensions");
-        extensions.set(id.to_owned(), settings.to_raw());
-        self
+        /// Declares an extension of MCP with its settings.
+        pub fn extension(id: &str, settings: &Object) =>
+            self.options.registry.capabilities.object_mut_or_new("extensions").set(id.to_owned(), settings.to_raw());
     }
 
     /// Declares that tools may go on as tasks: see [`Client::start_tool`](crate::Client::start_tool).
@@ -263,56 +260,45 @@ impl<L, H: RpcService> Prepared<L, H> {
     }
 }
 
+/// Defines the methods that set how the questions of a server are answered.
+macro_rules! answers {
+    ($($(#[$doc:meta])* $name:ident($params:ty) -> $reply:ty => $register:ident($($tools:literal)?);)+) => {$(
+        $(#[$doc])*
+        pub fn $name<F, A>(mut self, handler: F) -> Self
+        where
+            F: Fn($params, Context) -> A + Send + Sync + 'static,
+            A: Future<Output: IntoReply<$reply>> + Send + 'static,
+        {
+            self.options.registry.$register($($tools,)? asking(handler));
+            self
+        }
+    )+};
+}
+
 impl<L, I> ClientBuilder<L, I> {
-    /// Answers the server when it has a form to fill in: with an [`Elicited`](crate::Elicited) of its fields.
-    ///
-    /// ```
-    /// use mgp_client_sdk::{Client, Elicited, json};
-    ///
-    /// let builder = Client::builder("my-app", "1.0.0").on_elicitation(async |form, _| {
-    ///     if form.message.starts_with("Delete") {
-    ///         return Elicited::Declined;
-    ///     }
-    ///     Elicited::Accepted(json!({"name": "Ada"}))
-    /// });
-    /// ```
-    pub fn on_elicitation<F, A>(mut self, handler: F) -> Self
-    where
-        F: Fn(ElicitFormParams, Context) -> A + Send + Sync + 'static,
-        A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
-    {
-        self.options.registry.on_form(asking(handler));
-        self
-    }
+    answers! {
+        /// Answers the server when it has a form to fill in: with an [`Elicited`](crate::Elicited) of its fields.
+        ///
+        /// ```
+        /// use mgp_client_sdk::{Client, Elicited, json};
+        ///
+        /// let builder = Client::builder("my-app", "1.0.0").on_elicitation(async |form, _| {
+        ///     if form.message.starts_with("Delete") {
+        ///         return Elicited::Declined;
+        ///     }
+        ///     Elicited::Accepted(json!({"name": "Ada"}))
+        /// });
+        /// ```
+        on_elicitation(ElicitFormParams) -> ElicitResult => on_form();
 
-    /// Answers the server when the user has to visit a page. The handler should show the whole address and ask first.
-    pub fn on_url_elicitation<F, A>(mut self, handler: F) -> Self
-    where
-        F: Fn(ElicitUrlParams, Context) -> A + Send + Sync + 'static,
-        A: Future<Output: IntoReply<ElicitResult>> + Send + 'static,
-    {
-        self.options.registry.on_url(asking(handler));
-        self
-    }
+        /// Answers the server when the user has to visit a page. The handler should show the whole address and ask first.
+        on_url_elicitation(ElicitUrlParams) -> ElicitResult => on_url();
 
-    /// Answers the server when it asks the client's model, without tools.
-    pub fn on_sampling<F, A>(mut self, handler: F) -> Self
-    where
-        F: Fn(CreateMessageParams, Context) -> A + Send + Sync + 'static,
-        A: Future<Output: IntoReply<CreateMessageResult>> + Send + 'static,
-    {
-        self.options.registry.on_sampling(false, asking(handler));
-        self
-    }
+        /// Answers the server when it asks the client's model, without tools.
+        on_sampling(CreateMessageParams) -> CreateMessageResult => on_sampling(false);
 
-    /// Answers the server when it asks the client's model, which may call tools.
-    pub fn on_sampling_with_tools<F, A>(mut self, handler: F) -> Self
-    where
-        F: Fn(CreateMessageParams, Context) -> A + Send + Sync + 'static,
-        A: Future<Output: IntoReply<CreateMessageResult>> + Send + 'static,
-    {
-        self.options.registry.on_sampling(true, asking(handler));
-        self
+        /// Answers the server when it asks the client's model, which may call tools.
+        on_sampling_with_tools(CreateMessageParams) -> CreateMessageResult => on_sampling(true);
     }
 
     /// Answers the server when it asks for the roots.

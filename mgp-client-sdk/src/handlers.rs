@@ -102,15 +102,14 @@ impl Service<Request> for Handlers {
 
 mgp_types::partial_debug!(Handlers, self => registry: self.0.registry);
 
-type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
 pub(crate) type QuestionHandler<P, R> =
     Arc<dyn Fn(P, Context) -> BoxFuture<'static, Result<R, Error>> + Send + Sync>;
 
 /// The handlers by method, and the capabilities that follow from them.
 #[derive(Clone, Default)]
 pub(crate) struct HandlerRegistry {
-    pub(crate) requests: HashMap<Method, Handler>,
-    pub(crate) notifications: HashMap<Method, Handler>,
+    pub(crate) requests: HashMap<Method, AnswerFn>,
+    pub(crate) notifications: HashMap<Method, AnswerFn>,
     form: Option<QuestionHandler<ElicitFormParams, ElicitResult>>,
     url: Option<QuestionHandler<ElicitUrlParams, ElicitResult>>,
     /// The capabilities of the client, in the form of the newest revision with sessions.

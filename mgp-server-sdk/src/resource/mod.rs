@@ -93,16 +93,17 @@ macro_rules! common {
                 /// They have to depend on the URI alone, and on the principal if they are private.
                 #[cfg(feature = "ext")]
                 pub fn cached_in(cache: &ResourceCache) => self.kept.cached_in = Some(cache.clone());
-            }
 
-            /// Sets how long the contents may be cached, and by which audience. Default: not at all.
-            pub fn cache(mut self, time: Duration, scope: CacheScope) -> Self {
-                let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-                self.kept.hint = Some(CacheHint { ttl_ms, scope });
-                self
+                /// Sets how long the contents may be cached, and by which audience. Default: not at all.
+                pub fn cache(time: Duration, scope: CacheScope) => self.kept.hint = Some(hint(time, scope));
             }
         })+
     };
 }
 
 common!(Resource ResourceTemplate);
+
+/// Returns the hint that something may be cached for this time, by this audience.
+pub(crate) fn hint(time: Duration, scope: CacheScope) -> CacheHint {
+    CacheHint { ttl_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX), scope }
+}

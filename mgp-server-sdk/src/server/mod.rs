@@ -16,7 +16,7 @@ use mgp_transport::token::SealingKey;
 use mgp_transport::{Trace, TraceLayer};
 use mgp_types::mcp::{CacheScope, Icon, Implementation};
 use mgp_types::mgp::{Extension, Offer};
-use mgp_types::{BoxedService, CacheHint, Gate as _, RawJson, Revision, RpcService};
+use mgp_types::{BoxedService, Gate as _, RawJson, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
 #[cfg(feature = "ext")]
@@ -27,7 +27,7 @@ use crate::accept::{ServerAccept, ServerCore};
 use crate::error::{Error, Fault, Faults};
 use crate::method::{ArgumentOwner, CompletionHandler, MethodHandler, NotificationHandler};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
-use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
+use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry, hint};
 use crate::router::Router;
 #[cfg(feature = "ext")]
 use crate::server_context::ManifestFacts;
@@ -119,6 +119,9 @@ impl<L> Server<L> {
 
         /// Sets the limits of tasks.
         pub fn task_limits(limits: TaskLimits) => self.parts.tasks = limits;
+
+        /// Sets how long lists may be cached, and by which audience (2026-07-28). Default: not at all.
+        pub fn cache_lists(time: Duration, scope: CacheScope) => self.parts.about.cache = Some(hint(time, scope));
     }
 
     /// Offers MGP to clients that speak it. A server without this, and without a section of MGP like
@@ -146,13 +149,6 @@ impl<L> Server<L> {
     /// ```
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.parts.about.state.insert(value);
-        self
-    }
-
-    /// Sets how long lists may be cached, and by which audience (2026-07-28). Default: not at all.
-    pub fn cache_lists(mut self, time: Duration, scope: CacheScope) -> Self {
-        let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.parts.about.cache = Some(CacheHint { ttl_ms, scope });
         self
     }
 

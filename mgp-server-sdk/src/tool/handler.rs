@@ -136,28 +136,22 @@ macro_rules! forms {
 
 forms! {
     form::Bare, [] (), ArgumentMode::Nothing, |handler, _input| plain(handler());
-    form::Context, [] (Cx), ArgumentMode::Nothing, |handler, input| {
-        let cx = input.into_cx();
-        streaming(handler(cx.clone()), cx)
-    };
+    form::Context, [] (Cx), ArgumentMode::Nothing, |handler, input| streaming((), input, |(), cx| handler(cx));
     form::Args<A>, [A] (A), ArgumentMode::Typed(schema::read_by::<A>()), |handler, input| {
         let arguments = arguments::read(&input.request.params)?;
         drop(input);
         plain(handler(arguments))
     };
     form::ArgsContext<A>, [A] (A, Cx), ArgumentMode::Typed(schema::read_by::<A>()), |handler, input| {
-        let (arguments, cx) = (arguments::read(&input.request.params)?, input.into_cx());
-        streaming(handler(arguments, cx.clone()), cx)
+        streaming(arguments::read::<A>(&input.request.params)?, input, handler)
     };
     form::Members, [] (Object), ArgumentMode::Raw, |handler, input| plain(handler(arguments::members(&input.request.params)?));
     form::MembersContext, [] (Object, Cx), ArgumentMode::Raw, |handler, input| {
-        let (members, cx) = (arguments::members(&input.request.params)?, input.into_cx());
-        streaming(handler(members, cx.clone()), cx)
+        streaming(arguments::members(&input.request.params)?, input, handler)
     };
     form::Raw, [] (RawJson), ArgumentMode::Raw, |handler, input| plain(handler(arguments::raw(&input.request.params)?));
     form::RawContext, [] (RawJson, Cx), ArgumentMode::Raw, |handler, input| {
-        let (raw, cx) = (arguments::raw(&input.request.params)?, input.into_cx());
-        streaming(handler(raw, cx.clone()), cx)
+        streaming(arguments::raw(&input.request.params)?, input, handler)
     };
 }
 
@@ -167,7 +161,13 @@ fn plain<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static) ->
 }
 
 /// Runs a handler that may stream its result instead of returning it.
-fn streaming<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static, cx: Cx) -> ToolFuture {
+fn streaming<A, R: IntoToolResult, F: Future<Output = R> + Send + 'static>(
+    arguments: A,
+    input: CallInput,
+    handler: impl FnOnce(A, Cx) -> F,
+) -> ToolFuture {
+    let cx = input.into_cx();
+    let future = handler(arguments, cx.clone());
     Box::pin(async move {
         let result = future.await.into_tool_result()?.or_parts(|| cx.take_parts());
         #[cfg(feature = "ext")]

@@ -83,16 +83,8 @@ fn detail(
 
 /// Returns the kind of error that the word of a structured error stands for; `None` for a word without one.
 fn kind_of(word: &str) -> Option<ErrorType> {
-    Some(match word {
-        "FILE_NOT_FOUND" => ErrorType::FileNotFoundError,
-        "INVALID_INPUT" | "INVALID_PARAMETERS" | "PAYLOAD_TOO_LARGE" => ErrorType::ValidationError,
-        "RESOURCE_NOT_FOUND" => ErrorType::ResourceNotFound,
-        "RATE_LIMIT_EXCEEDED" | "QUOTA_EXHAUSTED" => ErrorType::ApiLimitExceeded,
-        "OPERATION_TIMEOUT" | "TIMEOUT" => ErrorType::TimeoutError,
-        "AUTHENTICATION_REQUIRED" | "TOKEN_EXPIRED" => ErrorType::AuthenticationError,
-        "PERMISSION_DENIED" | "SCOPE_INSUFFICIENT" => ErrorType::PermissionError,
-        _ => return None,
-    })
+    let mut rows = include_str!("kinds.txt").lines().filter_map(|row| row.split_once(' '));
+    rows.find(|(known, _)| *known == word).map(|(_, kind)| ErrorType::read(kind))
 }
 
 #[cfg(test)]

@@ -101,38 +101,31 @@ impl CallTime {
 /// The time for which a call may go on after its deadline because people were asked until a moment ago.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// The time limit of a call that begins.
-#[derive(Debug)]
-pub(super) enum Term {
-    /// The budget ends first.
-    Budget(CallTime),
-    /// The deadline that the request says comes first.
-    Said(Attached),
-}
-
-impl Term {
-    /// Finds out when a call that begins at `now` ends: after `budget`, unless the request says that it ends before. A
-    /// call that lasts as long as a subscription or a task has no budget. The wish in `_mgp.deadline_ms` is taken out of
-    /// the parameters.
-    pub(super) fn begin(budget: Duration, request: &mut Request, now: Instant) -> Option<Self> {
-        let budget_end = (!request.is_open_ended()).then(|| now + budget);
-        let wished = take_wish(request).map(|wished| now + wished.min(LONGEST));
-        let attached = Attached::to(request).map(|attached| (attached.end(now), attached));
-        let attached_end = attached.as_ref().map(|(end, _)| *end);
-        let said = wished.into_iter().chain(attached_end).min();
-        match (budget_end, said) {
-            (Some(budget_end), last_moment) if last_moment.is_none_or(|last| budget_end < last) => {
-                Some(Self::Budget(CallTime { budget_end, last_moment }))
-            }
-            (_, Some(said)) => match attached {
-                Some((end, attached)) if end == said => Some(Self::Said(attached)),
-                _ => {
-                    request.extensions.insert(Deadline(said));
-                    Some(Self::Said(Attached::Fixed(Deadline(said))))
-                }
-            },
-            (_, None) => None,
+/// Finds out when a call that begins at `now` ends: after `budget`, or at the deadline that the request says, if that comes
+/// before. A call that lasts as long as a subscription or a task has no budget. The wish in `_mgp.deadline_ms` is taken out
+/// of the parameters.
+pub(super) fn term(
+    budget: Duration,
+    request: &mut Request,
+    now: Instant,
+) -> (Option<CallTime>, Option<Attached>) {
+    let budget_end = (!request.is_open_ended()).then(|| now + budget);
+    let wished = take_wish(request).map(|wished| now + wished.min(LONGEST));
+    let attached = Attached::to(request).map(|attached| (attached.end(now), attached));
+    let attached_end = attached.as_ref().map(|(end, _)| *end);
+    let said = wished.into_iter().chain(attached_end).min();
+    match (budget_end, said) {
+        (Some(budget_end), last_moment) if last_moment.is_none_or(|last| budget_end < last) => {
+            (Some(CallTime { budget_end, last_moment }), None)
         }
+        (_, Some(said)) => match attached {
+            Some((end, attached)) if end == said => (None, Some(attached)),
+            _ => {
+                request.extensions.insert(Deadline(said));
+                (None, Some(Attached::Fixed(Deadline(said))))
+            }
+        },
+        (_, None) => (None, None),
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::SendingLayer;
 use crate::call::breaker::{CallEnd, Pass, SharedBreaker};
 use crate::call::concurrency::{ConcurrencyLimit, Place};
-use crate::call::deadline::{Attached, AttemptLimit, CallMonitor, Term, Watch};
+use crate::call::deadline::{Attached, AttemptLimit, CallMonitor, Watch, term};
 use crate::call::retry;
 use crate::refusal::timed_out;
 use crate::span::{self, later};
@@ -95,13 +95,9 @@ impl Attempts {
         let limit = settings.attempt.filter(|_| !is_open_ended);
         let since = (settings.budget.is_some() || limit.is_some()).then(Instant::now);
         let timed = since.zip(settings.budget);
-        let term = timed.and_then(|(now, budget)| Term::begin(budget, request, now));
-        let ends_with_deadline = term.is_some();
-        let (time, said) = match term {
-            Some(Term::Budget(time)) => (Some(time), None),
-            Some(Term::Said(said)) => (None, Some(said)),
-            None => (None, Attached::to(request)),
-        };
+        let (time, said) = timed.map_or((None, None), |(now, budget)| term(budget, request, now));
+        let ends_with_deadline = time.is_some() || said.is_some();
+        let said = if ends_with_deadline { said } else { Attached::to(request) };
         let watch = match since {
             // Where a message about a call is answered, nothing comes about the message itself.
             Some(since) if limit.is_some() && !request.method.is_about_a_call() => Watch::Server { since },

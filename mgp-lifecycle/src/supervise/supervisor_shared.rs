@@ -272,15 +272,15 @@ impl CommandSlot {
 }
 
 impl SupervisorCommand {
-    pub(super) const fn reason(self) -> Option<&'static str> {
+    pub(super) const fn reason(self) -> Option<ShutdownReason> {
         match self {
             Self::Start => None,
-            Self::Restart { reason } | Self::Stop { reason, .. } => Some(reason.as_str()),
+            Self::Restart { reason } | Self::Stop { reason, .. } => Some(reason),
         }
     }
 
     /// Returns the order that two orders, one after the other, amount to. No restart is lost.
-    const fn then(self, later: Self) -> Self {
+    pub(super) const fn then(self, later: Self) -> Self {
         match (self, later) {
             (Self::Restart { .. }, Self::Start) => self,
             (Self::Stop { reason, .. }, Self::Start) => Self::Restart { reason },

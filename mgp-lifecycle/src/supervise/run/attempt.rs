@@ -60,20 +60,20 @@ impl<C: Connect> SupervisorRun<C> {
     /// Waits until `at`, or until an order ends the wait.
     async fn wait(&mut self, at: Instant) -> Result<(), NextStep> {
         match self.unless_ordered(sleep_until(at)).await {
-            Ok(()) | Err(Interruption::Restart) => Ok(()),
+            Ok(()) | Err((SupervisorCommand::Restart { .. }, _)) => Ok(()),
             Err(stop) => Err(self.interrupted(stop)),
         }
     }
 
     /// Returns the result of `step`, unless an order ends the attempt first.
-    async fn unless_ordered<F: Future>(&mut self, step: F) -> Result<F::Output, Interruption> {
+    async fn unless_ordered<F: Future>(&mut self, step: F) -> Result<F::Output, GivenOrder> {
         let mut step = pin!(step);
         loop {
             tokio::select! {
                 biased;
                 (order, number) = self.shared.orders.taken() => {
-                    if let Some(ends) = self.join(order, number) {
-                        return Err(ends);
+                    if self.join(order, number) {
+                        return Err((order, number));
                     }
                 }
                 outcome = &mut step => return Ok(outcome),
@@ -81,39 +81,32 @@ impl<C: Connect> SupervisorRun<C> {
         }
     }
 
-    /// Takes an order while a server is being connected to. A start is carried out already; a restart is not, since the
-    /// attempt may have begun with what was changed since.
-    fn join(&mut self, order: SupervisorCommand, number: u64) -> Option<Interruption> {
+    /// Takes an order while a server is being connected to, and returns whether it ends the attempt. A start is carried out
+    /// already; a restart is not, since the attempt may have begun with what was changed since.
+    fn join(&mut self, order: SupervisorCommand, number: u64) -> bool {
         match order {
-            SupervisorCommand::Stop { reason, .. } => Some(Interruption::Stop { reason, number }),
+            SupervisorCommand::Stop { .. } => {}
             SupervisorCommand::Restart { .. } => {
                 self.restarts.forget();
                 self.ordered = Some(number);
-                Some(Interruption::Restart)
             }
-            SupervisorCommand::Start => {
-                // A start has no waiting caller, but an earlier order may have one.
-                match &mut self.ordered {
-                    Some(ordered) => *ordered = number,
-                    None => self.course.served(number),
-                }
-                None
-            }
+            // A start has no waiting caller, but an earlier order may have one.
+            SupervisorCommand::Start => match &mut self.ordered {
+                Some(ordered) => *ordered = number,
+                None => self.course.served(number),
+            },
         }
+        order != SupervisorCommand::Start
     }
 
     /// Returns what follows on an attempt that an order ended.
-    fn interrupted(&mut self, order: Interruption) -> NextStep {
-        match order {
-            Interruption::Restart => NextStep::Connect(None),
-            Interruption::Stop { reason, number } => {
-                self.course.go(ServerState::Error, ReturnOutlook::Never, Some(reason.as_str()));
-                self.restarts.forget();
-                self.ordered = None;
-                self.course.served(number);
-                NextStep::Rest
-            }
-        }
+    fn interrupted(&mut self, (order, number): GivenOrder) -> NextStep {
+        let SupervisorCommand::Stop { reason, .. } = order else { return NextStep::Connect(None) };
+        self.course.go(ServerState::Error, ReturnOutlook::Never, Some(reason.as_str()));
+        self.restarts.forget();
+        self.ordered = None;
+        self.course.served(number);
+        NextStep::Rest
     }
 
     /// Notes that the server is not there; `late` is the reason if its time ran out.
@@ -142,16 +135,8 @@ impl<C: Connect> SupervisorRun<C> {
     }
 }
 
-/// The order that ends an attempt to connect.
-#[derive(Clone, Copy)]
-enum Interruption {
-    /// The next attempt follows at once.
-    Restart,
-    Stop {
-        reason: ShutdownReason,
-        number: u64,
-    },
-}
+/// An order and its number.
+type GivenOrder = (SupervisorCommand, u64);
 
 /// Restores the server's state, as long as it is there.
 async fn restored<C: Connect>(plan: &Plan<C>, server: &mut ConnectedServer<C::Service>) -> Result<(), Error> {
@@ -175,14 +160,7 @@ async fn restore<C: Connect>(plan: &Plan<C>, service: &C::Service) -> Result<(),
 enum ServeEnd {
     Ended(ServerEnd),
     Silent,
-    Ordered(DrainRequest, u64),
-}
-
-/// The way in which a server is stopped.
-struct DrainRequest {
-    reason: ShutdownReason,
-    restart: bool,
-    timeout: Duration,
+    Ordered(SupervisorCommand, u64),
 }
 
 impl<C: Connect> SupervisorRun<C> {
@@ -214,12 +192,12 @@ impl<C: Connect> SupervisorRun<C> {
                 self.shared.let_go();
                 then
             }
-            ServeEnd::Ordered(drain, number) => {
-                let (drain, number) = self.drain(&live, &mut ended, drain, number).await;
+            ServeEnd::Ordered(order, number) => {
+                let (order, number) = self.drain(&live, &mut ended, order, number).await;
                 finish(close, self.plan.limits.close).await;
                 drop(ended);
                 self.shared.let_go();
-                self.drained(&drain, number)
+                self.drained(order, number)
             }
         }
     }
@@ -229,7 +207,7 @@ impl<C: Connect> SupervisorRun<C> {
         live: &LiveServer<C::Service>,
         ended: &mut BoxFuture<'static, ServerEnd>,
     ) -> ServeEnd {
-        let Plan { probing, chance, limits, .. } = &*self.plan;
+        let Plan { probing, chance, .. } = &*self.plan;
         let mut down = pin!(until_down(probing.as_ref(), live, &self.shared.health, chance));
         loop {
             tokio::select! {
@@ -237,11 +215,8 @@ impl<C: Connect> SupervisorRun<C> {
                 ended = caught(|| &mut *ended) => return ServeEnd::Ended(ended.unwrap_or(ServerEnd::InError)),
                 (order, number) = self.shared.orders.taken() => match order {
                     SupervisorCommand::Start => self.course.served(number),
-                    SupervisorCommand::Restart { reason } => {
-                        return ServeEnd::Ordered(DrainRequest { reason, restart: true, timeout: limits.drain }, number);
-                    }
-                    SupervisorCommand::Stop { reason, timeout } => {
-                        return ServeEnd::Ordered(DrainRequest { reason, restart: false, timeout }, number);
+                    SupervisorCommand::Restart { .. } | SupervisorCommand::Stop { .. } => {
+                        return ServeEnd::Ordered(order, number);
                     }
                 },
                 () = &mut down => return ServeEnd::Silent,
@@ -256,56 +231,56 @@ impl<C: Connect> SupervisorRun<C> {
         &mut self,
         live: &LiveServer<C::Service>,
         ended: &mut BoxFuture<'static, ServerEnd>,
-        mut drain: DrainRequest,
+        mut order: SupervisorCommand,
         mut number: u64,
-    ) -> (DrainRequest, u64) {
-        let outlook =
-            |drain: &DrainRequest| if drain.restart { ReturnOutlook::Soon } else { ReturnOutlook::Never };
-        self.course.go(ServerState::Draining, outlook(&drain), Some(drain.reason.as_str()));
-        let mut deadline = later(Instant::now(), drain.timeout);
-        let shutdown = Shutdown::new(drain.reason).with_timeout_ms(millis(drain.timeout));
-        let mut done = pin!(async { tokio::join!(ask(&self.plan, &live.service, shutdown), live.idle()) });
+    ) -> GivenOrder {
+        let outlook = |order: SupervisorCommand| match order {
+            SupervisorCommand::Stop { .. } => ReturnOutlook::Never,
+            _ => ReturnOutlook::Soon,
+        };
+        self.course.go(ServerState::Draining, outlook(order), order.reason().map(ShutdownReason::as_str));
+        let limits = &self.plan.limits;
+        let time = if let SupervisorCommand::Stop { timeout, .. } = order { timeout } else { limits.drain };
+        let mut deadline = later(Instant::now(), time);
+        let asked = ask(&self.plan, &live.service, order, time);
+        let mut done = pin!(async { tokio::join!(asked, live.idle()) });
         loop {
             tokio::select! {
                 biased;
                 _ = caught(|| &mut *ended) => break,
                 _ = &mut done => break,
-                (order, latest) = self.shared.orders.taken() => {
-                    number = latest;
-                    match order {
-                        SupervisorCommand::Start => drain.restart = true,
-                        SupervisorCommand::Restart { reason } => (drain.restart, drain.reason) = (true, reason),
-                        SupervisorCommand::Stop { reason, timeout } => {
-                            (drain.restart, drain.reason) = (false, reason);
-                            deadline = deadline.min(later(Instant::now(), timeout));
-                        }
+                (latest, latest_number) = self.shared.orders.taken() => {
+                    (order, number) = (order.then(latest), latest_number);
+                    if let SupervisorCommand::Stop { timeout, .. } = latest {
+                        deadline = deadline.min(later(Instant::now(), timeout));
                     }
-                    self.course.expect(outlook(&drain));
+                    self.course.expect(outlook(order));
                 }
                 () = sleep_until(deadline) => break,
             }
         }
-        (drain, number)
+        (order, number)
     }
 
-    fn drained(&mut self, drain: &DrainRequest, number: u64) -> NextStep {
-        let reason = drain.reason.as_str();
-        self.course.record(EventType::ServerDisconnected, Outcome::Success, Some(reason));
+    fn drained(&mut self, order: SupervisorCommand, number: u64) -> NextStep {
+        let reason = order.reason().map(ShutdownReason::as_str);
+        self.course.record(EventType::ServerDisconnected, Outcome::Success, reason);
         self.restarts.forget();
-        if drain.restart {
-            self.ordered = Some(number);
-            self.course.go(ServerState::Restarting, ReturnOutlook::Soon, Some(reason));
-            NextStep::Connect(None)
-        } else {
-            self.course.go(ServerState::Disconnected, ReturnOutlook::Never, Some(reason));
+        if let SupervisorCommand::Stop { .. } = order {
+            self.course.go(ServerState::Disconnected, ReturnOutlook::Never, reason);
             self.course.served(number);
             NextStep::Rest
+        } else {
+            self.ordered = Some(number);
+            self.course.go(ServerState::Restarting, ReturnOutlook::Soon, reason);
+            NextStep::Connect(None)
         }
     }
 }
 
-async fn ask<C: Connect>(plan: &Plan<C>, service: &C::Service, shutdown: Shutdown) {
-    let Some(ask) = &plan.ask_to_stop else { return };
+async fn ask<C: Connect>(plan: &Plan<C>, service: &C::Service, order: SupervisorCommand, time: Duration) {
+    let (Some(ask), Some(reason)) = (&plan.ask_to_stop, order.reason()) else { return };
+    let shutdown = Shutdown::new(reason).with_timeout_ms(millis(time));
     match timeout(plan.limits.ask_to_stop, caught(|| ask(service.clone(), shutdown))).await {
         Ok(Ok(Ok(()))) => {}
         Ok(Ok(Err(error)) | Err(error)) => {

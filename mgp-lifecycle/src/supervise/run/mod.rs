@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mgp_types::Error;
-use mgp_types::mgp::{EventType, Outcome, ServerState};
+use mgp_types::mgp::{EventType, Outcome, ServerState, ShutdownReason};
 use tokio::time::Instant;
 
 use super::connect::{Close, Connect};
@@ -89,7 +89,7 @@ impl<C: Connect> SupervisorRun<C> {
             self.ordered = Some(number);
             let again = self.course.life == ServerState::Error;
             let to = if again { ServerState::Restarting } else { ServerState::Connecting };
-            self.course.go(to, ReturnOutlook::Soon, order.reason());
+            self.course.go(to, ReturnOutlook::Soon, order.reason().map(ShutdownReason::as_str));
             return NextStep::Connect(None);
         }
     }

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::call_table::{
-    CallTable, KeptOutcome, KeptState, KeyLimits, KnownCall, NewCall, NoRoom, RunningCall,
+    CallTable, KeptCall, KeptOutcome, KeptState, KeyLimits, NewCall, NoRoom, RunningCall,
 };
 use super::layer::KeyedCall;
 use super::outcome::{CallOutcome, Verdict, restored, stored, told};
@@ -85,7 +85,7 @@ impl IdempotencyBook {
     }
 
     /// Returns what is known of a call; `None` if its key is new.
-    pub(super) fn known(&self, call: &KeyedCall) -> Option<KnownCall> {
+    pub(super) fn known(&self, call: &KeyedCall) -> Option<KeptCall> {
         let now = self.0.clock.now();
         self.0.calls.lock().known(call, now)
     }
@@ -94,19 +94,19 @@ impl IdempotencyBook {
     pub(super) async fn again(
         self,
         call: KeyedCall,
-        known: KnownCall,
+        KeptCall { first, state }: KeptCall,
         patience: Duration,
     ) -> Result<Response, Error> {
-        match known {
-            KnownCall::Running(first, running) => wait(&call, first, running, patience).await,
-            KnownCall::Done(first, kept) => self.replay(&call, first, kept).await,
-            KnownCall::Other(first) => Err(refusal::other_arguments(first.begun_at)),
-            KnownCall::Unknown(first) => Err(refusal::unknown_outcome(first.begun_at)),
+        match state {
+            _ if first.arguments != call.arguments => Err(refusal::other_arguments(first.begun_at)),
+            KeptState::Running(running) => wait(&call, first, running, patience).await,
+            KeptState::Done { outcome, .. } => self.replay(&call, first, outcome).await,
+            KeptState::Unknown => Err(refusal::unknown_outcome(first.begun_at)),
         }
     }
 
     /// Begins a call whose key is new; another is returned as what is known of it.
-    fn admit(&self, call: &KeyedCall) -> Result<Result<FirstRun, KnownCall>, NoRoom> {
+    fn admit(&self, call: &KeyedCall) -> Result<Result<FirstRun, KeptCall>, NoRoom> {
         let now = self.0.clock.now();
         let mut calls = self.0.calls.lock();
         if let Some(known) = calls.known(call, now) {

@@ -35,17 +35,6 @@ pub(super) enum KeptOutcome {
     TooLarge,
 }
 
-/// The state of a call that comes again.
-#[derive(Debug)]
-pub(super) enum KnownCall {
-    Running(FirstCall, RunningCall),
-    Done(FirstCall, KeptOutcome),
-    /// The key stands for other arguments.
-    Other(FirstCall),
-    /// Nobody knows how the call ended.
-    Unknown(FirstCall),
-}
-
 /// A call that begins.
 #[derive(Debug)]
 pub(super) struct NewCall {
@@ -76,14 +65,15 @@ pub(super) struct CallTable {
     soonest: Timestamp,
 }
 
-#[derive(Debug)]
-struct KeptCall {
-    first: FirstCall,
-    state: KeptState,
+/// A call whose key is remembered.
+#[derive(Debug, Clone)]
+pub(super) struct KeptCall {
+    pub(super) first: FirstCall,
+    pub(super) state: KeptState,
 }
 
 /// The state of a call whose key is remembered.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum KeptState {
     Running(RunningCall),
     Done {
@@ -132,18 +122,10 @@ impl CallTable {
     }
 
     /// Returns what is known of a call that comes at `now`; `None` if its key is new, or has expired.
-    pub(super) fn known(&self, call: &KeyedCall, now: Timestamp) -> Option<KnownCall> {
+    pub(super) fn known(&self, call: &KeyedCall, now: Timestamp) -> Option<KeptCall> {
         let known = self.calls.get(&call.id)?;
-        let first = known.first;
-        if !matches!(known.state, KeptState::Running(_)) && first.expires_at() <= now {
-            return None;
-        }
-        Some(match &known.state {
-            _ if first.arguments != call.arguments => KnownCall::Other(first),
-            KeptState::Running(running) => KnownCall::Running(first, running.clone()),
-            KeptState::Done { outcome, .. } => KnownCall::Done(first, outcome.clone()),
-            KeptState::Unknown => KnownCall::Unknown(first),
-        })
+        let holds = matches!(known.state, KeptState::Running(_)) || known.first.expires_at() > now;
+        holds.then(|| known.clone())
     }
 
     /// Notes that a call begins at `now` whose key is new, or has expired.

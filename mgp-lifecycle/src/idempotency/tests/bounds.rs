@@ -6,7 +6,7 @@ use mgp_types::mgp::Timestamp;
 
 use super::*;
 use crate::doubles::{each_seed, secs};
-use crate::idempotency::call_table::{CallTable, KeptOutcome, KeptState, KeyLimits, KnownCall, NoRoom};
+use crate::idempotency::call_table::{CallTable, KeptCall, KeptOutcome, KeptState, KeyLimits, NoRoom};
 use crate::idempotency::layer::KeyedCall;
 use crate::wall_clock::WallClock;
 
@@ -106,7 +106,7 @@ fn the_table_holds_what_a_simple_one_holds_whatever_comes() {
                 .iter()
                 .find(|(one, ends)| one.id == call.id && (running.contains(&one.id) || *ends > now));
             match (table.known(&call, at(now)), held) {
-                (Some(KnownCall::Running(..)), Some((one, _))) => {
+                (Some(KeptCall { state: KeptState::Running(_), .. }), Some((one, _))) => {
                     assert!(running.remove(&one.id));
                     match random.below(3) {
                         0 => {
@@ -117,7 +117,7 @@ fn the_table_holds_what_a_simple_one_holds_whatever_comes() {
                         _ => table.end(call.id, done(2)),
                     }
                 }
-                (Some(KnownCall::Done(..) | KnownCall::Unknown(_)), Some(_)) => {}
+                (Some(KeptCall { state: KeptState::Done { .. } | KeptState::Unknown, .. }), Some(_)) => {}
                 (None, None) => {
                     model.retain(|(one, ends)| running.contains(&one.id) || *ends > now);
                     let own = model.iter().filter(|(one, _)| one.caller == call.caller).count();

@@ -12,7 +12,7 @@ use tower_service::Service;
 
 use super::active::ActiveCall;
 use super::content;
-use super::registry::{CallRegistry, QuietWork, StreamingWork};
+use super::registry::{CallRegistry, CallWork};
 use crate::session::negotiated;
 
 /// Streams the results of tools, and cancels calls. The layer makes [`StreamService`] services, which share what they know of
@@ -80,7 +80,7 @@ impl<S: RpcService> Service<Request> for StreamService<S> {
 }
 
 impl<S: RpcService> StreamService<S> {
-    fn begin(&mut self, request: Request) -> State<S::Future> {
+    fn begin(&mut self, mut request: Request) -> State<S::Future> {
         if !negotiated(request.context.session.as_deref(), &Extension::Streaming) {
             return State::Passed { future: self.inner.call(request) };
         }
@@ -89,12 +89,11 @@ impl<S: RpcService> StreamService<S> {
             (RequestKind::Call, name)
                 if name == Method::TOOLS_CALL.as_str() && stream != StreamId::STANDALONE =>
             {
-                if self.layer.upstream.is_none() && CallOptions::of(&request.params).stream {
-                    return self.watch(request);
-                }
+                let streams = self.layer.upstream.is_none() && CallOptions::of(&request.params).stream;
                 let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());
-                let work = QuietWork { registry, stream, trail, entered: None };
-                State::Quiet { future: self.inner.call(request), work }
+                let active = streams.then(|| watch(&mut request));
+                let work = CallWork { registry, stream, trail, active, entered: None };
+                State::Watched { future: self.inner.call(request), work }
             }
             (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
                 Some(upstream) if self.layer.registry.begin_asking(stream) => {
@@ -121,19 +120,6 @@ impl<S: RpcService> StreamService<S> {
             }
             _ => State::Passed { future: self.inner.call(request) },
         }
-    }
-
-    fn watch(&mut self, mut request: Request) -> State<S::Future> {
-        let outbox = std::mem::take(&mut request.context.outbox);
-        let stream = outbox.stream();
-        let port = outbox.into_parts().map(|(port, _)| port);
-        let open = port.is_some();
-        let active = Arc::new(ActiveCall::new(port, stream));
-        request.context.outbox =
-            if open { Outbox::new(Arc::<ActiveCall>::clone(&active), stream) } else { Outbox::on(stream) };
-        let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());
-        let work = StreamingWork { registry, active, trail, entered: false };
-        State::Watched { future: self.inner.call(request), work }
     }
 
     fn pace(&self, request: &Request) {
@@ -163,8 +149,7 @@ pin_project! {
     #[project = StateProj]
     enum State<F> {
         Passed { #[pin] future: F },
-        Watched { #[pin] future: F, work: StreamingWork },
-        Quiet { #[pin] future: F, work: QuietWork },
+        Watched { #[pin] future: F, work: CallWork },
         Answered { answer: Option<Result<Response, Error>> },
         Waiting { future: BoxFuture<'static, Result<Response, Error>> },
     }
@@ -192,16 +177,6 @@ impl<F: Future<Output = Result<Response, Error>>> Future for StreamFuture<F> {
                 None => match future.poll(cx) {
                     Poll::Ready(outcome) => work.finish(outcome),
                     Poll::Pending => {
-                        work.enter();
-                        return Poll::Pending;
-                    }
-                },
-            },
-            StateProj::Quiet { future, work } => match work.stopped(cx) {
-                Some(answer) => Ok(answer),
-                None => match future.poll(cx) {
-                    Poll::Ready(outcome) => work.finish(outcome),
-                    Poll::Pending => {
                         work.enter(cx);
                         return Poll::Pending;
                     }
@@ -221,6 +196,18 @@ pub trait CancelsUpstream: Send + Sync + 'static {
     /// Asks the server that has the call on the stream of `request`, an `mgp/stream/cancel`, to cancel it. Returns the
     /// answer of the server, or `None` if the server cannot be asked or does not say that it cancelled the call.
     fn cancel(&self, request: Request) -> BoxFuture<'static, Option<Response>>;
+}
+
+/// Puts the call in progress between the handler of the request and its caller.
+fn watch(request: &mut Request) -> Arc<ActiveCall> {
+    let outbox = std::mem::take(&mut request.context.outbox);
+    let stream = outbox.stream();
+    let port = outbox.into_parts().map(|(port, _)| port);
+    let open = port.is_some();
+    let active = Arc::new(ActiveCall::new(port, stream));
+    request.context.outbox =
+        if open { Outbox::new(Arc::<ActiveCall>::clone(&active), stream) } else { Outbox::on(stream) };
+    active
 }
 
 /// Cancels the call and returns the answer to the cancellation.

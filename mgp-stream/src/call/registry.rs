@@ -1,6 +1,7 @@
 //! The table of the calls in progress that can be cancelled, by their streams, and the work on each.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
@@ -20,7 +21,9 @@ pub(super) struct CallRegistry(Mutex<CallRegistryState>);
 
 #[derive(Default)]
 pub(super) struct CallRegistryState {
-    pub(super) by_stream: HashMap<StreamId, RegisteredCall, foldhash::fast::RandomState>,
+    /// The calls, each with the number of the work on it. A request that is tried twice at once has one stream and two
+    /// works.
+    pub(super) by_stream: HashMap<StreamId, (u64, RegisteredCall), foldhash::fast::RandomState>,
     /// The count of the numbers given out.
     numbers: u64,
 }
@@ -37,8 +40,8 @@ impl CallRegistry {
     /// Returns the call that streams on `stream`.
     pub(super) fn find(&self, stream: StreamId) -> Option<Arc<ActiveCall>> {
         match self.0.lock().by_stream.get(&stream)? {
-            RegisteredCall::Active(active) => Some(Arc::clone(active)),
-            RegisteredCall::Quiet(_) => None,
+            (_, RegisteredCall::Active(active)) => Some(Arc::clone(active)),
+            (_, RegisteredCall::Quiet(_)) => None,
         }
     }
 
@@ -46,7 +49,7 @@ impl CallRegistry {
     /// the call goes on.
     pub(super) fn begin_asking(&self, stream: StreamId) -> bool {
         match self.0.lock().by_stream.get_mut(&stream) {
-            Some(RegisteredCall::Quiet(quiet)) => quiet.begin_asking(),
+            Some((_, RegisteredCall::Quiet(quiet))) => quiet.begin_asking(),
             _ => false,
         }
     }
@@ -55,12 +58,12 @@ impl CallRegistry {
     pub(super) fn cancel(&self, stream: StreamId) -> Option<Response> {
         let mut calls = self.0.lock();
         match calls.by_stream.get_mut(&stream)? {
-            RegisteredCall::Active(active) => {
+            (_, RegisteredCall::Active(active)) => {
                 let active = Arc::clone(active);
                 drop(calls);
                 active.cancel()
             }
-            RegisteredCall::Quiet(quiet) => {
+            (_, RegisteredCall::Quiet(quiet)) => {
                 let (answer, waker) = quiet.cancel()?;
                 drop(calls);
                 if let Some(waker) = waker {
@@ -76,70 +79,8 @@ impl CallRegistry {
     }
 }
 
-/// The work on one call that streams. Dropping this value ends the call: no more chunks leave, and the call is no
-/// longer found.
-pub(super) struct StreamingWork {
-    pub(super) registry: Arc<CallRegistry>,
-    pub(super) active: Arc<ActiveCall>,
-    pub(super) trail: Option<Arc<CallRecord>>,
-    /// True once the call is in the table.
-    pub(super) entered: bool,
-}
-
-impl StreamingWork {
-    /// Returns how the call ended, if not by its handler. The task is woken when the call ends in this way.
-    pub(super) fn ended(&self, cx: &Context<'_>) -> Option<Result<Response, Error>> {
-        self.active.watch(cx.waker()).map(|end| self.end(end))
-    }
-
-    /// Enters the call in the table.
-    pub(super) fn enter(&mut self) {
-        if !self.entered {
-            self.entered = true;
-            let entry = RegisteredCall::Active(Arc::clone(&self.active));
-            self.registry.calls().by_stream.insert(self.active.stream, entry);
-        }
-    }
-
-    /// Returns the answer of a call whose handler is done, or the answer of an end that was faster.
-    pub(super) fn finish(&self, outcome: Result<Response, Error>) -> Result<Response, Error> {
-        match self.active.finish() {
-            Ok(None) => outcome,
-            Ok(Some(streamed)) => outcome.map(|response| complete(response, &streamed)),
-            Err(end) => self.end(end),
-        }
-    }
-
-    fn end(&self, end: ForcedEnd) -> Result<Response, Error> {
-        if let (ForcedEnd::Cancelled(_), Some(trail)) = (&end, &self.trail) {
-            trail.note_cancelled();
-        }
-        match end {
-            ForcedEnd::Cancelled(streamed) => Ok(cancelled_result(&streamed)),
-            ForcedEnd::Failed(error) => Err(error),
-        }
-    }
-}
-
-impl Drop for StreamingWork {
-    fn drop(&mut self) {
-        self.active.abandon();
-        if self.entered {
-            let mut calls = self.registry.calls();
-            let stream = self.active.stream;
-            // A request that is tried twice at once has one stream and two works.
-            let own = |entry: &RegisteredCall| matches!(entry, RegisteredCall::Active(it) if Arc::ptr_eq(it, &self.active));
-            if calls.by_stream.get(&stream).is_some_and(own) {
-                calls.by_stream.remove(&stream);
-            }
-        }
-    }
-}
-
 /// A call in progress that streams nothing and can only be cancelled.
 pub(super) struct QuietCall {
-    /// The number of the work on this call. A request that is tried twice at once has one stream and two works.
-    work: u64,
     began: Instant,
     /// The waker of the task that runs the call.
     waker: AtomicWaker,
@@ -168,56 +109,84 @@ impl QuietCall {
     }
 }
 
-/// The work on one call that streams nothing. Dropping this value ends the call.
+/// The work on one call. Dropping this value ends the call: no more chunks leave, and the call is no longer found.
 ///
-/// The work costs nothing until the call has to wait, and then an entry in the table.
-pub(super) struct QuietWork {
+/// The work on a call that streams nothing costs nothing until the call has to wait, and then an entry in the table.
+pub(super) struct CallWork {
     pub(super) registry: Arc<CallRegistry>,
     pub(super) stream: StreamId,
     pub(super) trail: Option<Arc<CallRecord>>,
+    /// The call, if it streams.
+    pub(super) active: Option<Arc<ActiveCall>>,
     /// The number of the work, once the call is in the table.
     pub(super) entered: Option<u64>,
 }
 
-impl QuietWork {
-    /// Returns the answer, if the call was cancelled. The task is woken when the call is cancelled.
-    pub(super) fn stopped(&mut self, cx: &Context<'_>) -> Option<Response> {
+impl CallWork {
+    /// Returns how the call ended, if not by its handler. The task is woken when the call ends in this way.
+    pub(super) fn ended(&mut self, cx: &Context<'_>) -> Option<Result<Response, Error>> {
+        if let Some(active) = &self.active {
+            return active.watch(cx.waker()).map(|end| self.end(end));
+        }
         let work = self.entered?;
         let mut calls = self.registry.calls();
-        let quiet = own(&mut calls, self.stream, work)?;
-        if let Some(answer) = quiet.stopped.take() {
-            calls.by_stream.remove(&self.stream);
-            drop(calls);
-            self.entered = None;
-            self.note_cancelled();
-            return Some(answer);
-        }
-        quiet.waker.register(cx.waker());
-        None
+        let is_stopped = match calls.by_stream.get_mut(&self.stream)? {
+            (number, RegisteredCall::Quiet(quiet)) if *number == work => {
+                quiet.waker.register(cx.waker());
+                quiet.stopped.is_some()
+            }
+            _ => false,
+        };
+        drop(calls);
+        is_stopped.then(|| self.finish(Err(Error::cancelled())))
     }
 
     /// Enters the call in the table, because its handler has to wait.
     pub(super) fn enter(&mut self, cx: &Context<'_>) {
-        if self.entered.is_none() {
-            let mut calls = self.registry.calls();
-            calls.numbers += 1;
-            let work = calls.numbers;
+        if self.entered.is_some() {
+            return;
+        }
+        let call = if let Some(active) = &self.active {
+            RegisteredCall::Active(Arc::clone(active))
+        } else {
             let waker = AtomicWaker::new();
             waker.register(cx.waker());
-            let quiet = QuietCall { work, began: Instant::now(), waker, asked: false, stopped: None };
-            calls.by_stream.insert(self.stream, RegisteredCall::Quiet(quiet));
-            self.entered = Some(work);
-        }
+            RegisteredCall::Quiet(QuietCall { began: Instant::now(), waker, asked: false, stopped: None })
+        };
+        let mut calls = self.registry.calls();
+        calls.numbers += 1;
+        let work = calls.numbers;
+        calls.by_stream.insert(self.stream, (work, call));
+        self.entered = Some(work);
     }
 
-    /// Returns the answer of a call whose handler is done, or the answer of a cancellation that was faster.
+    /// Returns the answer of a call whose handler is done, or the answer of an end that was faster.
     pub(super) fn finish(&mut self, outcome: Result<Response, Error>) -> Result<Response, Error> {
-        let Some(QuietCall { asked, stopped, .. }) = self.leave() else { return outcome };
+        if let Some(active) = &self.active {
+            return match active.finish() {
+                Ok(None) => outcome,
+                Ok(Some(streamed)) => outcome.map(|response| complete(response, &streamed)),
+                Err(end) => self.end(end),
+            };
+        }
+        let Some(RegisteredCall::Quiet(QuietCall { asked, stopped, .. })) = self.leave() else {
+            return outcome;
+        };
         let is_cancelled = |response| summary(response).is_some_and(|summary| summary.cancelled);
         if stopped.is_some() || asked && outcome.as_ref().is_ok_and(is_cancelled) {
             self.note_cancelled();
         }
         stopped.map_or(outcome, Ok)
+    }
+
+    fn end(&self, end: ForcedEnd) -> Result<Response, Error> {
+        match end {
+            ForcedEnd::Cancelled(streamed) => {
+                self.note_cancelled();
+                Ok(cancelled_result(&streamed))
+            }
+            ForcedEnd::Failed(error) => Err(error),
+        }
     }
 
     fn note_cancelled(&self) {
@@ -227,26 +196,20 @@ impl QuietWork {
     }
 
     /// Takes the call out of the table and returns its entry, if the call had to wait.
-    fn leave(&mut self) -> Option<QuietCall> {
+    fn leave(&mut self) -> Option<RegisteredCall> {
         let work = self.entered.take()?;
-        let mut calls = self.registry.calls();
-        own(&mut calls, self.stream, work)?;
-        match calls.by_stream.remove(&self.stream)? {
-            RegisteredCall::Quiet(quiet) => Some(quiet),
-            RegisteredCall::Active(_) => None,
+        match self.registry.calls().by_stream.entry(self.stream) {
+            Entry::Occupied(own) if own.get().0 == work => Some(own.remove().1),
+            _ => None,
         }
     }
 }
 
-impl Drop for QuietWork {
+impl Drop for CallWork {
     fn drop(&mut self) {
+        if let Some(active) = &self.active {
+            active.abandon();
+        }
         self.leave();
-    }
-}
-
-fn own(calls: &mut CallRegistryState, stream: StreamId, work: u64) -> Option<&mut QuietCall> {
-    match calls.by_stream.get_mut(&stream)? {
-        RegisteredCall::Quiet(quiet) if quiet.work == work => Some(quiet),
-        _ => None,
     }
 }

@@ -44,7 +44,7 @@ struct CallFeedState {
 
 /// The treatment of messages that find no room.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum IntakeMode {
+pub(super) enum IntakeMode {
     /// Messages wait for room.
     #[default]
     Patient,
@@ -119,17 +119,8 @@ impl CallFeed {
         self.room.notify_waiters();
     }
 
-    /// Stops all waiting for room.
-    pub(super) fn stop_waiting(&self) {
-        self.leave_out(IntakeMode::Stopping);
-    }
-
-    /// Closes the queue, because no reader is left.
-    pub(super) fn close(&self) {
-        self.leave_out(IntakeMode::Closed);
-    }
-
-    fn leave_out(&self, intake: IntakeMode) {
+    /// Ends all waiting for room, and leaves messages out by this mode, unless all are left out already.
+    pub(super) fn leave_out(&self, intake: IntakeMode) {
         let mut state = self.state.lock();
         if state.intake != IntakeMode::Closed {
             state.intake = intake;

@@ -18,7 +18,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::assembly::StreamPart;
 use super::complete::summary;
-use super::feed::{CallFeed, FeedRead};
+use super::feed::{CallFeed, FeedRead, IntakeMode};
 use super::flow::FlowControl;
 
 /// A call whose result is read while it is made: a [`Stream`] of its parts, and its final result.
@@ -35,22 +35,16 @@ pub struct StreamReader<S> {
     call: Option<BoxFuture<'static, Result<Response, Error>>>,
     /// The answer, once it came.
     outcome: Option<Result<Response, Error>>,
-    /// The parts that all messages about the call share.
-    about: CallMessageContext,
+    /// The context of all messages about the call.
+    context: mgp_types::Context,
+    /// Set if the server may be told about streaming.
+    negotiated: bool,
     /// The messages on their way, in order.
     sends: VecDeque<BoxFuture<'static, ()>>,
     /// The number of parts that were left in the queue at the last look.
     left: usize,
     flow: FlowControl,
     gap: Option<AwaitedChunk>,
-}
-
-/// The parts that all messages about a call share.
-struct CallMessageContext {
-    stream: StreamId,
-    context: mgp_types::Context,
-    /// Set if the server may be told about streaming.
-    negotiated: bool,
 }
 
 /// A missing chunk that all later chunks wait for.
@@ -99,7 +93,8 @@ impl<S: RpcService> StreamReader<S> {
             service,
             feed,
             outcome: None,
-            about: CallMessageContext { stream, context, negotiated: !lacking },
+            context,
+            negotiated: !lacking,
             sends: VecDeque::new(),
             left: 0,
             flow: FlowControl::default(),
@@ -109,7 +104,7 @@ impl<S: RpcService> StreamReader<S> {
 
     /// Returns the stream of the call, which names the call in messages about it.
     pub const fn stream(&self) -> StreamId {
-        self.about.stream
+        self.context.outbox.stream()
     }
 
     /// Waits for the final result, which is complete however much was read. Parts that were not read are dropped.
@@ -137,11 +132,11 @@ impl<S: RpcService> StreamReader<S> {
         if self.outcome.is_some() {
             return Ok(StreamCancelled::not_active());
         }
-        self.feed.stop_waiting();
+        self.feed.leave_out(IntakeMode::Stopping);
         let mut cancel = StreamCancel::default();
         cancel.reason = reason.map(Into::into);
         let mut request = Request::with_body(Method::STREAM_CANCEL, &cancel)?;
-        request.context = Box::new(self.about.context.clone());
+        request.context = Box::new(self.context.clone());
         let mut answer: BoxFuture<'_, _> = Box::pin(call_once(self.service.clone(), request));
         let answer = poll_fn(|cx| {
             self.drive(cx);
@@ -193,11 +188,11 @@ impl<S: RpcService> StreamReader<S> {
     }
 
     fn tell(&mut self, method: &'static str, params: Object, cx: &mut Context<'_>) {
-        if !self.about.negotiated || self.outcome.is_some() || self.sends.len() >= MAX_SENDS {
+        if !self.negotiated || self.outcome.is_some() || self.sends.len() >= MAX_SENDS {
             return;
         }
         let mut request = Request::notify(Method::from_static(method), params);
-        request.context = Box::new(self.about.context.clone());
+        request.context = Box::new(self.context.clone());
         let sent = call_once(self.service.clone(), request);
         self.sends.push_back(Box::pin(async move {
             if let Err(error) = sent.await {
@@ -242,8 +237,8 @@ impl<S> Unpin for StreamReader<S> {}
 
 impl<S> Drop for StreamReader<S> {
     fn drop(&mut self) {
-        self.feed.close();
+        self.feed.leave_out(IntakeMode::Closed);
     }
 }
 
-mgp_types::partial_debug!([S] StreamReader<S>, self => stream: self.about.stream, answered: self.outcome.is_some());
+mgp_types::partial_debug!([S] StreamReader<S>, self => stream: self.context.outbox.stream(), answered: self.outcome.is_some());

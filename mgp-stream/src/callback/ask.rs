@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::elicit;
-use super::open::{HandedAnswer, OpenCallbacks};
+use super::open::{OpenCallbacks, WaitingCallback};
 use super::question::{Callback, wait_for};
 use crate::advice::refused;
 use crate::session::{SessionOwner, negotiated};
@@ -103,9 +103,10 @@ impl Callbacks {
     pub(super) fn answer(&self, request: &Request) -> Result<Response, Error> {
         let CallbackRespond { callback_id, response, .. } = request.body()?;
         let owner = SessionOwner::of(&request.context);
-        let (accepted, deliver) = self.open.lock().answer(&owner, &callback_id, &response, Instant::now())?;
-        if let Some(deliver) = deliver {
-            deliver();
+        let (accepted, asker) = self.open.lock().answer(&owner, &callback_id, &response, Instant::now())?;
+        if let Some(asker) = asker {
+            // The answer is lost if the call gives up in this moment.
+            let _ = asker.send(response);
         }
         Response::with_body(&CallbackAnswer::new(callback_id, accepted))
     }
@@ -118,17 +119,12 @@ impl Callbacks {
         let id: Box<str> = format!("{PREFIX}{}", random_name()).into();
         let deadline = Instant::now() + question.timeout;
         let request = message(&question, id.clone());
-        let (sender, receiver) = oneshot::channel();
+        let (asker, receiver) = oneshot::channel();
         let (options, read) = (question.options, question.reading.response);
-        let mut sender = Some(sender);
-        let take = move |response: &RawJson| match read(&options, response) {
-            None => HandedAnswer::Unfit,
-            Some(answer) => match sender.take().filter(|sender| !sender.is_closed()) {
-                Some(sender) => HandedAnswer::Taken(Box::new(move || drop(sender.send(answer)))),
-                None => HandedAnswer::Gone,
-            },
-        };
-        self.open.lock().begin(id.clone(), SessionOwner::of(context), deadline, Box::new(take))?;
+        let offered = options.clone();
+        let fits = Box::new(move |response: &RawJson| read(&offered, response).is_some());
+        let waiting = WaitingCallback { owner: SessionOwner::of(context), deadline, fits, asker };
+        self.open.lock().begin(id.clone(), waiting)?;
         let asked = AskedCallback { open: &self.open, id };
         let mut answer = pin!(receiver);
         let mut sending = pin!(keep_sending(&context.outbox, request));
@@ -136,7 +132,8 @@ impl Callbacks {
         // The answer is polled first: an answer that came in time counts even if the time is over when it is looked at.
         poll_fn(|cx| {
             if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
-                return Poll::Ready(answer.map_err(|_| Error::cancelled()));
+                let read = answer.ok().and_then(|answer| read(&options, &answer));
+                return Poll::Ready(read.ok_or_else(Error::cancelled));
             }
             if let Poll::Ready(error) = sending.as_mut().poll(cx) {
                 return Poll::Ready(Err(error));

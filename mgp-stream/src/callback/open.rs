@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use foldhash::quality::RandomState;
 use mgp_types::{Error, RawJson, code};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::advice::refused;
@@ -20,28 +21,18 @@ pub(super) struct OpenCallbacks {
     hasher: RandomState,
 }
 
-/// A function that reads an answer for the call that asked.
-pub(super) type Take = Box<dyn FnMut(&RawJson) -> HandedAnswer + Send>;
-
-/// The fit of an answer to the question.
-pub(super) enum HandedAnswer {
-    /// The answer fits, and is delivered by this function.
-    Taken(Deliver),
-    /// The answer does not fit the question.
-    Unfit,
-    /// The call that asked does not wait any more.
-    Gone,
+/// A question that waits for its answer.
+pub(super) struct WaitingCallback {
+    pub(super) owner: SessionOwner,
+    pub(super) deadline: Instant,
+    /// The function that tells whether an answer fits the question.
+    pub(super) fits: Box<dyn Fn(&RawJson) -> bool + Send>,
+    pub(super) asker: CallbackAsker,
 }
 
-/// A function that delivers the answer and wakes the call that asked. The function must be called without a lock: the
-/// woken task may be any code, and may ask and answer in turn.
-pub(super) type Deliver = Box<dyn FnOnce() + Send>;
-
-struct WaitingCallback {
-    owner: SessionOwner,
-    deadline: Instant,
-    take: Take,
-}
+/// The way of the answer to the call that asked. It must be used without a lock: the woken task may be any code, and may
+/// ask and answer in turn.
+pub(super) type CallbackAsker = oneshot::Sender<RawJson>;
 
 #[derive(Debug)]
 struct AnsweredCallback {
@@ -64,23 +55,17 @@ const MAX_WAITING_OF_OWNER: usize = 64;
 const MAX_WAITING: usize = 1024;
 
 impl OpenCallbacks {
-    /// Opens the question `id` for `owner`.
+    /// Opens the question `id`.
     ///
     /// # Errors
     /// 3001 if as many are open as may be.
-    pub(super) fn begin(
-        &mut self,
-        id: Box<str>,
-        owner: SessionOwner,
-        deadline: Instant,
-        take: Take,
-    ) -> Result<(), Error> {
-        let of_owner = self.waiting.values().filter(|waiting| waiting.owner == owner).count();
+    pub(super) fn begin(&mut self, id: Box<str>, question: WaitingCallback) -> Result<(), Error> {
+        let of_owner = self.waiting.values().filter(|waiting| waiting.owner == question.owner).count();
         if self.waiting.len() >= MAX_WAITING || of_owner >= MAX_WAITING_OF_OWNER {
             let message = "too many questions wait for an answer of this client";
             return Err(refused(code::RESOURCE_EXHAUSTED, message));
         }
-        self.waiting.insert(id, WaitingCallback { owner, deadline, take });
+        self.waiting.insert(id, question);
         Ok(())
     }
 
@@ -96,7 +81,7 @@ impl OpenCallbacks {
     }
 
     /// Takes an answer of `owner`, and returns whether it is accepted, or is the accepted one again: another answer may
-    /// have come first. The first answer that fits comes with the function that delivers it.
+    /// have come first. The first answer that fits comes with its way to the call that asked.
     ///
     /// # Errors
     /// -32602 if the answer does not fit the question, which stays open, or if no question of this id waits for an answer
@@ -107,32 +92,31 @@ impl OpenCallbacks {
         id: &str,
         response: &RawJson,
         now: Instant,
-    ) -> Result<(bool, Option<Deliver>), Error> {
+    ) -> Result<(bool, Option<CallbackAsker>), Error> {
         self.forget(now);
         let same = |answered: &&AnsweredCallback| *answered.id == *id && answered.owner == *owner;
         if let Some(answered) = self.answered.iter().find(same) {
             let is_same = answered.digest.is_none_or(|digest| digest == self.digest(response));
             return Ok((is_same, None));
         }
-        let waiting = self.waiting.get_mut(id);
+        let waiting = self.waiting.get(id);
         let Some(waiting) = waiting.filter(|waiting| waiting.owner == *owner && now < waiting.deadline)
         else {
             return Err(unknown());
         };
-        let deliver = match (waiting.take)(response) {
-            HandedAnswer::Unfit => {
-                return Err(Error::invalid_params(
-                    "the response is none of the callback's options: send one of them as a text, letter by letter, \
-                     or null for no answer",
-                ));
-            }
-            HandedAnswer::Gone => return Err(unknown()),
-            HandedAnswer::Taken(deliver) => deliver,
-        };
-        self.waiting.remove(id);
+        if !(waiting.fits)(response) {
+            return Err(Error::invalid_params(
+                "the response is none of the callback's options: send one of them as a text, letter by letter, \
+                 or null for no answer",
+            ));
+        }
+        if waiting.asker.is_closed() {
+            return Err(unknown());
+        }
+        let asker = self.waiting.remove(id).map(|waiting| waiting.asker);
         let digest = self.digest(response);
         self.remember(id.into(), owner.clone(), Some(digest), now);
-        Ok((true, Some(deliver)))
+        Ok((true, asker))
     }
 
     #[cfg(test)]
@@ -187,8 +171,11 @@ mod tests {
         Instant::now() + Duration::from_secs(seconds)
     }
 
-    fn takes_all() -> Take {
-        Box::new(|_| HandedAnswer::Taken(Box::new(|| ())))
+    /// Returns a question that any answer fits, and whose call waits for good.
+    fn question(name: &str, deadline: Instant) -> WaitingCallback {
+        let (asker, receiver) = oneshot::channel();
+        std::mem::forget(receiver);
+        WaitingCallback { owner: owner(name), deadline, fits: Box::new(|_| true), asker }
     }
 
     fn is_accepted(open: &mut OpenCallbacks, id: &str, response: &RawJson, now: Instant) -> bool {
@@ -200,24 +187,24 @@ mod tests {
         let mut open = OpenCallbacks::default();
         for number in 0..MAX_WAITING_OF_OWNER {
             let id = number.to_string().into();
-            open.begin(id, owner("a"), later(9), takes_all()).unwrap();
+            open.begin(id, question("a", later(9))).unwrap();
         }
-        let refused = open.begin("x".into(), owner("a"), later(9), takes_all()).unwrap_err();
+        let refused = open.begin("x".into(), question("a", later(9))).unwrap_err();
         assert_eq!(refused.code(), code::RESOURCE_EXHAUSTED);
         assert!(refused.recovery().unwrap().may_retry());
-        open.begin("x".into(), owner("b"), later(9), takes_all()).unwrap();
+        open.begin("x".into(), question("b", later(9))).unwrap();
         drop(open.end("0"));
-        open.begin("y".into(), owner("a"), later(9), takes_all()).unwrap();
+        open.begin("y".into(), question("a", later(9))).unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn all_together_are_not_asked_more_than_there_is_room_for() {
         let mut open = OpenCallbacks::default();
         for number in 0..MAX_WAITING {
-            let owner = owner(&number.to_string());
-            open.begin(number.to_string().into(), owner, later(9), takes_all()).unwrap();
+            let name = number.to_string();
+            open.begin(name.clone().into(), question(&name, later(9))).unwrap();
         }
-        let refused = open.begin("x".into(), owner("x"), later(9), takes_all()).unwrap_err();
+        let refused = open.begin("x".into(), question("x", later(9))).unwrap_err();
         assert_eq!(refused.code(), code::RESOURCE_EXHAUSTED);
     }
 
@@ -227,7 +214,7 @@ mod tests {
         let yes = RawJson::parse("true").unwrap();
         for number in 0..MAX_ANSWERED + 10 {
             let id: Box<str> = number.to_string().into();
-            open.begin(id.clone(), owner("a"), later(9), takes_all()).unwrap();
+            open.begin(id.clone(), question("a", later(9))).unwrap();
             assert!(is_accepted(&mut open, &id, &yes, Instant::now()));
         }
         assert_eq!(open.len(), (0, MAX_ANSWERED));
@@ -242,7 +229,7 @@ mod tests {
     async fn an_answer_in_the_last_moment_counts_and_one_after_it_does_not() {
         let mut open = OpenCallbacks::default();
         let (yes, deadline) = (RawJson::parse("true").unwrap(), later(9));
-        open.begin("x".into(), owner("a"), deadline, takes_all()).unwrap();
+        open.begin("x".into(), question("a", deadline)).unwrap();
         assert!(!is_accepted(&mut open, "x", &yes, deadline));
         let before = deadline - Duration::from_nanos(1);
         assert!(is_accepted(&mut open, "x", &yes, before));

@@ -113,8 +113,8 @@ pub(super) struct EventBody {
     rest: Bytes,
     keep_alive: Duration,
     next_keep_alive: Pin<Box<Sleep>>,
-    /// The value that is dropped with the stream.
-    held: Option<Box<dyn Send>>,
+    /// The function that is called when the stream ends.
+    on_end: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// The size of the pieces of an event. Smaller pieces show that a slow reader is not gone.
@@ -125,15 +125,15 @@ impl EventBody {
         let keep_alive = stream.config.keep_alive;
         stream.config.open_streams.fetch_add(1, Ordering::Relaxed);
         let next_keep_alive = Box::pin(sleep(keep_alive));
-        Self { stream, reader, call: None, rest: Bytes::new(), keep_alive, next_keep_alive, held: None }
+        Self { stream, reader, call: None, rest: Bytes::new(), keep_alive, next_keep_alive, on_end: None }
     }
 
     mgp_types::setters! { self =>
         /// Lets the stream own the call whose answer ends it, if that goes on.
         pub(super) fn owning(call: Option<BoxCall>) => self.call = call;
 
-        /// Drops `held` when the stream ends.
-        pub(super) fn holding(held: impl Send + 'static) => self.held = Some(Box::new(held));
+        /// Calls `end` when the stream ends.
+        pub(super) fn ending(end: impl FnOnce() + Send + 'static) => self.on_end = Some(Box::new(end));
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -168,7 +168,9 @@ impl Drop for EventBody {
     fn drop(&mut self) {
         self.stream.detach(self.reader);
         self.stream.config.open_streams.fetch_sub(1, Ordering::Relaxed);
-        self.held = None;
+        if let Some(end) = self.on_end.take() {
+            end();
+        }
     }
 }
 

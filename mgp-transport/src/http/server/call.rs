@@ -215,7 +215,9 @@ impl RunningCall {
                 if let Some(call) = call {
                     session.spawn(run(call, Arc::clone(&self.stream)));
                 }
-                body.holding(TouchOnDrop(Arc::clone(session)))
+                let session = Arc::clone(session);
+                // The peer was there until now.
+                body.ending(move || session.touch())
             }
         };
         let mut response = events(HttpBody::events(body));
@@ -238,15 +240,6 @@ impl Drop for RunningCall {
             }
             CallOwner::Notification(session) => session.spawn(call),
         }
-    }
-}
-
-/// The note that a stream's peer was there until now, made for the session when the stream ends.
-pub(super) struct TouchOnDrop(pub(super) Arc<HttpSession>);
-
-impl Drop for TouchOnDrop {
-    fn drop(&mut self) {
-        self.0.touch();
     }
 }
 

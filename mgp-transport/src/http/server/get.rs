@@ -10,12 +10,12 @@ use mgp_types::{Error, Id, Method, Request, RequestKind, RpcService, Validity, c
 
 use super::HttpServer;
 use super::body::{EventBody, HttpBody};
-use super::call::{AnswerForm, TouchOnDrop};
+use super::call::AnswerForm;
 use super::head::{BodyHeaders, RequestHead, SessionMark, VersionHeader};
 use super::post::{not_entered, notification, refuse, request, spawn_call};
 use super::replay::ResumeError;
 use super::respond::{HttpRefusal, PostAnswer, events, with_status};
-use super::session_table::{LiveSession, SessionId, SessionTable};
+use super::session_table::{LiveSession, SessionId};
 use super::stream::{StreamKind, parse_event_id};
 use crate::Accept;
 use crate::http::sse::Event;
@@ -48,7 +48,11 @@ impl<A: Accept> HttpServer<A> {
                 }
             })
         });
-        Ok(events(HttpBody::events(EventBody::new(stream, reader).holding((TouchOnDrop(session), watch)))))
+        let body = EventBody::new(stream, reader).ending(move || {
+            session.touch();
+            drop(watch);
+        });
+        Ok(events(HttpBody::events(body)))
     }
 
     /// Ends a session.
@@ -101,8 +105,8 @@ impl<A: Accept> HttpServer<A> {
         let stream = Arc::clone(&session.standalone);
         stream.write_first(Event { name: Some("endpoint"), ..Event::message(endpoint.as_bytes()) });
         self.sessions().insert(live, self.config().session_idle);
-        let ends = EndSessionOnDrop { sessions: Arc::clone(self.sessions()), id: session.id };
-        Ok(events(HttpBody::events(EventBody::new(stream, 0).holding((ends, TouchOnDrop(session))))))
+        let sessions = Arc::clone(self.sessions());
+        Ok(events(HttpBody::events(EventBody::new(stream, 0).ending(move || sessions.remove(session.id)))))
     }
 
     /// Handles a message of the client. Its answer comes on the stream.
@@ -166,17 +170,5 @@ fn call<S: RpcService>(live: &LiveSession<S>, id: Id, request: Request) -> Resul
             Ok(())
         }
         spawned => spawned.map_err(|error| not_entered(error).of(Some(id))),
-    }
-}
-
-/// The guard that ends a session with its stream.
-struct EndSessionOnDrop<S: RpcService> {
-    sessions: Arc<SessionTable<S>>,
-    id: SessionId,
-}
-
-impl<S: RpcService> Drop for EndSessionOnDrop<S> {
-    fn drop(&mut self) {
-        self.sessions.remove(self.id);
     }
 }

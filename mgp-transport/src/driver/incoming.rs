@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use mgp_types::frame::{self, Frame, Malformed, Message};
 use mgp_types::{
-    CallSide, Error, Id, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response, Revision,
-    RpcService, StreamId, call_once, code, json,
+    BoxFuture, CallSide, Error, Id, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response,
+    Revision, RpcService, StreamId, call_once, code, json,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -288,31 +288,25 @@ impl<S: RpcService> IncomingDispatcher<S> {
         } else if let Some(port) = &self.port {
             request.context.outbox = Outbox::new(port.clone(), stream);
         }
-        let task = match self.service.poll_ready(cx) {
-            Poll::Ready(Ok(())) => {
-                let mut future = Box::pin(self.service.call(request));
-                // Most calls are done when they are first polled, and need no task.
-                if method != Method::LISTEN
-                    && let Poll::Ready(outcome) =
-                        future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
-                {
-                    if let (true, Ok(response)) = (method == Method::INITIALIZE, &outcome) {
-                        self.opened(&response.to_raw());
-                    }
-                    if !self.queue.is_empty() {
-                        self.send_before_answer(stream, &id);
-                    }
-                    return self.answer(&id, &outcome, batch);
-                }
-                tokio::spawn(RequestWork::new(id.clone(), stream, future, self.reports.clone()))
-            }
+        let mut future: BoxFuture<'static, Result<Response, Error>> = match self.service.poll_ready(cx) {
+            Poll::Ready(Ok(())) => Box::pin(self.service.call(request)),
             Poll::Ready(Err(error)) => return self.answer(&id, &Err(error), batch),
             // Without capacity the request waits in a task, and the connection goes on.
-            Poll::Pending => {
-                let future = Box::pin(call_once(self.service.clone(), request));
-                tokio::spawn(RequestWork::new(id.clone(), stream, future, self.reports.clone()))
-            }
+            Poll::Pending => Box::pin(call_once(self.service.clone(), request)),
         };
+        // Most calls are done when they are first polled, and need no task.
+        if method != Method::LISTEN
+            && let Poll::Ready(outcome) = future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        {
+            if let (true, Ok(response)) = (method == Method::INITIALIZE, &outcome) {
+                self.opened(&response.to_raw());
+            }
+            if !self.queue.is_empty() {
+                self.send_before_answer(stream, &id);
+            }
+            return self.answer(&id, &outcome, batch);
+        }
+        let task = tokio::spawn(RequestWork::new(id.clone(), stream, future, self.reports.clone()));
         if method == Method::LISTEN {
             self.streams.named(stream, id.clone(), true);
         }
@@ -351,17 +345,13 @@ impl<S: RpcService> IncomingDispatcher<S> {
         }
         let mut request = Request::notify(method, params);
         request.context.outbox = outbox;
-        match self.service.poll_ready(cx) {
-            Poll::Ready(Ok(())) => {
-                let mut future = Box::pin(self.service.call(request));
-                if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
-                    self.notified.spawn(future);
-                }
-            }
-            Poll::Ready(Err(error)) => tracing::warn!(%error, "a notification was refused"),
-            Poll::Pending => {
-                self.notified.spawn(call_once(self.service.clone(), request));
-            }
+        let mut future: BoxFuture<'static, Result<Response, Error>> = match self.service.poll_ready(cx) {
+            Poll::Ready(Ok(())) => Box::pin(self.service.call(request)),
+            Poll::Ready(Err(error)) => return tracing::warn!(%error, "a notification was refused"),
+            Poll::Pending => Box::pin(call_once(self.service.clone(), request)),
+        };
+        if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            self.notified.spawn(future);
         }
     }
 

@@ -240,23 +240,14 @@ impl WriteBuffer {
     }
 
     /// Writes and flushes all waiting bytes.
-    #[inline]
     fn poll_drain(
         &mut self,
-        writer: Pin<&mut impl AsyncWrite>,
+        mut writer: Pin<&mut impl AsyncWrite>,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         if self.buffer.is_empty() && !self.unflushed {
             return Poll::Ready(Ok(()));
         }
-        self.poll_write(writer, cx)
-    }
-
-    fn poll_write(
-        &mut self,
-        mut writer: Pin<&mut impl AsyncWrite>,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Result<()>> {
         while self.written < self.buffer.len() {
             let wrote = writer.as_mut().poll_write(cx, &self.buffer[self.written..]);
             let Poll::Ready(wrote) = wrote? else {

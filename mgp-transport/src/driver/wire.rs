@@ -311,19 +311,19 @@ pub(super) enum ConnectionReport {
 
 /// The work on one request, in a task of its own. The work always reports an outcome: a task that is dropped without
 /// one, because the handler panicked, still answers the peer.
-pub(super) struct RequestWork<F> {
-    future: Pin<Box<F>>,
+pub(super) struct RequestWork {
+    future: BoxFuture<'static, Result<Response, Error>>,
     /// The id of the request; `None` once its outcome was reported.
     id: Option<Id>,
     stream: StreamId,
     reports: mpsc::UnboundedSender<ConnectionReport>,
 }
 
-impl<F> RequestWork<F> {
+impl RequestWork {
     pub(super) fn new(
         id: Id,
         stream: StreamId,
-        future: Pin<Box<F>>,
+        future: BoxFuture<'static, Result<Response, Error>>,
         reports: mpsc::UnboundedSender<ConnectionReport>,
     ) -> Self {
         Self { future, id: Some(id), stream, reports }
@@ -337,7 +337,7 @@ impl<F> RequestWork<F> {
     }
 }
 
-impl<F: Future<Output = Result<Response, Error>>> Future for RequestWork<F> {
+impl Future for RequestWork {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -345,7 +345,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for RequestWork<F> {
     }
 }
 
-impl<F> Drop for RequestWork<F> {
+impl Drop for RequestWork {
     fn drop(&mut self) {
         self.report(Err(Error::internal("the request handler stopped without an answer")));
     }

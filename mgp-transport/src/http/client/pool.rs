@@ -178,35 +178,28 @@ impl HttpLink {
         let Some(authorizer) = self.authorizer.as_deref() else {
             return self.follow(method, url, body, 0, &head).await.map(|answered| answered.response);
         };
-        Box::pin(self.send_authorized(authorizer, method, url, body, head)).await
-    }
-
-    async fn send_authorized(
-        &self,
-        authorizer: &dyn Authorize,
-        method: &Method,
-        url: &Uri,
-        body: Bytes,
-        head: impl Fn() -> Result<HeaderMap, Error>,
-    ) -> Result<Response<ResponseBody>, Error> {
-        let mut attempt = 0;
-        loop {
-            let AnsweredRequest { response, url, authorized } =
-                self.follow(method, url, body.clone(), attempt, &head).await?;
-            let request = OutgoingRequest { method, url: &url, attempt, authorized: authorized.as_ref() };
-            let answer = AuthorizationAnswer { status: response.status(), headers: response.headers() };
-            authorizer.answered(&request, &answer);
-            if !matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-                return Ok(response);
-            }
-            match authorizer.refused(&request, &answer).await? {
-                AfterRefusal::Resend if attempt < MAX_RESENDS => {
-                    let _ = timeout(MAX_DISCARD, body::discard(response.into_body())).await;
+        // The rare way is boxed, so that it does not make the future of the usual one larger.
+        Box::pin(async move {
+            let mut attempt = 0;
+            loop {
+                let AnsweredRequest { response, url, authorized } =
+                    self.follow(method, url, body.clone(), attempt, &head).await?;
+                let request = OutgoingRequest { method, url: &url, attempt, authorized: authorized.as_ref() };
+                let answer = AuthorizationAnswer { status: response.status(), headers: response.headers() };
+                authorizer.answered(&request, &answer);
+                if !matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+                    return Ok(response);
                 }
-                AfterRefusal::Resend | AfterRefusal::Keep => return Ok(response),
+                match authorizer.refused(&request, &answer).await? {
+                    AfterRefusal::Resend if attempt < MAX_RESENDS => {
+                        let _ = timeout(MAX_DISCARD, body::discard(response.into_body())).await;
+                    }
+                    AfterRefusal::Resend | AfterRefusal::Keep => return Ok(response),
+                }
+                attempt += 1;
             }
-            attempt += 1;
-        }
+        })
+        .await
     }
 
     /// Sends a request to where redirects lead it.

@@ -23,6 +23,17 @@ use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
 /// The body of a call as it is posted, and its content type; `None` if the body is a message of JSON alone.
 type PostedCall = (Bytes, Option<HeaderValue>);
 
+/// A call that is made of a request.
+#[derive(Clone, Copy)]
+struct AskedCall<'a> {
+    id: i64,
+    era: &'a HeaderEra,
+    request: &'a Request,
+}
+
+/// The answer to a call; the outer error means that there is none.
+type AskOutcome = Result<PeerOutcome, Error>;
+
 /// The time that the server has to open the stream of its unasked messages.
 const LISTEN_PATIENCE: Duration = Duration::from_millis(500);
 const MAX_FAILED_RESUMPTIONS: u32 = 5;
@@ -112,7 +123,7 @@ impl<I: RpcService> ClientCore<I> {
             }
         };
         let asking = async {
-            let outcome = self.ask(id, era, request, message).await;
+            let outcome = self.ask(AskedCall { id, era, request }, message).await;
             if let Some(take_back) = &mut take_back {
                 take_back.done();
             }
@@ -134,14 +145,9 @@ impl<I: RpcService> ClientCore<I> {
         Ok((self.to_post(message), None))
     }
 
-    /// Sends the request and waits. The outer error means that there is no answer.
-    async fn ask(
-        self: &Arc<Self>,
-        id: i64,
-        era: &HeaderEra,
-        request: &Request,
-        (body, content_type): PostedCall,
-    ) -> Result<PeerOutcome, Error> {
+    /// Sends the request and waits.
+    async fn ask(self: &Arc<Self>, asked: AskedCall<'_>, (body, content_type): PostedCall) -> AskOutcome {
+        let AskedCall { id, era, request } = asked;
         if self.is_sse {
             return Box::pin(self.ask_sse(id, body)).await;
         }
@@ -161,22 +167,15 @@ impl<I: RpcService> ClientCore<I> {
         if let HeaderEra::Opening = era {
             self.open_session(response.headers())?;
         }
-        let session = request.context.session.as_ref();
         match BodyKind::of(response.headers()) {
-            BodyKind::Json => self.read_json(id, era, session, response.into_body()).await,
-            BodyKind::Events => Box::pin(self.read_events(id, era, session, response.into_body())).await,
+            BodyKind::Json => self.read_json(asked, response.into_body()).await,
+            BodyKind::Events => Box::pin(self.read_events(asked, response.into_body())).await,
             BodyKind::Other => Err(Error::misbehaved("the answer is neither JSON nor an event stream")
                 .with_source(HttpStatus::new(response.status(), response.headers()))),
         }
     }
 
-    async fn read_json(
-        self: &Arc<Self>,
-        id: i64,
-        era: &HeaderEra,
-        session: Option<&Arc<Session>>,
-        body: ResponseBody,
-    ) -> Result<PeerOutcome, Error> {
+    async fn read_json(self: &Arc<Self>, asked: AskedCall<'_>, body: ResponseBody) -> AskOutcome {
         let frame = body::read(body, &self.limits).await?;
         let mut receiver = None;
         let mut answer = None;
@@ -188,50 +187,37 @@ impl<I: RpcService> ClientCore<I> {
                     return Err(Error::misbehaved("the answer is malformed").with_source(malformed.error));
                 }
                 other => {
-                    let receiver = receiver.get_or_insert_with(|| {
-                        StreamReceiver::new(self, session, !era.is_stateless()).about(id)
-                    });
+                    let receiver = receiver.get_or_insert_with(|| self.receiver(asked).about(asked.id));
                     match Box::pin(receiver.take(other)).await {
                         Some(reply) => reply,
                         None => continue,
                     }
                 }
             };
-            if answer.replace(reply.for_request(id)?).is_some() {
+            if answer.replace(reply.for_request(asked.id)?).is_some() {
                 return Err(Error::misbehaved("the server answered twice"));
             }
         }
         answer.ok_or_else(|| Error::misbehaved("the server sent an empty answer"))
     }
 
-    async fn read_events(
-        self: &Arc<Self>,
-        id: i64,
-        era: &HeaderEra,
-        session: Option<&Arc<Session>>,
-        body: ResponseBody,
-    ) -> Result<PeerOutcome, Error> {
+    async fn read_events(self: &Arc<Self>, asked: AskedCall<'_>, body: ResponseBody) -> AskOutcome {
         let events = AnswerEvents::new(body, &self.limits);
-        if era.is_stateless() {
-            return self.follow(id, era, session, events).await;
+        if asked.era.is_stateless() {
+            return self.follow(asked, events).await;
         }
-        let mut stray = self.replies.wait(id)?;
+        let mut stray = self.replies.wait(asked.id)?;
         tokio::select! {
             biased;
-            outcome = self.follow(id, era, session, events) => outcome,
+            outcome = self.follow(asked, events) => outcome,
             outcome = stray.answer() => Ok(outcome),
         }
     }
 
     /// Reads a stream, and those that continue it, until the answer comes.
-    async fn follow(
-        self: &Arc<Self>,
-        id: i64,
-        era: &HeaderEra,
-        session: Option<&Arc<Session>>,
-        mut events: AnswerEvents,
-    ) -> Result<PeerOutcome, Error> {
-        let mut receiver = StreamReceiver::new(self, session, !era.is_stateless()).of_call(id);
+    async fn follow(self: &Arc<Self>, asked: AskedCall<'_>, mut events: AnswerEvents) -> AskOutcome {
+        let AskedCall { id, era, .. } = asked;
+        let mut receiver = self.receiver(asked).of_call(id);
         let mut pause = ReconnectBackoff::new(MAX_FAILED_RESUMPTIONS);
         loop {
             let end = match events.next().await {
@@ -276,6 +262,12 @@ impl<I: RpcService> ClientCore<I> {
                 }
             }
         }
+    }
+
+    /// Returns the receiver of the messages that come with the answer to a call.
+    fn receiver(self: &Arc<Self>, asked: AskedCall<'_>) -> StreamReceiver<I> {
+        let session = asked.request.context.session.as_ref();
+        StreamReceiver::new(self, session, !asked.era.is_stateless())
     }
 
     /// Searches the arrived data for a second answer, and reads the rest of the stream so that its connection can be

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use mgp_types::mgp::{StreamCancelled, method, written};
-use mgp_types::{Id, Method, Outbox, Params, RpcService, StreamId, frame};
+use mgp_types::{CallSide, Id, Method, Outbox, Params, RpcService, StreamId, frame};
 
 use super::WriteBuffer;
 use super::incoming::IncomingDispatcher;
@@ -30,45 +30,8 @@ impl<S: RpcService> IncomingDispatcher<S> {
         Some(self.way_back(stream))
     }
 
-    /// Handles a notification about a call of the peer.
-    pub(super) fn notified_of_theirs(&mut self, method: Method, mut params: Params, cx: &mut Context<'_>) {
-        let Some(outbox) = self.theirs(&mut params) else {
-            return tracing::debug!(%method, "dropping a notification about a call that it does not name");
-        };
-        self.notified(method, params, outbox, cx);
-    }
-
-    /// Handles a notification about a call of ours that took `bytes` bytes on the wire.
-    pub(super) fn notified_of_ours(
-        &mut self,
-        method: Method,
-        mut params: Params,
-        bytes: usize,
-        cx: &mut Context<'_>,
-    ) {
-        let asks = method == *method::CALLBACK_REQUEST;
-        let name = PeerCallName::of(&params);
-        let waiter = name.as_ref().and_then(PeerCallName::id).and_then(|id| self.waiting.waiter(&id));
-        let followed = waiter.and_then(|waiter| waiter.answer.deliveries());
-        if waiter.is_none() && !asks {
-            return tracing::debug!(%method, "dropping a notification about a call nobody waits for");
-        }
-        if let Some(name) = name {
-            name.take_out(&mut params);
-        }
-        let outbox = match followed {
-            Some(call) if call.outbox().is_open() && !asks => {
-                return self.stalls.put(call, method, params, bytes);
-            }
-            Some(call) if call.outbox().is_open() => call.outbox().clone(),
-            Some(call) => self.way_back(call.outbox().stream()),
-            None => self.way_back(StreamId::STANDALONE),
-        };
-        self.notified(method, params, outbox, cx);
-    }
-
-    /// Hands a message of the peer for a listening call to its caller, if the call is followed; all other messages go
-    /// to the service.
+    /// Handles a notification that took `bytes` bytes on the wire. One for a followed call goes to the caller, any
+    /// other to the service.
     pub(super) fn deliver_notification(
         &mut self,
         method: Method,
@@ -76,14 +39,44 @@ impl<S: RpcService> IncomingDispatcher<S> {
         bytes: usize,
         cx: &mut Context<'_>,
     ) {
-        let waiter = about::subscription(&params).and_then(|id| self.waiting.waiter(&id));
-        let listener = waiter.filter(|waiter| waiter.method == Method::LISTEN);
-        let followed = listener.and_then(|waiter| waiter.answer.deliveries());
-        let Some(call) = followed.filter(|call| call.outbox().is_open()) else {
-            return self.notified(method, params, Outbox::CLOSED, cx);
+        let outbox = match method.about_call() {
+            None => {
+                let waiter = about::subscription(&params).and_then(|id| self.waiting.waiter(&id));
+                let listener = waiter.filter(|waiter| waiter.method == Method::LISTEN);
+                let followed = listener.and_then(|waiter| waiter.answer.deliveries());
+                if let Some(call) = followed.filter(|call| call.outbox().is_open()) {
+                    about::take_subscription_out(&mut params);
+                    return self.stalls.put(call, method, params, bytes);
+                }
+                Outbox::CLOSED
+            }
+            Some(CallSide::Sender) => match self.theirs(&mut params) {
+                Some(outbox) => outbox,
+                None => return tracing::debug!(%method, "dropping a notification that names no call"),
+            },
+            Some(CallSide::Receiver) => {
+                let asks = method == *method::CALLBACK_REQUEST;
+                let name = PeerCallName::of(&params);
+                let id = name.as_ref().and_then(PeerCallName::id);
+                let waiter = id.and_then(|id| self.waiting.waiter(&id));
+                let followed = waiter.and_then(|waiter| waiter.answer.deliveries());
+                if waiter.is_none() && !asks {
+                    return tracing::debug!(%method, "dropping a notification about a call nobody waits for");
+                }
+                if let Some(name) = name {
+                    name.take_out(&mut params);
+                }
+                match followed {
+                    Some(call) if call.outbox().is_open() && !asks => {
+                        return self.stalls.put(call, method, params, bytes);
+                    }
+                    Some(call) if call.outbox().is_open() => call.outbox().clone(),
+                    Some(call) => self.way_back(call.outbox().stream()),
+                    None => self.way_back(StreamId::STANDALONE),
+                }
+            }
         };
-        about::take_subscription_out(&mut params);
-        self.stalls.put(call, method, params, bytes);
+        self.notified(method, params, outbox, cx);
     }
 
     /// Returns ready when frames may be read. A caller that takes too long loses its call; then the value is true, as

@@ -246,11 +246,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
             Ok(Message::Notify { method, params }) if method == Method::CANCELLED => {
                 self.cancelled(&params);
             }
-            Ok(Message::Notify { method, params }) => match method.about_call() {
-                None => self.deliver_notification(method, params, bytes, cx),
-                Some(CallSide::Sender) => self.notified_of_theirs(method, params, cx),
-                Some(CallSide::Receiver) => self.notified_of_ours(method, params, bytes, cx),
-            },
+            Ok(Message::Notify { method, params }) => self.deliver_notification(method, params, bytes, cx),
             Ok(Message::Reply { id: Some(id), outcome }) => self.replied(&id, outcome),
             Ok(Message::Reply { id: None, outcome }) => {
                 tracing::warn!(error = ?outcome.err(), "the peer could not read a message of ours");

@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mgp_types::mcp::Map;
@@ -24,7 +23,8 @@ pub(super) struct HealthExamination {
     pub(super) checks: Mutex<Vec<(Arc<str>, Check)>>,
     pub(super) resources: Mutex<Vec<(Arc<str>, ResourceProbe)>>,
     findings: watch::Sender<Option<Arc<Findings>>>,
-    runs: AtomicBool,
+    /// The right to run the checks.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 pub(super) type Check = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
@@ -69,13 +69,15 @@ impl HealthExamination {
     /// Begins the checks, unless they were done a moment ago or are running.
     fn begin(self: &Arc<Self>, tasks: &Tasks, fresh: Duration) {
         let is_fresh = self.findings.borrow().as_ref().is_some_and(|found| found.at.elapsed() < fresh);
-        if is_fresh || self.runs.swap(true, Ordering::AcqRel) {
+        if is_fresh {
             return;
         }
-        let over = ExaminationEnd(Arc::clone(self));
+        let Ok(turn) = Arc::clone(&self.turn).try_lock_owned() else { return };
+        let this = Arc::clone(self);
         tasks.spawn(async move {
-            let findings = over.0.examine().await;
-            over.0.findings.send_replace(Some(Arc::new(findings)));
+            let findings = this.examine().await;
+            this.findings.send_replace(Some(Arc::new(findings)));
+            drop(turn);
         });
     }
 
@@ -141,15 +143,6 @@ impl Findings {
     pub(super) fn checks(&self) -> Object {
         let checks: Map<bool> = self.checks.iter().map(|(name, passed)| (&**name, *passed)).collect();
         Object::from_value(&checks).unwrap_or_default()
-    }
-}
-
-/// A guard that ends the checks, even if they panic or are dropped.
-struct ExaminationEnd(Arc<HealthExamination>);
-
-impl Drop for ExaminationEnd {
-    fn drop(&mut self) {
-        self.0.runs.store(false, Ordering::Release);
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mgp_types::mgp::{AuditPort, LifecycleChange, ServerId, ServerState, Shutdown, ShutdownReason};
 use mgp_types::{BoxFuture, Error, RpcService};
 use tokio::sync::broadcast;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 use super::connect::Connect;
 use super::lifecycle_tracker::LifecycleTracker;
@@ -182,8 +182,9 @@ impl<C: Connect> Supervisor<C> {
         let (life, audit) = (ServerState::Registered, self.audit);
         let course = LifecycleTracker { life, shared: Arc::clone(&shared), changes, audit };
         let run = SupervisorRun::new(self.plan, course, Restarts::new(self.restarts), Arc::clone(&shared));
-        let task = tokio::spawn(run.forever());
-        Supervised { shared, owner: Arc::new(SupervisorTask { task, listener }) }
+        let mut task = JoinSet::new();
+        task.spawn(run.forever());
+        Supervised { shared, owner: Arc::new(SupervisorTask { _task: task, listener }) }
     }
 }
 
@@ -221,15 +222,10 @@ pub struct Supervised<T> {
 }
 
 pub(super) struct SupervisorTask {
-    pub(super) task: JoinHandle<()>,
+    /// The task of the supervisor, which ends with the set.
+    _task: JoinSet<()>,
     /// A receiver of which listeners are made, because it does not keep the channel open. The field is never read.
     pub(super) listener: broadcast::Receiver<LifecycleChange>,
-}
-
-impl Drop for SupervisorTask {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
 }
 
 impl<T: Clone + Send + Sync + 'static> Supervised<T> {

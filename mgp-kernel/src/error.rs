@@ -47,7 +47,6 @@ pub enum StartError {
 
 impl StartError {
     /// Returns whether another kernel has the state open.
-    #[cfg(unix)]
     pub(crate) const fn is_in_use(&self) -> bool {
         matches!(self, Self::Store(StoreError::InUse) | Self::Kept { error: StoreError::InUse, .. })
     }

@@ -28,12 +28,10 @@ mod audit_log_ends;
 mod call;
 mod catalog;
 mod changes;
-#[cfg(unix)]
 pub mod cli;
 mod config_import;
 mod counts;
 mod data;
-#[cfg(unix)]
 mod demo;
 mod error;
 mod forwarded_positions;
@@ -46,7 +44,6 @@ mod methods;
 mod models;
 mod notifications;
 mod paths;
-#[cfg(unix)]
 mod pattern_servers;
 mod peer;
 mod policies;
@@ -55,7 +52,6 @@ mod record;
 mod record_push;
 mod registration;
 mod reload;
-#[cfg(unix)]
 mod restore;
 mod router;
 mod rules;

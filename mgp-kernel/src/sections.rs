@@ -1,6 +1,7 @@
 //! The sections of a kernel, opened and put together.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -125,11 +126,7 @@ impl Sections {
 fn open_private(state: &Path) -> Result<(), StartError> {
     let unusable = |error| StartError::State { path: state.to_owned(), error };
     fs::create_dir_all(state).map_err(unusable)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(state, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
-    }
+    fs::set_permissions(state, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
     for file in fs::read_dir(state).map_err(unusable)? {
         let path = file.map_err(unusable)?.path();
         check_own(&path).map_err(|error| StartError::Kept { path, error })?;

@@ -85,7 +85,6 @@ impl StateCopy {
         let (mut schemas, mut files) = (BTreeMap::new(), BTreeMap::new());
         for name in names_in(at) {
             let path = at.join(&name);
-            #[cfg(unix)]
             fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
             File::open(&path)?.sync_all()?;
             if [DECISIONS, RECORD].contains(&&*name) {
@@ -143,7 +142,6 @@ const KEEP_PRIVATE: &str = "the copy has the digests of keys and of the passphra
 pub(crate) fn private_folder(above: &Path, prefix: &str) -> io::Result<TempDir> {
     let mut folder = tempfile::Builder::new();
     folder.prefix(prefix);
-    #[cfg(unix)]
     folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
     folder.tempdir_in(above)
 }

@@ -6,6 +6,7 @@ use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderValue, Request, Response, StatusCode};
 use mgp_security::auth::RefusedBy;
 use mgp_transport::http::{ConnectionAddrs, HttpBody};
+use rustix::process::geteuid;
 use tokio::sync::OnceCell;
 
 use super::paths::uncached;
@@ -32,23 +33,13 @@ impl LoopbackPeer {
     pub(super) async fn is_foreign(&self) -> bool {
         let look = || async {
             match peer_user(self.addresses).await {
-                PeerUser::Known(holder) => holder.user != own_user() && holder.user != ROOT,
+                PeerUser::Known(holder) => ![geteuid().as_raw(), ROOT].contains(&holder.user),
                 PeerUser::Unknown => true,
                 PeerUser::Untold => false,
             }
         };
         *self.is_foreign.get_or_init(look).await
     }
-}
-
-#[cfg(unix)]
-fn own_user() -> u32 {
-    rustix::process::geteuid().as_raw()
-}
-
-#[cfg(not(unix))]
-const fn own_user() -> u32 {
-    ROOT
 }
 
 /// Returns the refusal of another user without a key.

@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -89,10 +90,7 @@ pub(crate) fn launch(
 }
 
 /// Confines this process as the file `rules` says and becomes `program`. Returns only if that fails, with the reason.
-#[cfg(unix)]
 pub(crate) fn become_program(rules: &Path, program: &Path, args: &[OsString]) -> String {
-    use std::os::unix::process::CommandExt as _;
-
     let read = std::fs::read(rules).and_then(|text| Ok(serde_json::from_slice(&text)?));
     let to: Confinement = match read {
         Ok(to) => to,
@@ -127,7 +125,7 @@ fn confined(to: &Confinement, program: &Path) -> std::io::Result<std::process::C
     Ok(command)
 }
 
-#[cfg(all(unix, not(any(target_os = "linux", target_os = "macos"))))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn confined(_: &Confinement, _: &Path) -> std::io::Result<std::process::Command> {
     Err(std::io::ErrorKind::Unsupported.into())
 }

@@ -24,8 +24,6 @@ mod spec;
 mod support;
 
 pub(crate) use self::confined_program::{Confined, opened};
-#[cfg(unix)]
-pub(crate) use self::launcher::become_program;
-pub(crate) use self::launcher::{ConfinedLaunch, launch};
+pub(crate) use self::launcher::{ConfinedLaunch, become_program, launch};
 pub use self::launcher::{check_confinement, set_confinement_launcher};
 pub(crate) use self::support::support;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::folders::{PACKAGE, known};
@@ -122,14 +123,7 @@ fn environment_base(installation: &Path) -> Option<PathBuf> {
 }
 
 fn is_executable(file: &Path) -> bool {
-    let Ok(found) = file.metadata() else { return false };
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        found.is_file() && found.permissions().mode() & 0o111 != 0
-    }
-    #[cfg(not(unix))]
-    found.is_file()
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// The largest number of programs that may lead to one another.

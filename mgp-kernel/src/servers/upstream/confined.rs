@@ -227,17 +227,8 @@ pub(crate) fn inherited(config: &Config, server: &str) -> Vec<(OsString, OsStrin
 
 /// Returns whether every program gets this variable.
 pub(crate) fn is_needed(name: &str) -> bool {
-    let name = if cfg!(windows) { name.to_ascii_uppercase() } else { name.to_owned() };
-    NEEDED.contains(&&*name) || name.starts_with("LC_")
+    NEEDED.contains(&name) || name.starts_with("LC_")
 }
 
-#[cfg(not(windows))]
 const NEEDED: [&str; 10] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR"];
-
-#[cfg(windows)]
-const NEEDED: [&str; 16] = [
-    "PATH", "PATHEXT", "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA",
-    "PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP",
-    "USERNAME", "USERPROFILE",
-];

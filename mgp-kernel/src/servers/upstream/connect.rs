@@ -96,10 +96,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
             let configure = transport(&shared, &url, &headers).await?;
             advised(&shared, builder.connect_sse_with(url.expose(), configure).await.map(Client::boxed))
         }
-        #[cfg(unix)]
         Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await.map(Client::boxed),
-        #[cfg(not(unix))]
-        Endpoint::Unix { .. } => Err(Error::invalid_params("there are no Unix sockets here")),
     }
 }
 

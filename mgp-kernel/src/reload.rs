@@ -1,110 +1,76 @@
 //! The reload: another configuration for a kernel that runs.
 
 use std::future::Future;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use mgp_discovery::Config;
-use mgp_discovery::config::ConfigFile;
-use mgp_discovery::registry::Registry;
-use mgp_security::Clock;
 use mgp_types::mgp::EntryType;
 
-use crate::changes::ChangeListeners;
-use crate::policies::Policies;
 use crate::registration;
 use crate::rules::AccessRules;
-use crate::server_inventory::{AccessTargets, warn_of_unmatched};
+use crate::running::ConfigEdit;
+use crate::sections::Sections;
+use crate::server_inventory::warn_of_unmatched;
 use crate::terminal::Failure;
 use crate::{AppliedConfig, StartError, settings};
 
-/// A reloader that takes other configurations, each as a whole or not at all.
-pub(crate) struct ConfigReloader {
-    pub(crate) policies: Arc<Policies>,
-    pub(crate) clock: Clock,
-    pub(crate) targets: AccessTargets,
-    pub(crate) changes: Arc<ChangeListeners>,
-    pub(crate) registry: Registry,
-    /// The files that the configuration comes from, if it comes from any.
-    pub(crate) source: OnceLock<Box<dyn ConfigSource>>,
-}
-
-/// The files that the configuration of a kernel comes from.
-pub(crate) trait ConfigSource: Send + Sync {
-    /// Reads the configuration anew.
-    fn read(&self) -> Result<Config, Failure>;
-
-    /// Has `edit` change the file to which commands add servers, which stays trusted if it was.
-    fn change(&self, edit: &mut ConfigEdit) -> Result<(), Failure>;
-}
-
-/// A change of the file of a configuration.
-pub(crate) type ConfigEdit = dyn FnMut(&mut ConfigFile) -> Result<(), Failure> + Send;
-
-impl ConfigReloader {
-    /// Sets the files that the configuration comes from. Only the first call counts.
-    pub(crate) fn read_from(&self, source: impl ConfigSource + 'static) {
-        let _ = self.source.set(Box::new(source));
-    }
-
+/// Other configurations are taken each as a whole, or not at all.
+impl Sections {
     /// Reads the configuration anew, and takes what needs nobody's acceptance.
-    pub(crate) async fn reread(self: &Arc<Self>) -> Result<AppliedConfig, StartError> {
+    pub(crate) async fn reread_config(&self) -> Result<AppliedConfig, StartError> {
         self.read_and_take(false).await
     }
 
     /// Reads the configuration anew, and takes all of it in the name of an operator. The kernel of a command, which has no
     /// source, keeps it for the next one.
-    pub(crate) async fn accept(self: &Arc<Self>) -> Result<AppliedConfig, StartError> {
+    pub(crate) async fn accept_config(&self) -> Result<AppliedConfig, StartError> {
         self.read_and_take(true).await
     }
 
     /// Changes the file to which commands add servers, and takes that in the name of an operator, who decided about nothing
     /// else: while other changes wait, nothing is changed.
-    pub(crate) async fn change(
-        self: &Arc<Self>,
-        mut edit: Box<ConfigEdit>,
-    ) -> Result<AppliedConfig, StartError> {
-        let (this, changing) = (Arc::clone(self), Arc::clone(self));
+    pub(crate) async fn change_config(&self, mut edit: Box<ConfigEdit>) -> Result<AppliedConfig, StartError> {
+        let this = self.clone();
         whole(async move {
-            this.reread().await?;
-            if !this.targets.config.waiting().is_empty() {
+            this.reread_config().await?;
+            if !this.config.waiting().is_empty() {
                 return Err(StartError::Config(WAITING.to_owned()));
             }
+            let config = Arc::clone(&this.config);
             // Files are written, and a keyring may answer late.
-            let change = move || changing.source.get().map(|source| source.change(edit.as_mut())).transpose();
+            let change = move || config.source.get().map(|source| source.change(edit.as_mut())).transpose();
             let changed = tokio::task::spawn_blocking(change).await;
             changed
                 .map_err(|panic| StartError::Config(panic.to_string()))?
                 .map_err(|failure| unusable(&failure))?;
-            this.accept().await
+            this.accept_config().await
         })
         .await
     }
 
-    async fn read_and_take(self: &Arc<Self>, accepts: bool) -> Result<AppliedConfig, StartError> {
-        let this = Arc::clone(self);
+    async fn read_and_take(&self, accepts: bool) -> Result<AppliedConfig, StartError> {
+        let this = self.clone();
         whole(async move {
             // The turn is held from reading to applying.
-            let _turn = this.changes.fleet.turn().await;
-            let held = match this.source.get() {
-                Some(source) => {
-                    this.targets.config.held(source.read().map_err(|failure| unusable(&failure))?)
-                }
+            let _turn = this.fleet.turn().await;
+            let held = match this.config.source.get() {
+                Some(source) => this.config.held(source.read().map_err(|failure| unusable(&failure))?),
                 None if accepts => {
-                    let _ = this.targets.config.accept();
+                    let _ = this.config.accept();
                     return Ok(AppliedConfig::default());
                 }
                 None => return Err(StartError::Config(NO_SOURCE.to_owned())),
             };
-            this.take(if accepts { this.targets.config.accept() } else { held }).await
+            this.take(if accepts { this.config.accept() } else { held }).await
         })
         .await
     }
 
     /// Takes a new configuration; if it asks for something that there is not, everything stays as it was.
-    pub(crate) async fn reconfigure(self: &Arc<Self>, config: Config) -> Result<AppliedConfig, StartError> {
-        let this = Arc::clone(self);
+    pub(crate) async fn reconfigure(&self, config: Config) -> Result<AppliedConfig, StartError> {
+        let this = self.clone();
         whole(async move {
-            let _turn = this.changes.fleet.turn().await;
+            let _turn = this.fleet.turn().await;
             this.take(config).await
         })
         .await
@@ -112,13 +78,13 @@ impl ConfigReloader {
 
     /// Logs the rules of the configuration that stand for nothing.
     pub(crate) fn warn_of_unmatched(&self) {
-        warn_of_unmatched(&self.targets, &self.policies.keys, self.clock.now());
+        warn_of_unmatched(&self.targets, &self.policies.keys, self.audit.clock.now());
     }
 
     async fn take(&self, wanted: Config) -> Result<AppliedConfig, StartError> {
-        let old = self.targets.config.load_full();
+        let old = self.config.load_full();
         let config = takeable(wanted.clone(), &old);
-        let rules = AccessRules::of(&config, self.clock.now())?;
+        let rules = AccessRules::of(&config, self.audit.clock.now())?;
         settings::check_token_holders(&config)?;
         let groups = self.policies.access.groups();
         let scopes = settings::scopes(&config)?.with_groups(groups.clone());
@@ -126,20 +92,20 @@ impl ConfigReloader {
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
         let needs_restart = config.settings_changed_in(&wanted);
-        self.targets.config.store(Arc::new(config));
-        let config = self.targets.config.load();
+        self.config.store(Arc::new(config));
+        let config = self.config.load();
         // The rules hold before there is a new server that somebody may not use, and not before it is known that there
         // can be one.
         let taken = async {
-            let prepared = self.changes.fleet.prepare(&config.servers, all)?;
-            rules.hold(&self.policies.access, &self.changes, &self.clock).await?;
+            let prepared = self.fleet.prepare(&config.servers, all)?;
+            rules.hold(&self.policies.access, &self.changes, &self.audit.clock).await?;
             if groups.set(settings::groups(&config)) {
                 self.changes.may_use_others(None, EntryType::ServerGrant);
             }
             self.policies.scopes.set(scopes);
-            Ok::<_, StartError>(self.changes.fleet.install(prepared))
+            Ok::<_, StartError>(self.fleet.install(prepared))
         };
-        let applied = taken.await.inspect_err(|_| self.targets.config.store(Arc::clone(&old)))?;
+        let applied = taken.await.inspect_err(|_| self.config.store(Arc::clone(&old)))?;
         self.policies.asks.set(config.ask.clone());
         self.policies.flows.only_record(!config.confirmation.flows);
         self.policies.limit.set(settings::agent_limits(&config).with_groups(groups.clone()));
@@ -211,7 +177,7 @@ mod tests {
         let servers = r#"{"id":"a","command":"x"},{"id":"a","command":"y"}"#;
         let wanted =
             format!(r#"{{"access":{{"default":"opt-out","rules":[{rule}]}},"servers":[{servers}]}}"#);
-        let refused = scene.reload.reconfigure(serde_json::from_str(&wanted).unwrap()).await;
+        let refused = scene.sections.reconfigure(serde_json::from_str(&wanted).unwrap()).await;
         assert!(refused.unwrap_err().to_string().contains("two servers"));
         assert!(!scene.policies.access.decide("one", "files", None).allows());
         assert_eq!(scene.policies.access.entries()[0].entry.granted_by, "root");

@@ -1,16 +1,18 @@
 //! The configuration as it is in effect.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Guard};
 use mgp_discovery::Config;
+use mgp_discovery::config::ConfigFile;
 use mgp_transport::{ConnectionLimits, MemoryBudget};
 use mgp_types::Context;
 use mgp_types::mgp::NameStyle;
 
 use crate::accepted::AcceptedConfig;
 use crate::settings;
+use crate::terminal::Failure;
 
 /// The configuration in effect, with the folder and the memory that were taken at the start.
 pub(crate) struct RunningConfig {
@@ -22,7 +24,21 @@ pub(crate) struct RunningConfig {
     state: PathBuf,
     /// The memory for long messages of all connections.
     memory: MemoryBudget,
+    /// The files that the configuration comes from, if it comes from any.
+    pub(crate) source: OnceLock<Box<dyn ConfigSource>>,
 }
+
+/// The files that the configuration of a kernel comes from.
+pub(crate) trait ConfigSource: Send + Sync {
+    /// Reads the configuration anew.
+    fn read(&self) -> Result<Config, Failure>;
+
+    /// Has `edit` change the file to which commands add servers, which stays trusted if it was.
+    fn change(&self, edit: &mut ConfigEdit) -> Result<(), Failure>;
+}
+
+/// A change of the file of a configuration.
+pub(crate) type ConfigEdit = dyn FnMut(&mut ConfigFile) -> Result<(), Failure> + Send;
 
 impl RunningConfig {
     pub(crate) fn new(config: Config, state: PathBuf) -> Self {
@@ -30,7 +46,13 @@ impl RunningConfig {
         let (held, _) = accepted.held(&config);
         let memory = settings::message_memory(&held);
         let wanted = ArcSwap::from_pointee(config);
-        Self { current: ArcSwap::from_pointee(held), wanted, accepted, state, memory }
+        let (current, source) = (ArcSwap::from_pointee(held), OnceLock::new());
+        Self { current, wanted, accepted, state, memory, source }
+    }
+
+    /// Sets the files that the configuration comes from. Only the first call counts.
+    pub(crate) fn read_from(&self, source: impl ConfigSource + 'static) {
+        let _ = self.source.set(Box::new(source));
     }
 
     /// Notes the configuration that was read, and returns the part of it that takes effect now.

@@ -19,7 +19,6 @@ use crate::lifecycle::Lifecycle;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::registration;
-use crate::reload::ConfigReloader;
 use crate::running::RunningConfig;
 use crate::server_inventory::AccessTargets;
 use crate::servers::events::{self, ServerEvents};
@@ -44,7 +43,6 @@ pub(crate) struct Sections {
     pub(crate) targets: AccessTargets,
     /// The servers that registered themselves.
     pub(crate) registry: Registry,
-    pub(crate) reload: Arc<ConfigReloader>,
     pub(crate) lifecycle: Arc<Lifecycle>,
     pub(crate) counts: Arc<KernelCounts>,
 }
@@ -94,16 +92,7 @@ impl Sections {
         let registry = registration::open(&config, &visibility, audit.port())?;
         let registry = registered.get_or_init(|| registry).clone();
         let targets = AccessTargets { config: Arc::clone(&config), visibility: Arc::clone(&visibility) };
-        let reload = ConfigReloader {
-            targets: targets.clone(),
-            policies: Arc::clone(&policies),
-            clock: audit.clock.clone(),
-            changes: Arc::clone(&changes),
-            registry: registry.clone(),
-            source: OnceLock::new(),
-        };
         Ok(Self {
-            reload: Arc::new(reload),
             lifecycle: Arc::default(),
             counts,
             config,

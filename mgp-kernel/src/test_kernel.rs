@@ -27,7 +27,6 @@ use crate::kernel::tool_discovery;
 use crate::methods::OwnMethods;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
-use crate::reload::ConfigReloader;
 use crate::router::Router;
 use crate::running::RunningConfig;
 use crate::sections::Sections;
@@ -50,7 +49,7 @@ pub(crate) struct TestKernel {
     pub(crate) support: Arc<ServerSupport>,
     pub(crate) changes: Arc<ChangeListeners>,
     pub(crate) visibility: Arc<Visibility>,
-    pub(crate) reload: Arc<ConfigReloader>,
+    pub(crate) sections: Sections,
     pub(crate) router: Router,
     _state: tempfile::TempDir,
 }
@@ -67,7 +66,7 @@ impl TestKernel {
         config.tools.level = ListLevel::L0;
         let sections = Sections::open(config, state.path().join("state"), Vec::new()).await.unwrap();
         let router = Router::new(&sections, OwnMethods::new(&sections, tool_discovery(&sections).unwrap()));
-        let Sections { config, policies, audit, tools, fleet, changes, visibility, reload, .. } = sections;
+        let Sections { config, policies, audit, tools, fleet, changes, visibility, .. } = sections.clone();
         let (catalog, support) = (tools.catalog, Arc::clone(fleet.support()));
         Self {
             config,
@@ -78,7 +77,7 @@ impl TestKernel {
             support,
             changes,
             visibility,
-            reload,
+            sections,
             router,
             _state: state,
         }

@@ -64,7 +64,7 @@ impl Operation for ReloadConfig {
     async fn run(self, call: &OperatorCall) -> Result<AppliedConfig, Error> {
         let state = call.kernel.config.state().display().to_string();
         call.record_act("dev.cloto.mgp.config_reloaded", &[("state", &state)]).await?;
-        call.kernel.reload.accept().await.map_err(|error| Error::invalid_params(error.to_string()))
+        call.kernel.accept_config().await.map_err(|error| Error::invalid_params(error.to_string()))
     }
 }
 

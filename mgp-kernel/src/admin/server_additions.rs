@@ -41,7 +41,7 @@ impl Operation for AddServers {
             let target = AuditTarget::new(Some(server.id.as_str().into()), None);
             call.record("dev.cloto.mgp.server_added", target, &[]).await?;
         }
-        let applied = call.kernel.reload.change(Box::new(move |file| add(&servers, file))).await;
+        let applied = call.kernel.change_config(Box::new(move |file| add(&servers, file))).await;
         applied.map_err(|error| Error::invalid_params(error.to_string()))
     }
 }

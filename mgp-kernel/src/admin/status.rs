@@ -196,7 +196,7 @@ impl Operation for StepAside {
 
 /// Reads the configuration anew. If it is invalid now, logs the error and keeps the old one.
 pub(crate) async fn reread(kernel: &Sections) {
-    match kernel.reload.reread().await {
+    match kernel.reread_config().await {
         Ok(applied) => {
             tracing::info!(
                 added = applied.added.len(),

@@ -28,7 +28,7 @@ use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
 use crate::listen::service_manager::{READY, ServiceManager};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
-use crate::reload::{ConfigEdit, ConfigSource};
+use crate::running::{ConfigEdit, ConfigSource};
 use crate::sections::Sections;
 use crate::settings;
 use crate::terminal::{Exit, Failure, Result};
@@ -168,7 +168,7 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     }
     let settled = cx.settled();
     let watched = if follows_files { settled.watched() } else { Vec::new() };
-    kernel.sections().reload.read_from(ConfigPlace { cx: settled, http_asked_for });
+    kernel.sections().config.read_from(ConfigPlace { cx: settled, http_asked_for });
     let order = async || until_ordered(&mut signals, &kernel, &manager, &watched, &mut read).await;
     let at = serving.socket.display().to_string();
     let scheme = if kernel.sections().config.load().listen.tls.is_some() { "https" } else { "http" };

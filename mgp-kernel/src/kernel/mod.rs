@@ -97,7 +97,7 @@ impl Kernel {
         tokio::spawn(async move { tools.load_encoder().await });
         // A server that is not started logs the reason, and stays registered.
         kernel.0.sections.registry.resume().await;
-        kernel.sections().reload.warn_of_unmatched();
+        kernel.sections().warn_of_unmatched();
         Ok(kernel)
     }
 
@@ -163,7 +163,7 @@ impl Kernel {
     /// # Cancel safety
     /// Dropping the future changes nothing: the configuration is taken as a whole, or not at all, in either case.
     pub async fn reload(&self, config: Config) -> Result<AppliedConfig, StartError> {
-        self.0.sections.reload.reconfigure(config).await
+        self.0.sections.reconfigure(config).await
     }
 
     /// Stops a server, if it runs, and starts it again, however often that was done before.

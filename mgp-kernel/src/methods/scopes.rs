@@ -175,7 +175,7 @@ mod tests {
         let scene = scene().await;
         let check = json!({"tool": "tracker.wipe"});
         let wanted = SCOPED.replace(r#"["read","write"]"#, r#"["read","delete"]"#);
-        scene.reload.reconfigure(serde_json::from_str(&wanted).unwrap()).await.unwrap();
+        scene.sections.reconfigure(serde_json::from_str(&wanted).unwrap()).await.unwrap();
         assert_eq!(scene.policies.scopes.held(&Request::default()).unwrap_err().code(), code::AUTH_REQUIRED);
         // The reload takes the servers of the test away, and their tools with them, so the scopes are looked at.
         let mut request = Request::call(method::PERMISSION_CHECK, Object::from_value(&check).unwrap());

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
@@ -16,10 +16,9 @@ use mgp_types::Error;
 use mgp_types::canonical::Digest;
 use mgp_types::mgp::Timestamp;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::state_folder::{read_json, write_json};
+use crate::state_folder::{digest_of, read_json, write_json};
 use crate::terminal::{TextForm, TextWriter};
 
 /// The database with the decisions of operators.
@@ -90,7 +89,7 @@ impl StateCopy {
             if [DECISIONS, RECORD].contains(&&*name) {
                 schemas.insert(name.clone(), Database::open_read_only(&path)?.versions()?);
             }
-            files.insert(name, digest_of(&path)?);
+            files.insert(name, digest_of(&path)?.into());
         }
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let copy = Self { version, made_at, record, schemas, files };
@@ -109,7 +108,7 @@ impl StateCopy {
         let is_whole = [DECISIONS, RECORD].iter().all(|name| copy.files.contains_key(*name));
         ensure!(is_whole, "the copy lacks the decisions, or the record");
         for (name, digest) in &copy.files {
-            let is_same = is_of_state(name) && digest_of(&folder.join(name))? == *digest;
+            let is_same = is_of_state(name) && Digest::from(digest_of(&folder.join(name))?) == *digest;
             ensure!(is_same, "{} is not what was copied", name.escape_debug());
         }
         Ok(copy)
@@ -158,18 +157,6 @@ fn names_in(folder: &Path) -> Vec<String> {
 fn is_of_state(name: &str) -> bool {
     let is_script = |script: &str| !script.starts_with('.') && !script.is_empty() && !script.contains('/');
     FILES.contains(&name) || name.strip_prefix("created/").is_some_and(is_script)
-}
-
-fn digest_of(path: &Path) -> io::Result<Digest> {
-    let mut file = File::open(path)?;
-    let (mut digest, mut part) = (Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        let read = file.read(&mut part)?;
-        if read == 0 {
-            return Ok(<[u8; 32]>::from(digest.finalize()).into());
-        }
-        digest.update(&part[..read]);
-    }
 }
 
 #[cfg(test)]

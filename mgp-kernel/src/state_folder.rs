@@ -1,5 +1,6 @@
 //! The folders in which kernels keep their state.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,13 @@ pub(crate) fn read_json<T: DeserializeOwned>(file: &Path) -> io::Result<Option<T
 /// Writes a file of the state as JSON, which only its owner may read.
 pub(crate) fn write_json(file: &Path, value: &impl Serialize) -> io::Result<()> {
     AtomicFile::put(file, &serde_json::to_string(value)?, FileReaders::Owner)
+}
+
+/// Returns the SHA-256 of the contents of a file.
+pub(crate) fn digest_of(file: &Path) -> io::Result<[u8; 32]> {
+    let mut digest = Sha256::new();
+    io::copy(&mut File::open(file)?, &mut digest)?;
+    Ok(digest.finalize().into())
 }
 
 /// The room on the disk that holds a state, in bytes.

@@ -98,7 +98,7 @@ pub(crate) struct ServerInstance {
 }
 
 /// The counts of a server's calls, of all its connections together.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct CallCounts {
     pub(crate) ended: u64,
     pub(crate) failed: u64,

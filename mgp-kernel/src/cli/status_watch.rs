@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::context::CommandContext;
 use super::link::KernelLink;
 use crate::admin::operation::KernelNeed;
-use crate::admin::servers::ServerList;
+use crate::admin::servers::{CallCounts, ServerList};
 use crate::admin::status::{KernelStatus, ReadStatus};
 use crate::terminal::{Exit, Result, TextWriter, printable};
 
@@ -18,10 +18,10 @@ use crate::terminal::{Exit, Result, TextWriter, printable};
 pub(super) async fn run(cx: &CommandContext) -> Result {
     KernelLink::with(cx, KernelNeed::Running, async |link: &KernelLink| {
         let is_screen = io::stdout().is_terminal() && !cx.output.json;
-        let mut before: Option<(Instant, CallSums)> = None;
+        let mut before: Option<(Instant, CallCounts)> = None;
         loop {
             let (mut status, now) = (link.ask(&ReadStatus {}).await?, Instant::now());
-            let sums = CallSums::of(&status);
+            let sums = sums(&status);
             let (then, earlier) = before.unwrap_or((now, sums));
             let mut text = printable(&load(&status, &sums, &earlier, now.duration_since(then)));
             if is_screen {
@@ -39,28 +39,20 @@ pub(super) async fn run(cx: &CommandContext) -> Result {
     .await
 }
 
-/// The counts of the calls of all servers.
-#[derive(Clone, Copy)]
-struct CallSums {
-    ended: u64,
-    failed: u64,
-    in_work: u64,
-}
-
-impl CallSums {
-    fn of(status: &KernelStatus) -> Self {
-        // Agents that have connections of their own have rows of their own, with the counts of the server.
-        let each: BTreeMap<_, _> = status.servers.iter().map(|row| (&row.id, &row.calls)).collect();
-        Self {
-            ended: each.values().map(|calls| calls.ended).sum(),
-            failed: each.values().map(|calls| calls.failed).sum(),
-            in_work: each.values().map(|calls| calls.in_work).sum(),
-        }
-    }
+/// Returns the sums of the calls of all servers.
+fn sums(status: &KernelStatus) -> CallCounts {
+    // Agents that have connections of their own have rows of their own, with the counts of the server.
+    let each: BTreeMap<_, _> = status.servers.iter().map(|row| (&row.id, &row.calls)).collect();
+    each.values().fold(CallCounts::default(), |sums, calls| CallCounts {
+        ended: sums.ended + calls.ended,
+        failed: sums.failed + calls.failed,
+        in_work: sums.in_work + calls.in_work,
+        ..sums
+    })
 }
 
 /// Returns the load of the kernel in a line, where so much time has passed since the `earlier` sums.
-fn load(status: &KernelStatus, sums: &CallSums, earlier: &CallSums, passed: Duration) -> String {
+fn load(status: &KernelStatus, sums: &CallCounts, earlier: &CallCounts, passed: Duration) -> String {
     let mut servers = BTreeMap::<_, u64>::new();
     status.servers.iter().for_each(|row| *servers.entry(row.state_word()).or_default() += 1);
     let servers: Vec<_> = servers.iter().map(|(state, number)| format!("{number} {state}")).collect();

@@ -11,10 +11,9 @@ use std::sync::LazyLock;
 use http::StatusCode;
 use mgp_types::hex;
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 
 pub(crate) use self::download::Downloader;
-use crate::state_folder::users_folder;
+use crate::state_folder::{digest_of, users_folder};
 
 /// A published model.
 #[derive(Debug, Deserialize)]
@@ -160,15 +159,7 @@ fn part(goal: &Path) -> PathBuf {
 
 /// Returns the SHA-256 of a file, in hexadecimal digits.
 fn sha256(path: &Path) -> io::Result<String> {
-    let mut digest = Sha256::new();
-    let mut file = File::open(path)?;
-    let mut block = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut block)? {
-            0 => return Ok(String::from_utf8_lossy(&hex::<64>(&digest.finalize())).into_owned()),
-            some => digest.update(&block[..some]),
-        }
-    }
+    Ok(String::from_utf8_lossy(&hex::<64>(&digest_of(path)?)).into_owned())
 }
 
 fn has_length(path: &Path, size: u64) -> bool {

@@ -46,7 +46,7 @@ struct HttpFront {
     logins: FailedLogins,
 }
 
-type Answer = Result<Response<HttpBody>, Infallible>;
+pub(super) type Answer = Result<Response<HttpBody>, Infallible>;
 
 /// Answers a request as it comes in. A kernel that ends has its clients come again on new connections, which the next kernel
 /// accepts; over HTTP/2 the connection itself says so.
@@ -110,7 +110,7 @@ async fn answer_known<A: Accept>(
 
 /// A service whose answers are those of a function.
 #[derive(Clone)]
-struct FnService<F>(F);
+pub(super) struct FnService<F>(pub(super) F);
 
 impl<B, F, Answering> Service<Request<B>> for FnService<F>
 where

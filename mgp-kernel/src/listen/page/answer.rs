@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use maud::html;
 use mgp_transport::http::HttpBody;
 use mgp_types::mgp::CallOptions;
-use mgp_types::{Error, Object, RawJson};
+use mgp_types::{BoxFuture, Error, Object, RawJson};
 use percent_encoding::percent_decode_str;
 
 use super::form::Form;
@@ -24,18 +24,21 @@ use crate::admin::list::OperationEntry;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
 use crate::admin::server_orders::BegunLogin;
 use crate::lifecycle::page_door::PageRole;
+use crate::listen::http::Answer;
 use crate::proof::NeededProof;
 
 /// Answers a request of a browser.
-pub(super) async fn answer(server: Arc<PageServer>, request: Request<Incoming>) -> Response<HttpBody> {
-    let (head, body) = request.into_parts();
-    let mut response = admitted(&server, &head, body).await;
-    let headers = response.headers_mut();
-    for (name, value) in HEADERS.lines().filter_map(|line| line.split_once(": ")) {
-        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
-    }
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    response
+pub(super) fn answer(server: Arc<PageServer>, request: Request<Incoming>) -> BoxFuture<'static, Answer> {
+    Box::pin(async move {
+        let (head, body) = request.into_parts();
+        let mut response = admitted(&server, &head, body).await;
+        let headers = response.headers_mut();
+        for (name, value) in HEADERS.lines().filter_map(|line| line.split_once(": ")) {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        Ok(response)
+    })
 }
 
 /// Answers a request that may come from where it comes from.

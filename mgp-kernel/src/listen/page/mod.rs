@@ -18,23 +18,17 @@ mod reply;
 mod sign_in;
 mod stream;
 
-use std::convert::Infallible;
-use std::future::Future;
 use std::io;
 use std::net::Ipv4Addr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
+use http::Extensions;
 use http::uri::Authority;
-use http::{Extensions, Request, Response};
-use hyper::body::Incoming;
-use mgp_transport::http::{HttpBody, HttpConfig, serve_layered_until};
+use mgp_transport::http::{HttpConfig, serve_layered_until};
 use mgp_types::{Error, Outbox};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tower_layer::layer_fn;
-use tower_service::Service;
 
 use self::guard::{Browser, Scheme};
 use self::logins::PageLogins;
@@ -42,7 +36,7 @@ use self::provider::PageProvider;
 use crate::call::RefusingService;
 use crate::kernel::Kernel;
 use crate::lifecycle::{or_never, wait_for_stop};
-use crate::listen::http::ListenCertificate;
+use crate::listen::http::{FnService, ListenCertificate};
 
 /// The page of one kernel, and the browsers that are signed in.
 struct PageServer {
@@ -99,7 +93,10 @@ pub(crate) async fn serve(kernel: Kernel, stopped: watch::Receiver<bool>) {
         logins: PageLogins::default(),
         stopped: stopped.clone(),
     });
-    let layer = layer_fn(move |_| PageService(Arc::clone(&server)));
+    let layer = layer_fn(move |_| {
+        let server = Arc::clone(&server);
+        FnService(move |request| answer::answer(Arc::clone(&server), request))
+    });
     let nobody = |_: Outbox| RefusingService(Error::invalid_request("this is a page for people"));
     let outcome = tokio::select! {
         outcome = serve_layered_until(socket, nobody, http, layer, wait_for_stop(stopped)) => outcome,
@@ -150,24 +147,3 @@ impl PageSocket {
 
 /// The number of passphrases and answers that are checked at once for those who are not signed in.
 const GUESSES: usize = 4;
-
-/// The service that answers the requests of browsers.
-#[derive(Clone)]
-struct PageService(Arc<PageServer>);
-
-type Answer = Result<Response<HttpBody>, Infallible>;
-
-impl Service<Request<Incoming>> for PageService {
-    type Response = Response<HttpBody>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Answer> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let server = Arc::clone(&self.0);
-        Box::pin(async move { Ok(answer::answer(server, request).await) })
-    }
-}

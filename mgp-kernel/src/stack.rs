@@ -24,10 +24,9 @@ use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
 use mgp_toolindex::discovery::{ToolDiscoveryGate, UnlistedCallGate};
 use mgp_types::ext::{EnvelopeGate, ExtensionId};
-use mgp_types::{Gate, Request, RpcService, gates};
+use mgp_types::{BoxedService, Gate, Request, RpcService, gates};
 use tower_layer::Layer;
 
-use crate::StartError;
 use crate::admin::ProofGate;
 use crate::approvals::{ParkedCallLayer, ParkedCallLimits, WaitingCallLayer, approvers_of};
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
@@ -52,8 +51,7 @@ use crate::sections::Sections;
 use crate::servers::upstream::{
     BareWay, ConnectionShared, FallbackToolGate, ServerOutcomeGate, ServerStack, ServerSupport,
 };
-use crate::{paths, settings, telemetry};
-use mgp_types::BoxedService;
+use crate::{StartError, paths, settings, telemetry};
 
 /// Puts layers and gates around a service; a call meets the first one first.
 macro_rules! stack {

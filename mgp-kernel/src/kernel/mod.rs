@@ -16,7 +16,8 @@ use mgp_transport::{Accept, Wire};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
 use mgp_types::{
-    ClientFolders, ClientSession, Error, Gate as _, LOCAL_AGENT, Outbox, Principal, PrincipalKind,
+    BoxedService, ClientFolders, ClientSession, Error, Gate as _, LOCAL_AGENT, Outbox, Principal,
+    PrincipalKind,
 };
 use tokio::task::JoinSet;
 
@@ -33,7 +34,6 @@ use crate::servers::upstream;
 use crate::stack::ClientStack;
 use crate::visibility::CatalogVisibility;
 use crate::{AppliedConfig, ServerView, StartError, record, record_push, settings};
-use mgp_types::BoxedService;
 
 /// A kernel: one server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]

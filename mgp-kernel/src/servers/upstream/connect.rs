@@ -13,7 +13,7 @@ use mgp_transport::child::{ChildCommand, StderrTarget};
 use mgp_transport::http::{HttpClientBuilder, HttpStatus};
 use mgp_types::ext::{ExtensionId, ReferenceGate};
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Error, Gate as _, Object, Principal, RawJson, code};
+use mgp_types::{BoxedService, Error, Gate as _, Object, Principal, RawJson, code};
 
 use super::confined::{self, ServerProgram};
 use super::connection_shared::ConnectionShared;
@@ -23,7 +23,6 @@ use crate::call::hints::HINTS;
 use crate::data::transports;
 use crate::servers::authorization;
 use crate::settings;
-use mgp_types::BoxedService;
 
 /// Connects to the server once, in the way that is configured.
 ///

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mgp_security::permission::GrantLifetime;
+use mgp_types::RawJson;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessRevoke, AgentId, Decision, Permission, Scope, ServerId, Timestamp,
     ToolName, method,
@@ -19,7 +20,8 @@ use super::input::read_text;
 use super::link::KernelLink;
 use crate::admin::access::ListAccess;
 use crate::admin::keys::{IssueKey, IssuedKey, ListKeys, RevokeKey, permission_word, read_permission};
-use crate::admin::operation::KernelNeed;
+use crate::admin::list::OperationEntry;
+use crate::admin::operation::{KernelNeed, Operation};
 use crate::admin::permissions::{GrantPermission, ListGrants, ResetDecision, RevokePermission};
 use crate::rules::CONFIGURATION;
 use crate::terminal::{Exit, Failure, Result, TextForm, TextWriter, printable, word_of};
@@ -84,23 +86,25 @@ struct DeclaredKey {
     per_hour: Option<NonZeroU32>,
 }
 
-/// A request that makes a decision.
-enum Making {
-    Access(AccessGrant),
-    Grant(GrantPermission),
-    Denial(RevokePermission),
-    Key(IssueKey),
+/// A request that makes a decision or takes one back.
+struct Order {
+    method: &'static str,
+    params: RawJson,
 }
 
-/// A request that takes a decision back.
-enum Removal {
-    Access(AccessRevoke),
-    Permission(ResetDecision),
-    Key(RevokeKey),
+impl Order {
+    fn of<O: Operation>(operation: &O) -> Result<Self> {
+        Self::to(OperationEntry::name_of::<O>(), operation)
+    }
+
+    fn to(method: &'static str, params: &impl Serialize) -> Result<Self> {
+        let params = RawJson::from_value(params).map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(Self { method, params })
+    }
 }
 
 /// Decisions by their names, each with its terms and a request.
-type Decisions<R> = BTreeMap<String, (String, R)>;
+type Decisions = BTreeMap<String, (String, Order)>;
 
 /// The differences between a file and a kernel, and the keys that were issued.
 #[derive(Serialize)]
@@ -130,21 +134,23 @@ pub(super) async fn run(cx: &CommandContext, args: ApplyArgs) -> Result {
     KernelLink::with(cx, KernelNeed::State, async |link| {
         let mut kept = kept(link).await?;
         let mut applied = AppliedDecisions { differences: Vec::new(), keys: Vec::new() };
-        for (decision, (terms, making)) in declared {
+        for (decision, (terms, order)) in declared {
             let before = kept.remove(&decision).map(|(before, _)| before);
             if before.as_ref() == Some(&terms) {
                 continue;
             }
             if !args.diff {
-                applied.keys.extend(make(link, making).await?);
+                let reply: Value = link.request(order.method, &order.params).await?;
+                // All other replies are without the secret of a key.
+                applied.keys.extend(serde_json::from_value::<IssuedKey>(reply));
             }
             let kind = before.map_or(DifferenceKind::Added, |_| DifferenceKind::Changed);
             applied.differences.push(Difference { kind, decision, terms });
         }
-        for (decision, (terms, removal)) in kept {
+        for (decision, (terms, order)) in kept {
             let kind = if args.prune { DifferenceKind::Removed } else { DifferenceKind::OnlyInTheKernel };
             if args.prune && !args.diff {
-                remove(link, removal).await?;
+                link.request::<Value>(order.method, &order.params).await?;
             }
             applied.differences.push(Difference { kind, decision, terms });
         }
@@ -155,7 +161,7 @@ pub(super) async fn run(cx: &CommandContext, args: ApplyArgs) -> Result {
 }
 
 /// Returns the decisions of the file.
-fn declared(args: &ApplyArgs) -> Result<Decisions<Making>> {
+fn declared(args: &ApplyArgs) -> Result<Decisions> {
     let wrong = |what: String| Failure::file(&args.file, what);
     let DeclaredDecisions { access, permissions, keys } =
         toml_edit::de::from_str(&read_text(&args.file)?).map_err(|error| wrong(error.to_string()))?;
@@ -167,15 +173,16 @@ fn declared(args: &ApplyArgs) -> Result<Decisions<Making>> {
         // A file is applied before the servers are there, too.
         entry.force = true;
         let entry = tool.into_iter().fold(entry, AccessGrant::for_tool);
-        all.push((decision, (with_end(word_of(permission), until), Making::Access(entry))));
+        let order = Order::to(method::ACCESS_GRANT, &entry)?;
+        all.push((decision, (with_end(word_of(permission), until), order)));
     }
     for DeclaredPermission { server, permission, agent, decision, scope, until } in permissions {
         let name = permission_name(&server, &permission, agent.as_ref());
         let decision = decision.unwrap_or(Decision::Approved);
         let terms = permission_terms(decision, scope.as_ref(), until);
         let (server_id, agent_id, force) = (server, agent, true);
-        let making = if decision == Decision::Denied {
-            Making::Denial(RevokePermission { server_id, permission, agent_id, force })
+        let order = if decision == Decision::Denied {
+            Order::of(&RevokePermission { server_id, permission, agent_id, force })?
         } else {
             let (expires_at, agent_is_missing) = (until, false);
             let grant = GrantPermission {
@@ -187,9 +194,9 @@ fn declared(args: &ApplyArgs) -> Result<Decisions<Making>> {
                 force,
                 agent_is_missing,
             };
-            Making::Grant(grant)
+            Order::of(&grant)?
         };
-        all.push((name, (terms, making)));
+        all.push((name, (terms, order)));
     }
     for DeclaredKey { owner, allow, operator, groups, label, until, per_minute, per_hour } in keys {
         let permissions = allow.iter().map(|word| read_permission(word)).collect::<Result<Vec<_>, _>>();
@@ -200,7 +207,7 @@ fn declared(args: &ApplyArgs) -> Result<Decisions<Making>> {
         let (expires_at, force) = (until, true);
         let key =
             IssueKey { owner, permissions, operator, groups, label, expires_at, per_minute, per_hour, force };
-        all.push((name, (String::new(), Making::Key(key))));
+        all.push((name, (String::new(), Order::of(&key)?)));
     }
     let mut decisions = Decisions::new();
     for (name, decision) in all {
@@ -213,7 +220,7 @@ fn declared(args: &ApplyArgs) -> Result<Decisions<Making>> {
 }
 
 /// Returns the decisions of the kernel that operators made, and the keys that have not ended.
-async fn kept(link: &KernelLink) -> Result<Decisions<Removal>> {
+async fn kept(link: &KernelLink) -> Result<Decisions> {
     let mut kept = Decisions::new();
     let access = link
         .all(|page| ListAccess { page, ..ListAccess::default() }, |list| (list.entries, list.next_offset));
@@ -225,7 +232,7 @@ async fn kept(link: &KernelLink) -> Result<Decisions<Removal>> {
             let terms = with_end(word_of(entry.permission), entry.expires_at);
             let revoke = AccessRevoke::new(entry.agent_id, entry.server_id);
             let revoke = entry.tool_name.into_iter().fold(revoke, AccessRevoke::for_tool);
-            kept.insert(name, (terms, Removal::Access(revoke)));
+            kept.insert(name, (terms, Order::to(method::ACCESS_REVOKE, &revoke)?));
         }
     }
     let grants = link.all(|page| ListGrants { page, about: None }, |list| (list.grants, list.next_offset));
@@ -235,7 +242,7 @@ async fn kept(link: &KernelLink) -> Result<Decisions<Removal>> {
             let terms = permission_terms(row.decision, row.scope.as_ref(), row.expires_at);
             let (what, permission) = (row.server_id.to_string(), Some(row.permission));
             let reset = ResetDecision { what, permission, agent_id: row.agent_id };
-            kept.insert(name, (terms, Removal::Permission(reset)));
+            kept.insert(name, (terms, Order::of(&reset)?));
         }
     }
     let keys = link.all(|page| ListKeys { page, owner: None }, |list| (list.keys, list.next_offset));
@@ -247,27 +254,10 @@ async fn kept(link: &KernelLink) -> Result<Decisions<Removal>> {
         let name = key_name(&key.owner, key.operator, &key.label, words, rates);
         let name = with_end(name, key.expires_at);
         let name = if kept.contains_key(&name) { format!("{name}, {}", key.id) } else { name };
-        kept.insert(name, (String::new(), Removal::Key(RevokeKey { id: key.id, let_calls_finish: false })));
+        let order = Order::of(&RevokeKey { id: key.id, let_calls_finish: false })?;
+        kept.insert(name, (String::new(), order));
     }
     Ok(kept)
-}
-
-/// Makes a decision, and returns the key if it is one.
-async fn make(link: &KernelLink, making: Making) -> Result<Option<IssuedKey>> {
-    match making {
-        Making::Access(entry) => link.request::<Value>(method::ACCESS_GRANT, &entry).await.map(|_| None),
-        Making::Grant(grant) => link.ask(&grant).await.map(|_| None),
-        Making::Denial(denial) => link.ask(&denial).await.map(|_| None),
-        Making::Key(key) => link.ask(&key).await.map(Some),
-    }
-}
-
-async fn remove(link: &KernelLink, removal: Removal) -> Result<()> {
-    match removal {
-        Removal::Access(entry) => link.request::<Value>(method::ACCESS_REVOKE, &entry).await.map(drop),
-        Removal::Permission(reset) => link.ask(&reset).await.map(drop),
-        Removal::Key(key) => link.ask(&key).await.map(drop),
-    }
 }
 
 fn access_name(agent: &AgentId, server: &ServerId, tool: Option<&ToolName>) -> String {

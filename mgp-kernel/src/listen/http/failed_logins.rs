@@ -1,7 +1,6 @@
 //! The record, the log and the counts of requests that were refused for lack of a key or token that holds.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use base64::Engine as _;
@@ -14,21 +13,18 @@ use mgp_types::Object;
 use mgp_types::mgp::{Actor, ActorType, AuditPort as _, EventType, Outcome};
 use parking_lot::Mutex;
 
-use crate::counts::{KernelCounts, short};
-use crate::record::AuditTrail;
+use crate::counts::short;
+use crate::sections::Sections;
 
 /// A recorder of failed logins: from where, to which path, by which key or with which claims.
 ///
 /// Anybody can fail to log in, so no more than [`MAX_A_MINUTE`] are recorded each minute, and the next event says how many
 /// there were beside.
-pub(super) struct FailedLogins {
-    pub(super) audit: Arc<AuditTrail>,
-    pub(super) counts: Arc<KernelCounts>,
-    pub(super) counted: Mutex<LoginCounts>,
-}
+#[derive(Default)]
+pub(super) struct FailedLogins(Mutex<LoginCounts>);
 
 #[derive(Debug, Default)]
-pub(super) struct LoginCounts {
+struct LoginCounts {
     /// The minute that is counted, from the beginning of the clock on.
     minute: i64,
     recorded: u32,
@@ -37,12 +33,13 @@ pub(super) struct LoginCounts {
 
 impl FailedLogins {
     /// Records an attempt if it failed, by its answer.
-    pub(super) fn note<B>(&self, login: &LoginAttempt, answer: &Response<B>) {
+    pub(super) fn note<B>(&self, kernel: &Sections, login: &LoginAttempt, answer: &Response<B>) {
+        let Sections { audit, counts, .. } = kernel;
         let rule = answer.extensions().get::<RefusedBy>().map(|refused| refused.0);
         let (status, address) = (answer.status(), login.address.map(tracing::field::display));
         let path = short(login.uri.path());
         if let Some(rule) = rule {
-            self.counts.refusals.count(("auth", rule));
+            counts.refusals.count(("auth", rule));
         }
         let is_failed = status == StatusCode::UNAUTHORIZED
             || (status == StatusCode::FORBIDDEN && login.authorization.is_some());
@@ -54,12 +51,11 @@ impl FailedLogins {
         }
         // Every login by OAuth begins without a token.
         let is_login = rule != Some("no-token");
-        self.counts.failed_logins.fetch_add(u64::from(is_login), Relaxed);
-        let minute = self.audit.clock.now().as_millis() / 60_000;
-        let Some(beside) = self.counted.lock().count(minute) else { return };
+        counts.failed_logins.fetch_add(u64::from(is_login), Relaxed);
+        let minute = audit.clock.now().as_millis() / 60_000;
+        let Some(beside) = self.0.lock().count(minute) else { return };
         let kind = EventType::Custom("dev.cloto.mgp.login_failed".into());
-        let mut event = self
-            .audit
+        let mut event = audit
             .event(kind, Actor::new(ActorType::Agent, "anonymous"), Outcome::Blocked)
             .with_detail("status", &status.as_u16())
             .with_detail("path", &path);
@@ -86,7 +82,7 @@ impl FailedLogins {
         if beside > 0 {
             event = event.with_detail("unrecorded_before", &beside);
         }
-        self.audit.log.record_now(vec![event]);
+        audit.log.record_now(vec![event]);
     }
 }
 

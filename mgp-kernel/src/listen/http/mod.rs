@@ -23,7 +23,6 @@ use mgp_security::oauth::ResourceServer;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, HttpConfig, Routes, serve_layered_until};
 use mgp_types::{Principal, PrincipalKind, RunningCalls};
-use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tower_layer::{Layer as _, layer_fn};
 use tower_service::Service;
@@ -85,7 +84,7 @@ where
         None => false,
     };
     let response = if is_foreign { foreign::refused() } else { inner.call(request).await? };
-    front.logins.note(&login, &response);
+    front.logins.note(kernel, &login, &response);
     Ok(match &caller {
         Some(caller) => auth_member::explained(response, caller),
         None => response,
@@ -145,7 +144,7 @@ impl Kernel {
         socket: TcpListener,
         stop: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
-        let Sections { config: running, policies, audit, data, counts, .. } = self.sections();
+        let Sections { config: running, policies, data, .. } = self.sections();
         let config = running.load_full();
         data.serve_at(socket.local_addr()?).map_err(io::Error::other)?;
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
@@ -188,11 +187,7 @@ impl Kernel {
             kernel: self.clone(),
             http: http.clone(),
             tokens: tokens.clone(),
-            logins: FailedLogins {
-                audit: Arc::clone(audit),
-                counts: Arc::clone(counts),
-                counted: Mutex::default(),
-            },
+            logins: FailedLogins::default(),
         });
         let layer = layer_fn(|routes: Routes<_>| {
             let known = Arc::clone(&front);

@@ -3,6 +3,7 @@
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use mgp_types::{Error, Object, RawJson};
+use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
 /// The fields of a form or of the query of an address, in their order.
@@ -62,6 +63,14 @@ impl Form {
     /// As [`params`](Self::params).
     pub(super) fn params_below(&self, beginning: &str) -> Result<Object, Error> {
         object(self.fields().filter_map(|(name, value)| Some((name.strip_prefix(beginning)?, value))))
+    }
+
+    /// Returns the request that the form stands for.
+    ///
+    /// # Errors
+    /// A field does not hold what it should.
+    pub(super) fn to<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        self.params()?.to().map_err(|error| Error::invalid_params(error.to_string()))
     }
 
     /// Returns the form as the query of an address.

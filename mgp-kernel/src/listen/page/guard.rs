@@ -18,15 +18,11 @@ use crate::peer::{Lineage, PeerUser, Process, ProcessId, peer_user};
 /// The process at the other end of a connection, as far as the system tells. It is looked for once.
 #[derive(Debug, Clone)]
 pub(super) struct Browser {
-    ends: ConnectionAddrs,
-    known: Arc<OnceCell<(PeerUser, Option<Lineage>)>>,
+    pub(super) ends: ConnectionAddrs,
+    pub(super) known: Arc<OnceCell<(PeerUser, Option<Lineage>)>>,
 }
 
 impl Browser {
-    pub(super) fn at(ends: ConnectionAddrs) -> Self {
-        Self { ends, known: Arc::default() }
-    }
-
     /// Returns whether the kernel or one of its servers started the browser: nobody is taken for the person in front of it.
     pub(super) async fn descends(&self) -> bool {
         let (_, lineage) = self.known().await;

@@ -74,7 +74,7 @@ pub(crate) async fn serve(kernel: Kernel, stopped: watch::Receiver<bool>) {
     door.note_served(Ok(origins[0].clone()));
     let mut http = HttpConfig::default().mark_connections(|ends| {
         let mut marks = Extensions::new();
-        marks.insert(Browser::at(ends));
+        marks.insert(Browser { ends, known: Arc::default() });
         Some(marks)
     });
     let mut scheme = Scheme::Http;

@@ -55,8 +55,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// # Errors
 /// The filter is malformed.
 pub(super) fn file(login: Arc<PageLogin>, query: &Form) -> Result<Response<HttpBody>, Error> {
-    let wanted = query.clone().without("behind:json").0.params()?.to();
-    let mut wanted: ExportEvents = wanted.map_err(|error| Error::invalid_params(error.to_string()))?;
+    let mut wanted: ExportEvents = query.clone().without("behind:json").0.to()?;
     let (pieces, body) = mpsc::channel(1);
     tokio::spawn(async move {
         while login.holds() {

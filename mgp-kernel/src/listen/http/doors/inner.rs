@@ -13,23 +13,17 @@ use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{CapabilityMessage, ExtensionSet, Offer, TraceId};
 use mgp_types::{Error, Object, RawJson, Revision, code};
 
-use crate::listen::http::paths::request_trace;
-
 /// The protocol's own server, to which a door sends calls. Each call describes itself, so a door holds no session.
 pub(super) struct InnerCalls<A: Accept> {
-    server: HttpServer<A>,
+    pub(super) server: HttpServer<A>,
     /// The head of the request at the door, whose sender makes the calls.
     pub(super) head: Parts,
-    /// The trace of the request at the door, by which the record knows all calls that are made of it.
+    /// The trace of the request at the door, by which the record knows all calls that are made of it: that of `traceparent`,
+    /// or a new one.
     pub(super) trace: TraceId,
 }
 
 impl<A: Accept> InnerCalls<A> {
-    /// Creates the calls for a request. Its trace is that of `traceparent`, or a new one.
-    pub(super) fn new(server: HttpServer<A>, head: Parts) -> Self {
-        Self { server, trace: request_trace(&head.headers), head }
-    }
-
     /// Calls `method` with these parameters, for the sender of the request at the door.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use percent_encoding::percent_decode_str;
 
 use self::inner::InnerCalls;
 use super::auth_member::MessageBody;
-use super::paths::uncached;
+use super::paths::{request_trace, uncached};
 use crate::running::RunningConfig;
 use crate::sections::Sections;
 
@@ -95,7 +95,7 @@ pub(super) async fn open<A: Accept>(
     body: MessageBody,
     kernel: &Sections,
 ) -> Response<HttpBody> {
-    let calls = InnerCalls::new(server, head);
+    let calls = InnerCalls { server, trace: request_trace(&head.headers), head };
     if calls.head.method != door.method() {
         let why = format!("send {} here", door.method());
         let mut refusal = door.refusal(StatusCode::METHOD_NOT_ALLOWED, why, calls.trace);

@@ -11,10 +11,7 @@ use crate::admin::access::{AccessEntries, AccessMatrix, AccessRow, ListAccess, R
 use crate::terminal::word_of;
 
 pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Error> {
-    let params = query.params()?;
-    let malformed = |error: serde_json::Error| Error::invalid_params(error.to_string());
-    let wanted: ListAccess = params.to().map_err(malformed)?;
-    let asked: ReadAccessMatrix = params.to().map_err(malformed)?;
+    let (wanted, asked): (ListAccess, ReadAccessMatrix) = (query.to()?, query.to()?);
     let found = client.ask(&wanted).await?;
     let decided = client.ask(&asked).await?;
     let value = |name: &str| query.get(name).unwrap_or_default();

@@ -12,8 +12,7 @@ use crate::admin::pins::{ListPins, PinDiff, PinRow, PinnedName};
 use crate::terminal::word_of;
 
 pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error> {
-    let mut wanted: ListPins =
-        query.params()?.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+    let mut wanted: ListPins = query.to()?;
     wanted.page.limit = Some(ROWS);
     let found = client.ask(&wanted).await?;
     let rows: Vec<_> = found.pins.iter().map(row).collect();

@@ -16,8 +16,7 @@ use crate::admin::audit::{CountEvents, EventRow, QueryEvents, ReadLogEnd, Verify
 use crate::terminal::word_of;
 
 pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Error> {
-    let wanted: QueryEvents =
-        query.params()?.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+    let wanted: QueryEvents = query.to()?;
     let is_of_one_chain = query.get("trace_id").is_some();
     let wanted = QueryEvents { limit: wanted.limit.or(Some(ROWS)), oldest_first: is_of_one_chain, ..wanted };
     let found = client.ask(&wanted).await?;

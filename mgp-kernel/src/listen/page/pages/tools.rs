@@ -18,8 +18,7 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
     if let Some(task) = query.get("_task") {
         return found(client, task).await;
     }
-    let mut wanted: ListTools =
-        query.params()?.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+    let mut wanted: ListTools = query.to()?;
     wanted.page.limit = Some(ROWS);
     let found = client.ask(&wanted).await?;
     let (words, of_risk) = (query.get("words").unwrap_or_default(), query.get("risk").unwrap_or_default());

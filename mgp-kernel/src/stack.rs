@@ -198,12 +198,8 @@ fn layers(
         move || session().is_some_and(|session| session.extensions().has(ExtensionId::Idempotency))
     });
     let effects = EffectRecord { audit: Arc::clone(audit), server: id.clone() };
-    let effect_ids = EffectIdsGate {
-        server: id.clone(),
-        config: Arc::clone(&support.config),
-        session: peer,
-        record: effects.clone(),
-    };
+    let effect_ids =
+        EffectIdsGate { config: Arc::clone(&support.config), session: peer, record: effects.clone() };
     let speaks_mgp = {
         let session = session.clone();
         move || session().is_some_and(|session| session.mgp.is_some())

@@ -36,7 +36,6 @@ use crate::running::RunningConfig;
 /// With `effects` off, a call costs two comparisons, unless its server declares one of the extensions.
 #[derive(Clone)]
 pub(crate) struct EffectIdsGate {
-    pub(crate) server: ServerId,
     pub(crate) config: Arc<RunningConfig>,
     /// Returns the session with the connected incarnation of the server.
     pub(crate) session: Arc<PeerSession>,
@@ -89,7 +88,7 @@ impl EffectIdsGate {
     }
 
     fn bound(&self, purpose: &str, request: &Request, id: &str) -> BoundId {
-        BoundId::new(purpose, request.context.principal.as_ref(), &self.server, id)
+        BoundId::new(purpose, request.context.principal.as_ref(), &self.record.server, id)
     }
 
     fn bind_call(&self, request: &mut Request) -> Result<Option<Box<BoundEffect>>, Error> {
@@ -160,7 +159,7 @@ impl EffectIdsGate {
         let tool = compensation.text("tool").map(|tool| {
             let mut client = Context::default();
             client.session.clone_from(&bound.client);
-            self.config.names(&client).write(self.server.as_str(), &tool)
+            self.config.names(&client).write(self.record.server.as_str(), &tool)
         });
         match tool {
             Some(tool) => {
@@ -175,7 +174,7 @@ impl EffectIdsGate {
     fn no_transactions(&self, code: i64) -> Error {
         let message = format!(
             "the server `{}` has no transactions: nothing was done, and nothing of it could be taken back",
-            self.server
+            self.record.server
         );
         unsupported(code, message)
     }

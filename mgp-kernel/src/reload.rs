@@ -1,6 +1,5 @@
 //! The reload: another configuration for a kernel that runs.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use mgp_discovery::Config;

@@ -1,6 +1,6 @@
 //! The record of parked calls whose clients do not come back.
 
-use std::future::{Future, pending, ready};
+use std::future::{pending, ready};
 use std::sync::Arc;
 use std::task::{Context, Waker};
 

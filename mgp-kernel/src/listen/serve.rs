@@ -1,6 +1,5 @@
 //! Serves clients and operators until the kernel is told to stop.
 
-use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, OwnedFd};

@@ -1,6 +1,5 @@
 //! Requests that go to one server as they are.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};

@@ -10,7 +10,6 @@ mod paths;
 pub(super) mod tokens;
 
 use std::convert::Infallible;
-use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};

@@ -31,7 +31,6 @@ pub(super) struct CallConversation {
     principal: Option<Principal>,
     pub(super) trail: Option<Arc<CallRecord>>,
     quota: Arc<Quota>,
-    max_questions: usize,
 }
 
 struct CallConversationState {
@@ -129,7 +128,6 @@ impl CallConversation {
             principal: principal.clone(),
             trail: trail.clone(),
             quota: Arc::clone(&parked.quota),
-            max_questions: parked.limits.max_questions,
             state: Mutex::new(CallConversationState {
                 phase: CallPhase::Round(round),
                 round: 0,
@@ -175,7 +173,7 @@ impl CallConversation {
         if !matches!(state.phase, CallPhase::Round(_) | CallPhase::Parked { outcome: None, .. }) {
             return Err(Error::cancelled());
         }
-        if state.questions.len() >= self.max_questions {
+        if state.questions.len() >= self.quota.limits.max_questions {
             let message = "the client cannot be asked: the call has too many questions that wait for answers";
             return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
         }

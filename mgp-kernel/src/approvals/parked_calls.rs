@@ -27,10 +27,8 @@ impl ParkedCallLayer {
     /// Makes a layer that parks no more calls than `limits` allows. The outcome of calls whose clients do not come back
     /// is recorded by `audit`, as each round is by the layer in front.
     pub(crate) fn new(limits: ParkedCallLimits, audit: Option<AuditLayer>) -> Self {
-        let quota = Arc::new(Quota::new(limits.clone()));
         Self(Arc::new(ParkedCallShared {
-            limits,
-            quota,
+            quota: Arc::new(Quota::new(limits)),
             tickets: Tickets::new(),
             table: ParkedCallTable::default(),
             audit,
@@ -182,7 +180,7 @@ impl<F: Future<Output = Result<Response, Error>> + Send + 'static> FirstRound<F>
             self.call = None;
             return Poll::Ready(outcome);
         }
-        let Some(asked) = conversation.park(self.parked_calls.limits.ttl) else { return Poll::Pending };
+        let Some(asked) = conversation.park(self.parked_calls.quota.limits.ttl) else { return Poll::Pending };
         let Some(call) = self.call.take() else { return Poll::Pending };
         if let Some(audit) = &self.parked_calls.audit {
             conversation.record_with(UnattendedCall { audit: audit.clone(), request: self.subject.clone() });
@@ -209,7 +207,7 @@ impl ResumedRound {
             self.conversation.end();
             self.parked_calls.table.end(self.ticket.call);
             outcome
-        } else if let Some(asked) = self.conversation.park(self.parked_calls.limits.ttl) {
+        } else if let Some(asked) = self.conversation.park(self.parked_calls.quota.limits.ttl) {
             self.parked_calls.ask(Ticket { round: asked.round, ..self.ticket }, &asked)
         } else {
             return Poll::Pending;

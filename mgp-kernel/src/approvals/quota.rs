@@ -24,7 +24,7 @@ mgp_types::with_defaults! {
 
 /// A quota of calls that have asked their clients and are not over.
 pub(super) struct Quota {
-    limits: ParkedCallLimits,
+    pub(super) limits: ParkedCallLimits,
     taken: Mutex<QuotaUsage>,
 }
 

@@ -12,13 +12,12 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::conversation::{CallConversation, ParkedStatus, RoundQuestions};
-use super::quota::{ParkedCallLimits, Quota};
+use super::quota::Quota;
 use super::ticket::{Ticket, Tickets};
 
-/// The limits, tickets and parked calls that the services of one layer share. All parked calls end with the last of
+/// The quota, tickets and parked calls that the services of one layer share. All parked calls end with the last of
 /// these services.
 pub(crate) struct ParkedCallShared {
-    pub(super) limits: ParkedCallLimits,
     pub(super) quota: Arc<Quota>,
     pub(super) tickets: Tickets,
     pub(super) table: ParkedCallTable,
@@ -29,7 +28,7 @@ pub(crate) struct ParkedCallShared {
 impl ParkedCallShared {
     /// Returns the result that asks the client, who can come back with `ticket`.
     pub(super) fn ask(&self, ticket: Ticket, asked: &RoundQuestions) -> Result<Response, Error> {
-        let state = self.tickets.seal(ticket, self.limits.ttl);
+        let state = self.tickets.seal(ticket, self.quota.limits.ttl);
         // A question that cannot be written will never be answered.
         InputQuestion::result(&asked.questions, &state).inspect_err(|_| self.table.end(ticket.call))
     }

@@ -50,6 +50,8 @@ pub struct Fetched {
     pub body: Bytes,
 }
 
+type FetchOutcome = Result<Fetched, FetchError>;
+
 /// The reason why a document could not be fetched. It repeats neither the query of a URL nor what was sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -105,7 +107,7 @@ impl Fetcher {
     ///
     /// # Errors
     /// There is no answer, or none that may be read.
-    pub async fn get(&self, url: &str, headers: &HeaderMap) -> Result<Fetched, FetchError> {
+    pub async fn get(&self, url: &str, headers: &HeaderMap) -> FetchOutcome {
         timeout(self.timeout, self.follow(url, headers)).await.unwrap_or(Err(FetchError::TooSlow))
     }
 
@@ -113,12 +115,7 @@ impl Fetcher {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub async fn post_form(
-        &self,
-        url: &str,
-        headers: &HeaderMap,
-        form: impl Into<Bytes>,
-    ) -> Result<Fetched, FetchError> {
+    pub async fn post_form(&self, url: &str, headers: &HeaderMap, form: impl Into<Bytes>) -> FetchOutcome {
         self.post(url, headers, "application/x-www-form-urlencoded", form.into()).await
     }
 
@@ -126,24 +123,13 @@ impl Fetcher {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub async fn post_json(
-        &self,
-        url: &str,
-        headers: &HeaderMap,
-        json: impl Into<Bytes>,
-    ) -> Result<Fetched, FetchError> {
+    pub async fn post_json(&self, url: &str, headers: &HeaderMap, json: impl Into<Bytes>) -> FetchOutcome {
         self.post(url, headers, "application/json", json.into()).await
     }
 
-    async fn post(
-        &self,
-        url: &str,
-        headers: &HeaderMap,
-        media_type: &'static str,
-        body: Bytes,
-    ) -> Result<Fetched, FetchError> {
+    async fn post(&self, url: &str, headers: &HeaderMap, media: &'static str, body: Bytes) -> FetchOutcome {
         let mut headers = headers.clone();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
         let posting = async {
             let url = target::parse(url, &self.connector.policy)?;
             self.send(Method::POST, &url, headers, body).await
@@ -151,7 +137,7 @@ impl Fetcher {
         timeout(self.timeout, posting).await.unwrap_or(Err(FetchError::TooSlow))
     }
 
-    async fn follow(&self, url: &str, headers: &HeaderMap) -> Result<Fetched, FetchError> {
+    async fn follow(&self, url: &str, headers: &HeaderMap) -> FetchOutcome {
         let mut redirects = Redirects::new(url, &self.connector.policy)?;
         let first = redirects.at.clone();
         let mut at = first.clone();
@@ -171,13 +157,7 @@ impl Fetcher {
         Err(FetchError::Redirected)
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        url: &Url,
-        mut headers: HeaderMap,
-        body: Bytes,
-    ) -> Result<Fetched, FetchError> {
+    async fn send(&self, method: Method, url: &Url, mut headers: HeaderMap, body: Bytes) -> FetchOutcome {
         let (host, port) = (url.host_str().ok_or_else(malformed)?, url.port_or_known_default());
         let addresses = self.connector.addresses(host, port.ok_or_else(malformed)?).await?;
         if url.scheme() != "https" && !addresses.iter().all(|address| address.ip().is_loopback()) {
@@ -192,11 +172,7 @@ impl Fetcher {
         *request.uri_mut() = plain.as_str().parse().map_err(|_| malformed())?;
         *request.headers_mut() = headers;
         let answer = self.http.send(request, &addresses).await;
-        self.read(answer.map_err(|error| FetchError::Unreachable(error.into()))?).await
-    }
-
-    async fn read(&self, answer: Response<Incoming>) -> Result<Fetched, FetchError> {
-        let (head, body) = answer.into_parts();
+        let (head, body) = answer.map_err(|error| FetchError::Unreachable(error.into()))?.into_parts();
         let body = Limited::new(body, self.max_bytes).collect().await.map_err(|error| {
             if error.is::<LengthLimitError>() { FetchError::TooLarge } else { FetchError::Unreachable(error) }
         })?;

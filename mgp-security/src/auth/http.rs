@@ -80,35 +80,19 @@ where
         if self.layer.optional && !request.headers().contains_key(AUTHORIZATION) {
             return Either::Left(self.inner.call(request));
         }
-        let met = match &self.layer.tokens {
-            Some(server) => meet(server, request),
-            None => Met::Other(request),
-        };
-        let mut request = match met {
-            Met::Other(request) => request,
-            Met::Judged(Ok(request)) => return Either::Left(self.inner.call(request)),
-            Met::Judged(Err((response, body))) => return Either::Right(Box::pin(refused(response, body))),
-            Met::Asking(asking) => {
+        match self.layer.judge(request) {
+            Either::Left(Ok(request)) => Either::Left(self.inner.call(request)),
+            Either::Left(Err((response, body))) => Either::Right(Box::pin(refused(response, body))),
+            Either::Right(asking) => {
                 // The service that was ready is the one that is called.
                 let next = self.inner.clone();
                 let mut inner = std::mem::replace(&mut self.inner, next);
-                return Either::Right(Box::pin(async move {
+                Either::Right(Box::pin(async move {
                     match asking.await {
                         Ok(request) => inner.call(request).await,
                         Err((response, body)) => refused(response, body).await,
                     }
-                }));
-            }
-        };
-        match authenticate(&self.layer.ring, request.headers()) {
-            Ok(caller) => {
-                admit(&mut request, caller);
-                Either::Left(self.inner.call(request))
-            }
-            Err(error) => {
-                let challenged = self.layer.tokens.as_ref().and_then(|server| challenge(server, error));
-                let response = challenged.unwrap_or_else(|| refusal(error));
-                Either::Right(Box::pin(refused(response, request.into_body())))
+                }))
             }
         }
     }
@@ -204,59 +188,65 @@ fn answer<R: From<String>>(
     response
 }
 
-/// A request in front of the server.
-enum Met<B, R> {
-    /// The request shows no token; it may show a key.
-    Other(http::Request<B>),
-    /// The request's token is right, or wrong.
-    Judged(JudgedRequest<B, R>),
-    /// The issuer of the token has to be asked.
-    Asking(BoxFuture<'static, JudgedRequest<B, R>>),
-}
-
-/// A request whose token is right, or its refusal with the body that nobody has read.
+/// A request whose key or token is right, or its refusal with the body that nobody has read.
 type JudgedRequest<B, R> = Result<http::Request<B>, (http::Response<R>, B)>;
 
-/// Looks for a token, and verifies it.
-fn meet<B, R>(server: &ResourceServer, request: http::Request<B>) -> Met<B, R>
-where
-    B: Send + 'static,
-    R: From<String> + Send + 'static,
-{
-    let certificate = request.extensions().get::<PeerCertificate>();
-    let shown = match PresentedToken::read(request.headers(), request.method(), request.uri(), certificate) {
-        Ok(shown) if shown.scheme == TokenScheme::Bearer && KeyId::of_key(&shown.token).is_some() => {
-            return Met::Other(request);
-        }
-        Ok(shown) => shown,
-        Err(error) => return Met::Judged(Err((token_refusal(server, error, None), request.into_body()))),
-    };
-    let judged = move |server: &ResourceServer, verified: Result<VerifiedToken, TokenError>, scheme| {
-        let mut request = request;
-        match verified {
-            Ok(token) => admit(&mut request, Authenticated::of_token(token)),
-            Err(error) => return Err((token_refusal(server, error, Some(scheme)), request.into_body())),
-        }
-        Ok(request)
-    };
-    if let Some(verified) = server.verify_known(&shown) {
-        return Met::Judged(judged(server, verified, shown.scheme));
-    }
-    let server = server.clone();
-    Met::Asking(Box::pin(async move {
-        let verified = server.verify(&shown).await;
-        judged(&server, verified, shown.scheme)
-    }))
-}
+/// The judgement of a request about whose token the issuer has to be asked.
+type AskingIssuer<B, R> = BoxFuture<'static, JudgedRequest<B, R>>;
 
-/// Returns the refusal of a wrong key, which says how to get a token.
-fn challenge<R: From<String>>(server: &ResourceServer, error: AuthError) -> Option<http::Response<R>> {
-    let error = match error {
-        AuthError::Unknown | AuthError::ReservedOwner => TokenError::Invalid,
-        AuthError::Expired => TokenError::Expired,
-        _ => return None,
-    };
-    Some(token_refusal(server, error, None))
+impl HttpAuthLayer {
+    /// Verifies the token or the key of a request.
+    fn judge<B, R>(&self, request: http::Request<B>) -> Either<JudgedRequest<B, R>, AskingIssuer<B, R>>
+    where
+        B: Send + 'static,
+        R: From<String> + Send + 'static,
+    {
+        let Some(server) = &self.tokens else { return Either::Left(self.judge_key(request)) };
+        let certificate = request.extensions().get::<PeerCertificate>();
+        let shown = PresentedToken::read(request.headers(), request.method(), request.uri(), certificate);
+        let shown = match shown {
+            Ok(shown) if shown.scheme == TokenScheme::Bearer && KeyId::of_key(&shown.token).is_some() => {
+                return Either::Left(self.judge_key(request));
+            }
+            Ok(shown) => shown,
+            Err(error) => return Either::Left(Err((token_refusal(server, error, None), request.into_body()))),
+        };
+        let judged = move |server: &ResourceServer, verified: Result<VerifiedToken, TokenError>, scheme| {
+            let mut request = request;
+            match verified {
+                Ok(token) => admit(&mut request, Authenticated::of_token(token)),
+                Err(error) => return Err((token_refusal(server, error, Some(scheme)), request.into_body())),
+            }
+            Ok(request)
+        };
+        if let Some(verified) = server.verify_known(&shown) {
+            return Either::Left(judged(server, verified, shown.scheme));
+        }
+        let server = server.clone();
+        Either::Right(Box::pin(async move {
+            let verified = server.verify(&shown).await;
+            judged(&server, verified, shown.scheme)
+        }))
+    }
+
+    /// Verifies the key of a request; where tokens are known, the refusal says how to get one.
+    fn judge_key<B, R: From<String>>(&self, mut request: http::Request<B>) -> JudgedRequest<B, R> {
+        let error = match authenticate(&self.ring, request.headers()) {
+            Ok(caller) => {
+                admit(&mut request, caller);
+                return Ok(request);
+            }
+            Err(error) => error,
+        };
+        let of_token = match error {
+            AuthError::Unknown | AuthError::ReservedOwner => Some(TokenError::Invalid),
+            AuthError::Expired => Some(TokenError::Expired),
+            _ => None,
+        };
+        let challenged = self.tokens.as_ref().zip(of_token);
+        let challenged = challenged.map(|(server, error)| token_refusal(server, error, None));
+        Err((challenged.unwrap_or_else(|| refusal(error)), request.into_body()))
+    }
 }
 
 fn token_refusal<R: From<String>>(

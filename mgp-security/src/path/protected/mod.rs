@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use self::pattern::{PathPattern, PatternRelation};
+use self::pattern::PathPattern;
 use self::spelling::{PathAnchor, PathReading};
 use crate::Finding;
 use crate::data_file::{Named as _, Section, named, sections, split};
@@ -158,9 +158,7 @@ impl ProtectedPaths {
     /// Judges one place by all its readings.
     fn judge_place(&self, same: &[PathReading], access: PathAccess) -> Option<ProtectedReason> {
         let own = same.iter().find_map(|reading| self.judge_own(reading, access));
-        let released = |reading: &PathReading| {
-            self.released.iter().any(|pattern| pattern.meets(reading) == PatternRelation::Inside)
-        };
+        let released = |reading: &PathReading| self.released.iter().any(|pattern| pattern.covers(reading));
         own.or_else(|| {
             let judged = || same.iter().find_map(|reading| judge_known(reading, access));
             if same.iter().any(released) { None } else { judged() }
@@ -211,25 +209,18 @@ impl From<ProtectedReason> for Finding {
 /// Judges a reading by the table.
 fn judge_known(reading: &PathReading, access: PathAccess) -> Option<ProtectedReason> {
     for group in &TABLE.groups {
+        let readable = group.forbids == ForbiddenUse::Writing;
+        let releases = group.forbids == ForbiddenUse::Nothing;
         // A path with wildcards may also match other files than the harmless ones, so it gets no exception.
-        if reading.is_pattern && group.forbids == ForbiddenUse::Nothing {
+        if reading.is_pattern && releases {
             continue;
         }
         for (pattern, written) in &group.patterns {
-            let meets = pattern.meets(reading);
-            let refused = match (meets, group.forbids) {
-                (PatternRelation::No, _) => continue,
-                (PatternRelation::Inside, ForbiddenUse::Nothing) => return None,
-                (PatternRelation::Inside, ForbiddenUse::Writing) if access == PathAccess::Read => {
-                    return None;
-                }
-                (PatternRelation::Inside, _) => true,
-                (PatternRelation::Above, forbids) => {
-                    access == PathAccess::Remove && forbids != ForbiddenUse::Nothing
-                }
-            };
-            if refused {
-                let readable = group.forbids == ForbiddenUse::Writing;
+            let covers = pattern.covers(reading);
+            if covers && (releases || readable && access == PathAccess::Read) {
+                return None;
+            }
+            if covers || access == PathAccess::Remove && !releases && pattern.lies_below(reading) {
                 return Some(ProtectedReason { kind: group.kind, readable, pattern: Cow::Borrowed(written) });
             }
         }

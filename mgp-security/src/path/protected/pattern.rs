@@ -10,16 +10,6 @@ pub(super) struct PathPattern {
     names: Vec<Box<str>>,
 }
 
-/// The relation of a path to a pattern.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PatternRelation {
-    No,
-    /// The path matches the pattern.
-    Inside,
-    /// The path is a directory above the one that the pattern describes.
-    Above,
-}
-
 impl PathPattern {
     pub(super) fn new(text: &str) -> Self {
         let lower = text.to_lowercase();
@@ -32,31 +22,29 @@ impl PathPattern {
         Self { anchor, names }
     }
 
-    /// Returns the relation of a reading of a path to this pattern.
-    pub(super) fn meets(&self, reading: &PathReading) -> PatternRelation {
+    /// Returns whether a reading of a path matches this pattern.
+    pub(super) fn covers(&self, reading: &PathReading) -> bool {
         let names: Vec<&str> = reading.names.iter().map(String::as_str).collect();
         if self.anchor == PathAnchor::Relative {
-            let inside = (0..names.len()).any(|start| {
+            return (0..names.len()).any(|start| {
                 // A wildcard that matches nearly every name does not count as a match of this one.
                 self.matches(&names[start..], reading.is_pattern)
                     && self.is_named_by(&names[start..], reading)
             });
-            return if inside { PatternRelation::Inside } else { PatternRelation::No };
         }
-        let here = reading.anchor == self.anchor || reading.anchor == PathAnchor::Climbing;
-        if !here {
-            return PatternRelation::No;
-        }
+        let is_here = reading.anchor == self.anchor || reading.anchor == PathAnchor::Climbing;
         let is_certain = !reading.is_pattern || names.iter().any(|name| !has_wildcard(name));
-        if is_certain && self.matches(&names, reading.is_pattern) {
-            return PatternRelation::Inside;
-        }
+        is_here && is_certain && self.matches(&names, reading.is_pattern)
+    }
+
+    /// Returns whether a path that the pattern does not cover is a directory above the one that the pattern describes.
+    pub(super) fn lies_below(&self, reading: &PathReading) -> bool {
         let fixed = self.names.iter().take_while(|name| !has_wildcard(name)).count();
-        let is_above = reading.anchor == self.anchor
+        self.anchor != PathAnchor::Relative
+            && reading.anchor == self.anchor
             && !reading.is_pattern
-            && names.len() < fixed
-            && names.iter().zip(&self.names).all(|(name, own)| *name == &**own);
-        if is_above { PatternRelation::Above } else { PatternRelation::No }
+            && reading.names.len() < fixed
+            && reading.names.iter().zip(&self.names).all(|(name, own)| **name == **own)
     }
 
     fn matches(&self, names: &[&str], is_pattern: bool) -> bool {
@@ -152,10 +140,6 @@ fn meet(a: &[PatternToken], b: &[PatternToken]) -> bool {
                 (PatternToken::One, _) | (_, PatternToken::One) => reached[j],
                 (PatternToken::Letter(one), PatternToken::Letter(two)) => reached[j] && one == two,
             };
-        }
-        // A star of `b` can also match nothing.
-        for (j, other) in b.iter().enumerate() {
-            next[j + 1] |= *other == PatternToken::Any && next[j];
         }
         reached = next;
     }

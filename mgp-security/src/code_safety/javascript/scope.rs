@@ -102,9 +102,6 @@ impl<'t> JavaScriptScopes<'t> {
                 let value = node.field("value").filter(|_| name.kind() == "identifier");
                 if let Some(scope) = scope {
                     self.bind(scope, name, value);
-                } else if let Some(value) = value {
-                    // The value of the name is known, although the name hides nothing.
-                    self.declared.entry((TOP, plain(name.text()))).or_default().push(Some(value));
                 }
             }
             "formal_parameters" => {
@@ -209,7 +206,5 @@ impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
     }
 }
 
-/// The scope number of declarations that hide nothing. No node has this number, so `is_declared` does not find them.
-const TOP: usize = usize::MAX;
 /// The longest chain of members that is followed to a global name.
 const MAX_MEMBERS: usize = 20;

@@ -28,14 +28,6 @@ pub(super) struct PythonScopes<'t> {
     deleted: HashSet<Cow<'t, str>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ScopeKind {
-    Module,
-    Class,
-    Function,
-    Comprehension,
-}
-
 /// The bindings of one name in one scope.
 #[derive(Default)]
 struct Bound<'t> {
@@ -73,32 +65,34 @@ impl<'t> PythonScopes<'t> {
 
     /// Returns whether the node is in no function, so that submitting the code is enough to run it.
     pub(super) fn is_outermost(&self, node: Node<'_>) -> bool {
-        !self.around(self.scope(node)).any(|scope| kind_of(scope) == ScopeKind::Function)
+        !self.around(self.scope(node)).any(|it| matches!(it.kind(), "function_definition" | "lambda"))
     }
 
     /// Returns whether `name` is certainly bound by the code itself at `node`, so that it cannot be the builtin of that
     /// name.
     pub(super) fn is_certain(&self, name: &str, node: Node<'_>) -> bool {
-        self.visible(name, self.scope(node)).any(|(kind, bound)| self.ends_search(name, kind, bound, node))
+        self.visible(name, self.scope(node)).any(|(scope, bound)| self.ends_search(name, scope, bound, node))
     }
 
     /// Returns the bindings that `name` may have at `node`.
     pub(super) fn bindings<'s>(&'s self, name: &'s str, node: Node<'_>) -> Vec<&'s Binding<'t>> {
         let mut found = Vec::new();
-        for (kind, bound) in self.visible(name, self.scope(node)) {
+        for (scope, bound) in self.visible(name, self.scope(node)) {
             found.extend(&bound.bindings);
-            if self.ends_search(name, kind, bound, node) {
+            if self.ends_search(name, scope, bound, node) {
                 break;
             }
         }
         found
     }
 
-    fn ends_search(&self, name: &str, kind: ScopeKind, bound: &Bound<'_>, node: Node<'_>) -> bool {
+    /// Returns whether no scope around `scope`, in which `name` is bound, can bind the name at `node`: always in a function
+    /// or a comprehension, and in the module once the name is defined.
+    fn ends_search(&self, name: &str, scope: Node<'t>, bound: &Bound<'_>, node: Node<'_>) -> bool {
+        let is_module = scope.parent().is_none();
         let is_defined =
             !self.deleted.contains(name) && bound.defined_from.is_some_and(|from| from <= node.at());
-        matches!(kind, ScopeKind::Function | ScopeKind::Comprehension)
-            || (kind == ScopeKind::Module && is_defined)
+        scope.kind() != "class_definition" && (!is_module || is_defined)
     }
 
     /// Returns the scopes around `start` that bind `name`, from the inside out.
@@ -106,13 +100,12 @@ impl<'t> PythonScopes<'t> {
         &'s self,
         name: &'s str,
         start: Node<'t>,
-    ) -> impl Iterator<Item = (ScopeKind, &'s Bound<'t>)> {
+    ) -> impl Iterator<Item = (Node<'t>, &'s Bound<'t>)> {
         self.around(start).filter_map(move |scope| {
-            let kind = kind_of(scope);
             let key = (scope.index(), Cow::Borrowed(name));
             let bound = self.bound.get(&key).filter(|_| !self.foreign.contains(&key))?;
             // The names of a class are visible in its own body only.
-            (kind != ScopeKind::Class || scope == start).then_some((kind, bound))
+            (scope.kind() != "class_definition" || scope == start).then_some((scope, bound))
         })
     }
 
@@ -142,7 +135,7 @@ impl<'t> PythonScopes<'t> {
                 let value = node.field("right").or_else(|| node.field("value"));
                 // The name of an expression belongs to the scope around comprehensions.
                 let is_beyond = |at: &Node<'t>| {
-                    node.kind() != "named_expression" || kind_of(*at) != ScopeKind::Comprehension
+                    node.kind() != "named_expression" || !LISTS.has("comprehensions", at.kind())
                 };
                 let scope = self.around(scope).find(is_beyond).unwrap_or(scope);
                 if let Some(name) = name {
@@ -263,15 +256,6 @@ fn elements(list: Option<Node<'_>>) -> Vec<Node<'_>> {
 pub(super) fn dotted(text: &str) -> String {
     let joined: String = text.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect();
     plain(&joined).into_owned()
-}
-
-fn kind_of(scope: Node<'_>) -> ScopeKind {
-    match scope.kind() {
-        "class_definition" => ScopeKind::Class,
-        "function_definition" | "lambda" => ScopeKind::Function,
-        kind if LISTS.has("comprehensions", kind) => ScopeKind::Comprehension,
-        _ => ScopeKind::Module,
-    }
 }
 
 fn is_first_clause(clause: Node<'_>) -> bool {

@@ -85,17 +85,11 @@ pub(super) struct CallEffects {
     program: Option<Box<str>>,
     /// True if the tool presses what is shown, such as a button with a text.
     presses: bool,
-    replaced: ReplacedFiles,
+    /// The list of names of the members whose files the tool replaces, and whether they are those in the list or all others;
+    /// `None` if the tool replaces no files.
+    replaced: Option<(MemberList, bool)>,
     /// The lists in which the names of declared arguments stand, by name.
     declared: HashMap<Box<str>, MemberLists>,
-}
-
-/// The files of which a tool loses what they had before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReplacedFiles {
-    None,
-    Destinations,
-    AllButSources,
 }
 
 impl CallEffects {
@@ -113,11 +107,10 @@ impl CallEffects {
             program: program.map(|word| word.as_str().into()),
             presses: has("verb that presses"),
             replaced: if has("verb that moves files") {
-                ReplacedFiles::Destinations
-            } else if has("verb that replaces files") && !has("word of what is not replaced") {
-                ReplacedFiles::AllButSources
+                Some((MemberList::Destination, true))
             } else {
-                ReplacedFiles::None
+                let replaces = has("verb that replaces files") && !has("word of what is not replaced");
+                replaces.then_some((MemberList::Source, false))
             },
             declared: natures.declared().map(|name| (name.into(), MemberLists::of(name))).collect(),
         })
@@ -177,11 +170,7 @@ impl CallEffects {
 
     /// Returns whether the tool replaces the file that a member names.
     fn replaces(&self, member: &Member<'_>) -> bool {
-        match self.replaced {
-            ReplacedFiles::None => false,
-            ReplacedFiles::Destinations => member.lists.has(MemberList::Destination),
-            ReplacedFiles::AllButSources => !member.lists.has(MemberList::Source),
-        }
+        self.replaced.is_some_and(|(list, is_in)| member.lists.has(list) == is_in)
     }
 
     /// Returns the effect of a program in the name of the tool or in one argument with its arguments in another one, as in
@@ -256,7 +245,7 @@ fn of_pressed(text: &str) -> CallEffect {
         (CallEffect::Sends, "pressed that sends"),
     ];
     let says = |phrase: &str| text.contains(&format!(" {phrase} "));
-    first(lists, |heading| list(heading).any(says)).unwrap_or(CallEffect::Reads)
+    first(&lists, |heading| list(heading).any(says)).unwrap_or(CallEffect::Reads)
 }
 
 fn texts(values: &[Value]) -> Vec<String> {
@@ -305,16 +294,13 @@ fn chosen(lists: MemberLists, text: &str) -> CallEffect {
         (CallEffect::Destroys, "choice that destroys"),
         (CallEffect::Sends, "choice that sends"),
     ];
-    let chosen = first(choices, |heading| words.iter().any(|word| is_listed(heading, word)));
+    let chosen = first(&choices, |heading| words.iter().any(|word| is_listed(heading, word)));
     chosen.unwrap_or(CallEffect::Reads)
 }
 
 /// Returns the effect of the first list that applies.
-fn first<const N: usize>(
-    lists: [(CallEffect, &'static str); N],
-    applies: impl Fn(&'static str) -> bool,
-) -> Option<CallEffect> {
-    lists.into_iter().find(|(_, heading)| applies(heading)).map(|(effect, _)| effect)
+fn first(lists: &[(CallEffect, &'static str)], applies: impl Fn(&'static str) -> bool) -> Option<CallEffect> {
+    lists.iter().find(|(_, heading)| applies(heading)).map(|(effect, _)| *effect)
 }
 
 /// The length of the longest text that is read as a choice between operations.

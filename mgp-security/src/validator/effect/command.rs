@@ -49,7 +49,7 @@ pub(super) fn of_command(line: &str) -> CallEffect {
 pub(super) fn of_code(text: &str) -> CallEffect {
     let text = text.to_lowercase();
     let calls = [(CallEffect::Destroys, "code that destroys"), (CallEffect::Sends, "code that sends")];
-    first(calls, |heading| list(heading).any(|call| text.contains(call))).unwrap_or(CallEffect::Runs)
+    first(&calls, |heading| list(heading).any(|call| text.contains(call))).unwrap_or(CallEffect::Runs)
 }
 
 fn of_pipeline(pipeline: &Pipeline, line: &str) -> CallEffect {
@@ -246,7 +246,7 @@ fn of_program(name: &str, words: &[String], input: &StandardInput) -> CallEffect
     if called("command that changes nothing") {
         return CallEffect::Runs;
     }
-    let of_phrases = first(PHRASES, called);
+    let of_phrases = first(&PHRASES, called);
     let of_kind = if is_interpreter(name) {
         let reads_input = operands(words).next().is_none() || words.iter().any(|word| word == "-s");
         let is_fed = matches!(input, StandardInput::Foreign) && reads_input;

@@ -34,35 +34,10 @@ impl PathsValidator {
         Self { roots: Some(roots), ..self }
     }
 
-    fn check_reading(
-        &self,
-        text: &str,
-        likeness: PathLikeness,
-        access: PathAccess,
-        folders: CallFolders<'_>,
-    ) -> Result<(), Finding> {
-        match likeness {
-            // Servers read such a URI in several ways, and each has to lead to an open place.
-            PathLikeness::Named if is_file_address(text) => {
-                let readings = UriReadings::of(text.trim())?;
-                readings.paths.iter().try_for_each(|path| {
-                    self.protected.check(path, access)?;
-                    self.roots.as_ref().map_or(Ok(()), |roots| roots.check_for(path, folders).map(drop))
-                })
-            }
-            PathLikeness::Named => {
-                // Some tools accept several paths in one text.
-                let mut parts = text.split(is_between).filter(|part| !part.is_empty());
-                parts.try_for_each(|part| self.protected.check(part, access))?;
-                self.protected.check(text, access)?;
-                self.roots.as_ref().map_or(Ok(()), |roots| roots.check_for(text, folders).map(drop))
-            }
-            PathLikeness::Written => {
-                self.protected.check(text, access)?;
-                self.roots.as_ref().map_or(Ok(()), |roots| roots.locate_named(text, folders).map(drop))
-            }
-            PathLikeness::Perhaps => self.protected.check(text, access),
-        }
+    /// Checks a path by its name, and whether it is within the roots.
+    fn check_path(&self, path: &str, access: PathAccess, folders: CallFolders<'_>) -> Result<(), Finding> {
+        self.protected.check(path, access)?;
+        self.roots.as_ref().map_or(Ok(()), |roots| roots.check_for(path, folders).map(drop))
     }
 }
 
@@ -78,8 +53,25 @@ impl Validator for PathsValidator {
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         for argument in &call.arguments {
             let access = LazyCell::new(|| access(call.access, argument));
+            let protected = |path: &str| self.protected.check(path, *access);
             argument.check(|text| match likeness(argument, text) {
-                Some(likeness) => self.check_reading(text, likeness, *access, call.folders),
+                // Servers read such a URI in several ways, and each has to lead to an open place.
+                Some(PathLikeness::Named) if is_file_address(text) => {
+                    let readings = UriReadings::of(text.trim())?;
+                    readings.paths.iter().try_for_each(|path| self.check_path(path, *access, call.folders))
+                }
+                Some(PathLikeness::Named) => {
+                    // Some tools accept several paths in one text.
+                    let mut parts = text.split(is_between).filter(|part| !part.is_empty());
+                    parts.try_for_each(protected)?;
+                    self.check_path(text, *access, call.folders)
+                }
+                Some(PathLikeness::Written) => {
+                    protected(text)?;
+                    let roots = self.roots.as_ref();
+                    roots.map_or(Ok(()), |roots| roots.locate_named(text, call.folders).map(drop))
+                }
+                Some(PathLikeness::Perhaps) => protected(text),
                 None => Ok(()),
             })?;
         }

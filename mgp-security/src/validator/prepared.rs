@@ -78,23 +78,21 @@ impl PreparedTool {
         let none = RawJson::empty_object();
         let arguments =
             arguments.filter(|arguments| !(has_loose_types && arguments.is_null())).unwrap_or(&none);
-        let Some(schema) = &self.schema else {
-            if self.validators.is_empty() && self.effects.is_none() {
-                return Ok(CheckedArguments::default());
-            }
-            let value = text::read(arguments)?;
-            self.check_texts(&value, folders)?;
-            let source = self.source(&value, folders);
-            return Ok(CheckedArguments { converted: None, effect: self.effect(&value), source });
+        let schema = self.schema.as_ref();
+        if schema.is_none() && self.validators.is_empty() && self.effects.is_none() {
+            return Ok(CheckedArguments::default());
+        }
+        let read = |json: &RawJson| match schema {
+            Some(_) => Schema::read(json.as_bytes()).map_err(BlockedCall::Schema),
+            None => text::read(json).map_err(BlockedCall::from),
         };
-        let read = |json: &RawJson| Schema::read(json.as_bytes()).map_err(BlockedCall::Schema);
         let value = read(arguments)?;
-        let converted = match schema.check_value(&value) {
-            Ok(()) => None,
-            Err(violation) => {
+        let converted = match schema.map(|schema| (schema, schema.check_value(&value))) {
+            Some((schema, Err(violation))) => {
                 let converted = if has_loose_types { schema.converted(arguments) } else { None };
                 Some(converted.ok_or(BlockedCall::Schema(violation))?)
             }
+            _ => None,
         };
         let both = converted.as_ref().map(read).transpose()?;
         let (mut effect, mut source) = (None, None);

@@ -43,8 +43,14 @@ impl Profile {
 pub(super) fn derive(definition: &Object, natures: &ArgumentNatures) -> EffectiveSecurity {
     let (hints, name) = (hints(definition), words(&definition.text("name").unwrap_or_default()));
     let manner = NameManner::of_tool(definition);
-    let of_changes = risk_of_changes(&name, &hints, manner, natures);
-    let mut derived = EffectiveSecurity::new(risk_of(manner, &hints).max(of_changes));
+    // The tool may change the power of others, or the content of a database.
+    let is_hinted = hints.read_only_hint == Some(true);
+    let changes_power =
+        manner != NameManner::Reads && !is_hinted && name.iter().any(|word| is_listed("powers", word));
+    let says_it_reads = is_hinted || natures.says_it_reads_only();
+    let changes_rows = natures.has(ArgumentNature::Sql) && !says_it_reads;
+    let risk = if changes_power || changes_rows { RiskLevel::Dangerous } else { risk_of(manner, &hints) };
+    let mut derived = EffectiveSecurity::new(risk);
     let effect = effect_of(&name, &hints, manner, natures);
     derived.effect = Some(effect);
     if natures.has(ArgumentNature::Sql) && effect == CallEffect::Reads {
@@ -128,24 +134,6 @@ fn risk_of(manner: NameManner, hints: &ToolAnnotations) -> RiskLevel {
         (Some(true), _, NameManner::Reads | NameManner::Unclear)
         | (None, None | Some(false), NameManner::Reads) => RiskLevel::Safe,
         _ => RiskLevel::Moderate,
-    }
-}
-
-/// Returns the risk of changing what the tool changes: power over others, or the content of a database.
-fn risk_of_changes(
-    name: &[String],
-    hints: &ToolAnnotations,
-    manner: NameManner,
-    natures: &ArgumentNatures,
-) -> RiskLevel {
-    let gives_power = name.iter().any(|word| is_listed("powers", word));
-    let is_hinted = hints.read_only_hint == Some(true);
-    let says_it_reads = is_hinted || natures.says_it_reads_only();
-    let changes = manner != NameManner::Reads && !is_hinted;
-    if (gives_power && changes) || (natures.has(ArgumentNature::Sql) && !says_it_reads) {
-        RiskLevel::Dangerous
-    } else {
-        RiskLevel::Safe
     }
 }
 

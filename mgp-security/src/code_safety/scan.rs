@@ -107,7 +107,10 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
         }
         broken.get_or_insert(tree);
     }
-    if let Some(tree) = cut_off(code, &policy.language, readings) {
+    // A fragment may become a whole program once everything it leaves open is closed.
+    let (grammar, prefix, _) = readings[0];
+    let closed = closing(code, &policy.language).and_then(|end| Tree::parse(grammar, prefix, code, &end));
+    if let Some(tree) = closed.filter(|tree| !tree.has_errors) {
         check_tree(&tree, code, policy, findings);
         return Method::SyntaxTree;
     }
@@ -121,13 +124,6 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
         _ => findings.whole(format!("Code cannot be read as {}", policy.language)),
     }
     Method::SyntaxTree
-}
-
-/// Returns the tree of a code fragment that becomes a whole program once everything it leaves open is closed.
-fn cut_off(code: &str, language: &Language, readings: &[Reading]) -> Option<Tree> {
-    let (grammar, prefix, _) = readings.first()?;
-    let tree = Tree::parse(*grammar, prefix, code, &closing(code, language)?)?;
-    (!tree.has_errors).then_some(tree)
 }
 
 fn check_tree(tree: &Tree, code: &str, policy: &CodePolicy, findings: &mut Findings) {

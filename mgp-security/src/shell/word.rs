@@ -351,7 +351,7 @@ pub(crate) fn decode_escapes(text: &str) -> String {
             // Nothing but the zero is shown as a question mark.
             '0' => Some(u32::from_str_radix(&escape[1..], 8).unwrap_or(0x3f)),
             '1'..='7' => u32::from_str_radix(escape, 8).ok(),
-            _ => simple(kind).map(u32::from),
+            _ => SIMPLE.iter().find_map(|pair| pair.strip_prefix(kind)?.chars().next()).map(u32::from),
         };
         match code {
             Some(code) if matches!(kind, 'u' | 'U') => {
@@ -376,23 +376,9 @@ pub(crate) fn hides_letters(text: &str) -> bool {
         .any(|decoded| (decoded.is_ascii_graphic() || decoded == ' ') && decoded != '\\' && decoded != '?')
 }
 
-const fn simple(kind: char) -> Option<u8> {
-    Some(match kind {
-        'n' => b'\n',
-        't' => b'\t',
-        'r' => b'\r',
-        'a' => 7,
-        'b' => 8,
-        'e' | 'E' => 27,
-        'f' => 12,
-        'v' => 11,
-        '\\' => b'\\',
-        '\'' => b'\'',
-        '"' => b'"',
-        '?' => b'?',
-        _ => return None,
-    })
-}
+/// The signs behind a backslash that stand for one character, each followed by that character.
+const SIMPLE: [&str; 13] =
+    ["n\n", "t\t", "r\r", "a\x07", "b\x08", "e\x1b", "E\x1b", "f\x0c", "v\x0b", "\\\\", "''", "\"\"", "??"];
 
 /// Returns the word quoted, so that a shell reads it as a single word.
 pub(crate) fn quoted(word: &str) -> String {

@@ -111,29 +111,21 @@ impl<'a> Reading<'a> {
                 at += 1;
                 continue;
             }
-            if let Some(used) = (!ended).then(|| self.option(args, at)).flatten() {
+            if !ended && let Some(used) = self.option(args, at) {
                 at += used;
                 continue;
             }
-            if self.facts.has(Trait::Assigns) && is_assignment(text) {
-                at += 1;
-                continue;
-            }
-            if self.enter(text) {
-                at += 1;
-                continue;
-            }
-            match runs {
-                Some(Runs::Words(skip)) if skip <= self.operands.len() => {
-                    return self.begin(&args[at..], false);
+            let is_assigned = self.facts.has(Trait::Assigns) && is_assignment(text);
+            if !is_assigned && !self.enter(text) {
+                let begins = match runs {
+                    Some(Runs::Words(skip) | Runs::Shell(skip)) => skip <= self.operands.len(),
+                    Some(Runs::Search) => !self.completes(text) && begins_command(args, at),
+                    _ => false,
+                };
+                if begins {
+                    return self.begin(&args[at..], matches!(runs, Some(Runs::Shell(_))));
                 }
-                Some(Runs::Shell(skip)) if skip <= self.operands.len() => {
-                    return self.begin(&args[at..], true);
-                }
-                Some(Runs::Search) if !self.completes(text) && begins_command(args, at) => {
-                    return self.begin(&args[at..], false);
-                }
-                _ => self.operands.push(arg),
+                self.operands.push(arg);
             }
             at += 1;
         }

@@ -53,15 +53,6 @@ impl Schema {
         Self::build(schema, true, false)
     }
 
-    /// Compiles a schema as [`compile_with_formats`](Self::compile_with_formats) does, with patterns that take time in
-    /// proportion to the text.
-    ///
-    /// # Errors
-    /// Fails as [`compile`](Self::compile) does, and for a pattern that looks around itself or back.
-    pub fn compile_linear(schema: &RawJson) -> Result<Self, SchemaFault> {
-        Self::build(schema, true, true)
-    }
-
     /// Returns whether no arguments could be checked against `schema` in time, because its references unfold too far.
     #[cfg(feature = "validate")]
     pub(crate) fn unfolds_too_far(schema: &RawJson) -> bool {

@@ -23,12 +23,12 @@ impl ArgumentJudge {
         Schema::compile_with_formats(schema).map(Self)
     }
 
-    /// Compiles a schema whose patterns take linear time.
+    /// Compiles a schema whose patterns take time in proportion to the text.
     ///
     /// # Errors
-    /// Fails as [`Schema::compile_linear`] does.
+    /// Fails as [`Schema::compile`] does, and for a pattern that looks around itself or back.
     pub fn compile_linear(schema: &RawJson) -> Result<Self, SchemaFault> {
-        Schema::compile_linear(schema).map(Self)
+        Schema::build(schema, true, true).map(Self)
     }
 
     /// Returns the faults of the arguments, those that explain others first.

@@ -56,14 +56,6 @@ pub struct KeyInfo {
     pub expires_at: Option<Timestamp>,
 }
 
-/// A key as a store keeps it.
-#[derive(Debug, Clone)]
-pub(super) struct StoredKey {
-    pub(super) info: KeyInfo,
-    /// The digest that a sent key is compared with.
-    pub(super) digest: SecretDigest,
-}
-
 impl KeyRequest {
     /// Returns a request for a key without permissions, an end or a rate limit.
     pub fn new(owner: Principal) -> Self {
@@ -165,8 +157,8 @@ impl KeyStore {
         database.section("auth", MIGRATIONS).map(Self)
     }
 
-    /// Returns all keys, including expired ones.
-    pub(super) fn load(&self) -> Result<Vec<StoredKey>, StoreError> {
+    /// Returns all keys, including expired ones, each with the digest that a sent key is compared with.
+    pub(super) fn load(&self) -> Result<Vec<(KeyInfo, SecretDigest)>, StoreError> {
         self.0.read_all(
             "SELECT id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at,
                  member_of
@@ -176,8 +168,7 @@ impl KeyStore {
     }
 
     /// Adds a new key; an id that is there already is an error.
-    pub(super) fn add(&self, key: &StoredKey) -> Result<(), StoreError> {
-        let info = &key.info;
+    pub(super) fn add(&self, info: &KeyInfo, digest: SecretDigest) -> Result<(), StoreError> {
         let permissions: Vec<_> = info.permissions.iter().collect();
         let rate_limit = info.rate_limit.as_ref().map(serde_json::to_string).transpose();
         let insert = || {
@@ -187,7 +178,7 @@ impl KeyStore {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
                 info.id.to_string(),
-                key.digest.0,
+                digest.0,
                 info.owner.as_str(),
                 if info.owner.role() == PrincipalRole::Operator { "operator" } else { "agent" },
                 serde_json::to_string(&permissions).map_err(unavailable)?,
@@ -226,7 +217,7 @@ impl KeyStore {
     }
 }
 
-fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
+fn read(row: &Row<'_>) -> Result<(KeyInfo, SecretDigest), StoreError> {
     let owner = match text(row, 3)? {
         "agent" => Principal::of(PrincipalKind::KeyHolder, text(row, 2)?),
         "operator" => Principal::of(PrincipalKind::KeyOperator, text(row, 2)?),
@@ -246,7 +237,7 @@ fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
         last_used: optional_time(row, 8)?,
         expires_at: optional_time(row, 9)?,
     };
-    Ok(StoredKey { info, digest: SecretDigest(row.get(1)?) })
+    Ok((info, SecretDigest(row.get(1)?)))
 }
 
 fn damaged(what: &str) -> StoreError {

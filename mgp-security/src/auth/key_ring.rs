@@ -12,7 +12,7 @@ use mgp_types::{AgentGroups, Error, Principal, RunningCalls, Validity, code};
 use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, StoredKey, reserved_owner};
+use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, reserved_owner};
 use crate::latest_time::LatestTime;
 use crate::limit::limited;
 use crate::rates::{MeterPace, RateMeter};
@@ -42,7 +42,8 @@ struct KeyRingInner {
 type Keys = HashMap<KeyId, Arc<RingKey>, foldhash::quality::RandomState>;
 
 struct RingKey {
-    stored: StoredKey,
+    stored: KeyInfo,
+    digest: SecretDigest,
     /// True if the owner has a reserved name, by which others are known; the key is then refused.
     is_reserved: bool,
     /// The digest of the secret part alone, known once the whole key was right. Together with the id it proves as
@@ -79,10 +80,10 @@ impl KeyRing {
     /// Fails if the store cannot be read.
     pub fn open(database: Database, clock: Clock) -> Result<Self, StoreError> {
         let store = KeyStore::new(database)?;
-        let keys: Keys =
-            store.load()?.into_iter().map(|key| (key.info.id, Arc::new(RingKey::new(key)))).collect();
+        let stored = store.load()?.into_iter();
+        let keys: Keys = stored.map(|(key, digest)| (key.id, Arc::new(RingKey::new(key, digest)))).collect();
         for key in keys.values().filter(|key| key.is_reserved) {
-            let (id, owner) = (key.stored.info.id, key.stored.info.owner.as_str());
+            let (id, owner) = (key.stored.id, key.stored.owner.as_str());
             tracing::warn!(key = %id, owner, "a key lets nobody in: its owner has a reserved name; revoke it");
         }
         Ok(Self(Arc::new(KeyRingInner {
@@ -114,11 +115,11 @@ impl KeyRing {
     pub async fn issue(&self, wanted: KeyRequest) -> Result<(KeyInfo, SecretKey), StoreError> {
         let (id, secret) = SecretKey::random();
         let info = wanted.issued(id, self.0.clock.now());
-        let stored = StoredKey { info: info.clone(), digest: SecretDigest::of(secret.expose()) };
+        let (stored, digest) = (info.clone(), SecretDigest::of(secret.expose()));
         self.change(move |inner| {
-            inner.store.add(&stored)?;
+            inner.store.add(&stored, digest)?;
             let mut keys = Keys::clone(&inner.keys.load());
-            keys.insert(id, Arc::new(RingKey::new(stored)));
+            keys.insert(id, Arc::new(RingKey::new(stored, digest)));
             inner.keys.store(Arc::new(keys));
             inner.tell_groups();
             Ok(())
@@ -162,7 +163,7 @@ impl KeyRing {
         self.change(move |inner| {
             let mut keys = Keys::clone(&inner.keys.load());
             let Some(key) = keys.get(&id) else { return Ok(false) };
-            if key.stored.info.expires_at.is_none_or(|before| end < before) {
+            if key.stored.expires_at.is_none_or(|before| end < before) {
                 let ending = key.ending(end);
                 inner.store.end_at(id, end)?;
                 keys.insert(id, Arc::new(ending));
@@ -216,7 +217,7 @@ impl KeyRing {
         let part = SecretDigest::of(secret);
         let is_proved = part.matches(proved.unwrap_or(&NOBODY)) && proved.is_some();
         let is_right = is_proved || {
-            let expected = found.map_or(&NOBODY, |found| &found.stored.digest);
+            let expected = found.map_or(&NOBODY, |found| &found.digest);
             SecretDigest::of(key).matches(expected)
         };
         let found = found.filter(|_| is_right).ok_or(AuthError::Unknown)?;
@@ -224,7 +225,6 @@ impl KeyRing {
         if found.is_reserved {
             return Err(AuthError::ReservedOwner);
         }
-        let info = &found.stored.info;
         let now = self.0.clock.now();
         if found.is_over(self.0.latest.after(now)) {
             return Err(AuthError::Expired);
@@ -232,8 +232,8 @@ impl KeyRing {
         found.take(self.0.started)?;
         found.last_used.fetch_max(now.as_millis(), Ordering::Relaxed);
         Ok(Authenticated {
-            principal: info.owner.clone(),
-            permissions: info.permissions.clone(),
+            principal: found.stored.owner.clone(),
+            permissions: found.stored.permissions.clone(),
             validity: found.validity.clone(),
             token: None,
         })
@@ -254,7 +254,7 @@ impl KeyRing {
             return Ok(());
         }
         self.change(move |inner| {
-            let uses: Vec<_> = unnoted.iter().map(|(key, time)| (key.stored.info.id, *time)).collect();
+            let uses: Vec<_> = unnoted.iter().map(|(key, time)| (key.stored.id, *time)).collect();
             inner.store.note_used(&uses)?;
             for (key, time) in unnoted {
                 key.noted.store(time.as_millis(), Ordering::Relaxed);
@@ -286,7 +286,7 @@ impl KeyRingInner {
         let now = self.latest.after(self.clock.now());
         let mut by_owner = HashMap::<Box<str>, Vec<Box<str>>>::new();
         for key in self.keys.load().values().filter(|key| !key.is_over(now) && !key.is_reserved) {
-            let KeyInfo { owner, groups, .. } = &key.stored.info;
+            let KeyInfo { owner, groups, .. } = &key.stored;
             if let Some(name) = owner.agent_name().filter(|_| !groups.is_empty()) {
                 by_owner.entry(name.into()).or_default().extend_from_slice(groups);
             }
@@ -299,12 +299,13 @@ impl KeyRingInner {
 }
 
 impl RingKey {
-    fn new(stored: StoredKey) -> Self {
-        let last_used = stored.info.last_used.map_or(NEVER, Timestamp::as_millis);
+    fn new(stored: KeyInfo, digest: SecretDigest) -> Self {
+        let last_used = stored.last_used.map_or(NEVER, Timestamp::as_millis);
         Self {
-            is_reserved: reserved_owner(stored.info.owner.as_str()).is_some(),
-            pace: stored.info.rate_limit.map(MeterPace::new),
+            is_reserved: reserved_owner(stored.owner.as_str()).is_some(),
+            pace: stored.rate_limit.map(MeterPace::new),
             stored,
+            digest,
             proved: OnceLock::new(),
             meter: Mutex::default(),
             last_used: AtomicI64::new(last_used),
@@ -316,8 +317,8 @@ impl RingKey {
     /// Returns the same key with another end. What it opened ends with it.
     fn ending(&self, end: Timestamp) -> Self {
         let mut stored = self.stored.clone();
-        (stored.info.expires_at, stored.info.last_used) = (Some(end), self.last_used());
-        Self { validity: self.validity.clone(), ..Self::new(stored) }
+        (stored.expires_at, stored.last_used) = (Some(end), self.last_used());
+        Self { validity: self.validity.clone(), ..Self::new(stored, self.digest) }
     }
 
     /// Counts one use of the key, or refuses it; its rates are counted from `started`.
@@ -334,12 +335,12 @@ impl RingKey {
     }
 
     fn is_over(&self, now: Timestamp) -> bool {
-        self.stored.info.expires_at.is_some_and(|end| now >= end)
+        self.stored.expires_at.is_some_and(|end| now >= end)
     }
 
     fn info(&self) -> KeyInfo {
         let last_used = self.last_used();
-        KeyInfo { last_used, ..self.stored.info.clone() }
+        KeyInfo { last_used, ..self.stored.clone() }
     }
 
     fn last_used(&self) -> Option<Timestamp> {

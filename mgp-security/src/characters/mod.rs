@@ -33,7 +33,7 @@ pub(crate) fn misplaced(text: &str) -> impl Iterator<Item = (usize, char, Charac
                 let flag = FLAGS.into_iter().find(|flag| text[next..].starts_with(*flag));
                 next += flag.map_or(0, str::len);
             }
-            if let Some(class) = CharacterClass::of(here).filter(|class| !class.has_use(here, &around)) {
+            if let Some(class) = CharacterClass::of(here).filter(|_| !around.have_use_for(here)) {
                 return Some((at, here, class));
             }
         }
@@ -54,6 +54,37 @@ struct CharacterContext<'a> {
 }
 
 impl CharacterContext<'_> {
+    /// Returns whether a character, which is refused elsewhere, has its intended effect in this place.
+    fn have_use_for(&self, here: char) -> bool {
+        let (before, after) = (self.before, self.after());
+        match here {
+            // A directional mark.
+            '\u{200e}' | '\u{200f}' | '\u{61c}' => self.either(script::is_right_to_left),
+            // A joiner may end a word after a virama, to show a half form.
+            '\u{200d}' => {
+                before.is_some_and(script::joins_letters)
+                    || (before.is_some_and(|it| script::is_emoji(it) || it == '\u{fe0f}')
+                        && after.is_some_and(script::is_emoji))
+            }
+            // A joiner that parts letters, and the mark of a break between words.
+            '\u{200c}' => self.both(script::joins_letters),
+            '\u{200b}' => self.both(script::is_written_without_spaces),
+            // The byte order mark.
+            '\u{feff}' => self.start,
+            // The selectors, those of ideographs, and those of Mongolian.
+            '\u{fe00}'..='\u{fe0f}' => before.is_some_and(|base| script::takes_selector(base, here, after)),
+            '\u{e0100}'..='\u{e01ef}' => before.is_some_and(script::is_ideograph),
+            '\u{180b}'..='\u{180d}' | '\u{180f}' => {
+                before.is_some_and(|it| ('\u{1820}'..='\u{18aa}').contains(&it))
+            }
+            // A pattern of Braille with dots; the blank pattern does not count.
+            '\u{2800}' => self.either(|it| ('\u{2801}'..='\u{28ff}').contains(&it)),
+            // The tags behind the flag that they belong to are skipped together with it, so a tag that is met here
+            // belongs to none.
+            _ => false,
+        }
+    }
+
     fn after(&self) -> Option<char> {
         self.after.clone().next()
     }
@@ -71,17 +102,9 @@ impl CharacterContext<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CharacterClass {
     Control,
-    DirectionalMark,
-    DirectionalFormat,
+    Direction,
     Tag,
-    Joiner,
-    NonJoiner,
-    WordBreak,
-    ByteOrderMark,
     Selector,
-    IdeographSelector,
-    MongolianSelector,
-    BrailleBlank,
     Invisible,
     Separator,
     Annotation,
@@ -94,26 +117,25 @@ impl CharacterClass {
         Some(match character {
             '\t' | '\n' | '\r' => return None,
             '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => Self::Control,
-            '\u{200e}' | '\u{200f}' | '\u{61c}' => Self::DirectionalMark,
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Self::DirectionalFormat,
+            '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                Self::Direction
+            }
             '\u{e0000}'..='\u{e007f}' => Self::Tag,
-            '\u{200d}' => Self::Joiner,
-            '\u{200c}' => Self::NonJoiner,
-            '\u{200b}' => Self::WordBreak,
-            '\u{feff}' => Self::ByteOrderMark,
-            '\u{fe00}'..='\u{fe0f}' => Self::Selector,
-            '\u{e0100}'..='\u{e01ef}' => Self::IdeographSelector,
-            '\u{180b}'..='\u{180d}' | '\u{180f}' => Self::MongolianSelector,
-            '\u{2800}' => Self::BrailleBlank,
+            '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}' | '\u{180f}' => {
+                Self::Selector
+            }
             // A soft hyphen belongs here as well: programs see it as splitting a word, but readers do not.
             '\u{ad}'
             | '\u{34f}'
             | '\u{115f}'..='\u{1160}'
             | '\u{17b4}'..='\u{17b5}'
             | '\u{180e}'
+            | '\u{200b}'..='\u{200d}'
             | '\u{2060}'..='\u{2065}'
             | '\u{206a}'..='\u{206f}'
+            | '\u{2800}'
             | '\u{3164}'
+            | '\u{feff}'
             | '\u{ffa0}'
             | '\u{fff0}'..='\u{fff8}'
             | '\u{1bca0}'..='\u{1bca3}'
@@ -129,42 +151,14 @@ impl CharacterClass {
         })
     }
 
-    /// Returns whether the character has its intended effect in this place.
-    fn has_use(self, here: char, around: &CharacterContext<'_>) -> bool {
-        match self {
-            Self::DirectionalMark => around.either(script::is_right_to_left),
-            // A joiner may end a word after a virama, to show a half form.
-            Self::Joiner => {
-                around.before.is_some_and(script::joins_letters)
-                    || (around.before.is_some_and(|it| script::is_emoji(it) || it == '\u{fe0f}')
-                        && around.after().is_some_and(script::is_emoji))
-            }
-            Self::NonJoiner => around.both(script::joins_letters),
-            Self::WordBreak => around.both(script::is_written_without_spaces),
-            Self::ByteOrderMark => around.start,
-            Self::Selector => {
-                around.before.is_some_and(|base| script::takes_selector(base, here, around.after()))
-            }
-            Self::IdeographSelector => around.before.is_some_and(script::is_ideograph),
-            Self::MongolianSelector => {
-                around.before.is_some_and(|it| ('\u{1820}'..='\u{18aa}').contains(&it))
-            }
-            // A pattern with dots; the blank pattern does not count.
-            Self::BrailleBlank => around.either(|it| ('\u{2801}'..='\u{28ff}').contains(&it)),
-            // The tags behind the flag that they belong to are skipped together with it, so a tag that is met here
-            // belongs to none.
-            _ => false,
-        }
-    }
-
     fn finding(self, character: char) -> Finding {
         let (rule, what) = match self {
             Self::Control => ("control-character", "a control character: write it as text, or leave it out"),
-            Self::DirectionalMark | Self::DirectionalFormat => {
+            Self::Direction => {
                 ("bidirectional-control", "a character that changes the order of reading: leave it out")
             }
             Self::Tag => ("tag-character", "a tag character, which nobody can see: leave it out"),
-            Self::Selector | Self::IdeographSelector | Self::MongolianSelector => {
+            Self::Selector => {
                 ("variation-selector", "a variation selector that selects nothing: leave it out")
             }
             Self::Separator => ("line-separator", "a separator of lines or paragraphs: use a line feed"),

@@ -35,10 +35,8 @@ pub(super) fn find(text: &str, typesetting: bool) -> Option<(HidingPlace, usize)
 pub(super) fn hiding(character: char) -> Option<HidingPlace> {
     Some(match CharacterClass::of(character)? {
         CharacterClass::Tag => HidingPlace::Tags,
-        CharacterClass::DirectionalMark | CharacterClass::DirectionalFormat => HidingPlace::Direction,
-        CharacterClass::Selector | CharacterClass::IdeographSelector | CharacterClass::MongolianSelector => {
-            HidingPlace::Selectors
-        }
+        CharacterClass::Direction => HidingPlace::Direction,
+        CharacterClass::Selector => HidingPlace::Selectors,
         CharacterClass::Control => HidingPlace::Control,
         CharacterClass::Separator | CharacterClass::Private | CharacterClass::Nothing => return None,
         _ => HidingPlace::ZeroWidth,

@@ -56,24 +56,18 @@ impl AuthLayer {
         Self::new(None, Some(principal))
     }
 
-    /// Makes the call of a tool that stands for an MGP method, such as `mgp.tools.discover`, demand the same
-    /// permission as the method. A permission to call such a tool has to give its whole name.
-    ///
-    /// This is for a stack that serves such tools, and in which no other tool has such a name.
-    #[must_use]
-    pub fn methods_as_tools(self) -> Self {
-        Self { has_stand_ins: true, ..self }
-    }
+    mgp_types::setters! { #[must_use] self =>
+        /// Makes the call of a tool that stands for an MGP method, such as `mgp.tools.discover`, demand the same
+        /// permission as the method. A permission to call such a tool has to give its whole name.
+        ///
+        /// This is for a stack that serves such tools, and in which no other tool has such a name.
+        pub fn methods_as_tools() => self.has_stand_ins = true;
 
-    /// Leaves the check whether a key permits a tool call to a [`KeyScopeGate`](super::KeyScopeGate) behind the code
-    /// that resolves tools, and uses `names` to find the listed tools: only a catalog knows to which server a tool
-    /// belongs.
-    #[must_use]
-    pub fn resolved_behind(
-        self,
-        names: impl Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync + 'static,
-    ) -> Self {
-        Self { names: Some(Arc::new(names)), ..self }
+        /// Leaves the check whether a key permits a tool call to a [`KeyScopeGate`](super::KeyScopeGate) behind the
+        /// code that resolves tools, and uses `names` to find the listed tools: only a catalog knows to which server
+        /// a tool belongs.
+        pub fn resolved_behind(names: impl Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync + 'static) =>
+            self.names = Some(Arc::new(names));
     }
 
     const fn new(ring: Option<KeyRing>, keyless: Option<Principal>) -> Self {

@@ -14,10 +14,10 @@ use super::{Language, Pattern, javascript, python};
 pub struct CodePolicy {
     pub(super) level: SafetyLevel,
     pub(super) language: Language,
-    declared_blocked: ModuleList,
+    declared_blocked: HashSet<Box<str>>,
     /// The declared list of allowed modules; `None` if the list of the language counts, and with it modules that the code
     /// brings along.
-    declared_allowed: Option<ModuleList>,
+    declared_allowed: Option<HashSet<Box<str>>>,
     /// The modules that lie beside the code and are checked like it.
     beside: BTreeSet<Box<str>>,
     pub(super) patterns: Box<[Pattern]>,
@@ -36,10 +36,8 @@ impl CodePolicy {
         let level = declaration.level;
         let usual_max_bytes = (level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES);
         let max_bytes = declaration.max_code_size_bytes.or(usual_max_bytes);
-        let declared_blocked = ModuleList::new(declaration.blocked_imports.iter().map(|name| &**name));
-        let declared_allowed = declaration.allowed_imports.as_ref();
-        let declared_allowed =
-            declared_allowed.map(|names| ModuleList::new(names.iter().map(|name| &**name)));
+        let declared_blocked = module_list(&declaration.blocked_imports);
+        let declared_allowed = declaration.allowed_imports.as_deref().map(module_list);
         // A thousand names of built-in lists would fill the context of a model, and tell it no more than the violations.
         let hints = CodeHints {
             blocked_imports: declaration.blocked_imports.iter().map(|name| plain(name).into()).collect(),
@@ -70,7 +68,7 @@ impl CodePolicy {
         }
         let root = module.split('.').next().unwrap_or(module);
         let is_allowed = match &self.declared_allowed {
-            Some(allowed) => allowed.has(module),
+            Some(allowed) => covers(module, |name| allowed.contains(name)),
             None => {
                 self.is_listed("allowed", module)
                     || (self.language == Language::Python && python::is_own_module(module))
@@ -81,7 +79,7 @@ impl CodePolicy {
 
     /// Returns whether the module is blocked by name, at any level.
     pub(super) fn blocks_import(&self, module: &str) -> bool {
-        self.declared_blocked.has(module)
+        covers(module, |name| self.declared_blocked.contains(name))
             || (self.is_listed("blocked", module)
                 && !python::LISTS.has("blocked-in-parts", module)
                 && !python::LISTS.names("exempt").iter().any(|exempt| is_within(module, exempt)))
@@ -102,22 +100,13 @@ fn is_within(module: &str, root: &str) -> bool {
     module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(']))
 }
 
-/// A list of module names, each standing for everything below it as well: `os` for `os.path`, `fs` for `fs/promises`.
-#[derive(Debug, Clone, Default)]
-struct ModuleList(HashSet<Box<str>>);
-
-impl ModuleList {
-    fn new<'n>(names: impl Iterator<Item = &'n str>) -> Self {
-        Self(names.map(|name| plain(name).into()).collect())
-    }
-
-    /// Returns whether `module` is one of the names or lies below one.
-    fn has(&self, module: &str) -> bool {
-        covers(module, |name| self.0.contains(name))
-    }
+/// Returns a list of module names, each standing for everything that it [`covers`].
+fn module_list(names: &[Box<str>]) -> HashSet<Box<str>> {
+    names.iter().map(|name| plain(name).into()).collect()
 }
 
-/// Returns whether `is_listed` is true of `module` or of something that it lies below.
+/// Returns whether `is_listed` is true of `module` or of something that it lies below: of `os` for `os.path`, of `fs` for
+/// `fs/promises`.
 fn covers(module: &str, is_listed: impl Fn(&str) -> bool) -> bool {
     let module = plain(module);
     let mut ends = module.match_indices(['.', '/']).map(|(at, _)| at).chain([module.len()]);
@@ -175,13 +164,14 @@ mod tests {
 
     #[test]
     fn a_name_stands_for_what_is_below_it_and_not_for_longer_names() {
-        let list = ModuleList::new(["code", "fs", "@scope/kit", "urllib.request"].into_iter());
+        let list = module_list(&["code", "fs", "@scope/kit", "urllib.request"].map(Box::<str>::from));
+        let has = |module: &str| covers(module, |name| list.contains(name));
         for module in ["code", "code.interact", "node:fs", "fs/promises", "@scope/kit/x.js", "urllib.request"]
         {
-            assert!(list.has(module), "{module}");
+            assert!(has(module), "{module}");
         }
         for module in ["codecs", "encode", "@scope/other", "urllib", "urllib.parse", ""] {
-            assert!(!list.has(module), "{module}");
+            assert!(!has(module), "{module}");
         }
     }
 }

@@ -126,11 +126,9 @@ impl ProtectedPaths {
 
         /// Adds `directory` as the home of a user.
         pub fn with_home(directory: impl AsRef<Path>) => self.homes.push(spelling::names_of(directory.as_ref()));
-    }
 
-    /// Resolves paths on this machine as well. Relative paths begin at `base`.
-    pub fn on_this_machine(self, base: impl Into<PathBuf>) -> Self {
-        Self { base: Some(base.into()), ..self }
+        /// Resolves paths on this machine as well. Relative paths begin at `base`.
+        pub fn on_this_machine(base: impl Into<PathBuf>) => self.base = Some(base.into());
     }
 
     /// Returns why `path` is protected against `access`; `None` if it is not protected.

@@ -59,15 +59,12 @@ pub struct CommandPolicy {
 }
 
 impl CommandPolicy {
-    /// Allows commands to delete whole trees strictly below `directory`, if their paths are written out.
-    pub fn with_scratch(mut self, directory: &str) -> Self {
-        self.scratch.push(Place::new(directory, ""));
-        self
-    }
+    mgp_types::setters! { self =>
+        /// Allows commands to delete whole trees strictly below `directory`, if their paths are written out.
+        pub fn with_scratch(directory: &str) => self.scratch.push(Place::new(directory, ""));
 
-    /// Keeps commands away from the files of `protected`, in addition to those that are known by their names.
-    pub fn with_protected(self, protected: ProtectedPaths) -> Self {
-        Self { protected, ..self }
+        /// Keeps commands away from the files of `protected`, in addition to those that are known by their names.
+        pub fn with_protected(protected: ProtectedPaths) => self.protected = protected;
     }
 
     fn is_scratch(&self, path: &str) -> bool {

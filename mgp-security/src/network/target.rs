@@ -168,34 +168,31 @@ impl<'p> Redirects<'p> {
         self.left = self.left.checked_sub(1).ok_or_else(|| {
             Finding::new("too-many-redirects", "the URL leads on and on: use the one it should end at")
         })?;
-        self.at = next(&self.at, location, self.policy)?;
+        check_spelling(location)?;
+        // Only a location without a host of its own is joined; joining others would repair text that ought to be
+        // refused.
+        let begins_path =
+            location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\");
+        let names_host = location.contains(':') || location.contains('\\') || location.starts_with("//");
+        let to: Cow<'_, str> = if begins_path || !names_host {
+            let why = "the server redirects to something that is no URL: use another source";
+            let joined = self.at.join(location).map_err(|_| Finding::new("ambiguous-url", why))?;
+            String::from(joined).into()
+        } else if location.starts_with("//") {
+            format!("{}:{location}", self.at.scheme()).into()
+        } else {
+            location.into()
+        };
+        let to = parse(&to, self.policy)?;
+        let is_encrypted = |url: &Url| matches!(url.scheme(), "https" | "wss");
+        if is_encrypted(&self.at) && !is_encrypted(&to) {
+            let why =
+                "the server redirects from an encrypted connection to one that is not: use another source";
+            return Err(Finding::new("downgrade", why));
+        }
+        self.at = to;
         Ok(self.at.as_str())
     }
-}
-
-fn next(from: &Url, location: &str, policy: &NetworkPolicy) -> Result<Url, Finding> {
-    check_spelling(location)?;
-    // Only a location without a host of its own is joined; joining others would repair text that ought to be refused.
-    let begins_path =
-        location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\");
-    let names_host = location.contains(':') || location.contains('\\') || location.starts_with("//");
-    let to = if begins_path || !names_host {
-        let why = "the server redirects to something that is no URL: use another source";
-        parse(from.join(location).map_err(|_| Finding::new("ambiguous-url", why))?.as_str(), policy)?
-    } else if location.starts_with("//") {
-        parse(&format!("{}:{location}", from.scheme()), policy)?
-    } else {
-        parse(location, policy)?
-    };
-    if is_encrypted(from) && !is_encrypted(&to) {
-        let why = "the server redirects from an encrypted connection to one that is not: use another source";
-        return Err(Finding::new("downgrade", why));
-    }
-    Ok(to)
-}
-
-fn is_encrypted(url: &Url) -> bool {
-    matches!(url.scheme(), "https" | "wss")
 }
 
 /// Checks the URLs in the path, query and fragment of another URL, of which `rest` consists.

@@ -254,7 +254,8 @@ fn token_refusal<R: From<String>>(
     error: TokenError,
     scheme: Option<TokenScheme>,
 ) -> http::Response<R> {
-    let mut response = answer(error, error.status(), error.rule());
+    let (status, rule, _) = error.facts();
+    let mut response = answer(error, status, rule);
     let challenge_headers =
         [(WWW_AUTHENTICATE, server.challenge(error, scheme)), (DPOP_NONCE, server.nonce(error))];
     for (name, text) in challenge_headers {
@@ -262,7 +263,7 @@ fn token_refusal<R: From<String>>(
             response.headers_mut().insert(name, value);
         }
     }
-    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+    if status == StatusCode::SERVICE_UNAVAILABLE {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
     }
     response

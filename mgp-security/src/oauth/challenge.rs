@@ -54,7 +54,7 @@ pub enum TokenError {
 
 impl TokenError {
     /// Returns the status of the answer, a stable word for the record, and the error that the challenge names.
-    const fn facts(self) -> (StatusCode, &'static str, Option<&'static str>) {
+    pub(crate) const fn facts(self) -> (StatusCode, &'static str, Option<&'static str>) {
         match self {
             Self::Missing => (StatusCode::UNAUTHORIZED, "no-token", None),
             Self::Malformed => (StatusCode::BAD_REQUEST, "malformed-token", Some("invalid_request")),
@@ -69,16 +69,6 @@ impl TokenError {
             Self::TooMany => (StatusCode::SERVICE_UNAVAILABLE, "too-many-callers", None),
             Self::Unreachable => (StatusCode::SERVICE_UNAVAILABLE, "issuer-unreachable", None),
         }
-    }
-
-    /// Returns the status of the answer.
-    pub(crate) const fn status(self) -> StatusCode {
-        self.facts().0
-    }
-
-    /// Returns one stable word for the record.
-    pub(crate) const fn rule(self) -> &'static str {
-        self.facts().1
     }
 
     /// Returns whether the sender has to prove its key in another way.

@@ -237,7 +237,7 @@ pub(super) struct TokenClaims {
     /// The client that got the token, in the answer of an issuer.
     client_id: Option<Box<str>>,
     #[serde(default, deserialize_with = "one_or_many")]
-    aud: Vec<Box<str>>,
+    pub(super) aud: Vec<Box<str>>,
     exp: Option<f64>,
     nbf: Option<f64>,
     iat: Option<f64>,
@@ -321,10 +321,6 @@ impl TokenClaims {
             return Err(TokenError::Expired);
         }
         Timestamp::from_millis(end).ok_or(TokenError::Invalid)
-    }
-
-    pub(super) fn is_for(&self, audience: &str) -> bool {
-        self.aud.iter().any(|it| **it == *audience)
     }
 
     /// Returns the scopes of the token.

@@ -354,7 +354,7 @@ impl ResourceServerParts {
     ) -> Result<KnownToken, TokenError> {
         let is_theirs =
             claims.iss.as_deref().map_or_else(|| signed.is_none(), |named| *named == *issuer.of.name);
-        if !is_theirs || !claims.is_for(&self.resource) {
+        if !is_theirs || !claims.aud.contains(&self.resource) {
             return Err(TokenError::Invalid);
         }
         let ends_at = claims.judge_time(now, SKEW_MILLIS)?;

@@ -124,7 +124,10 @@ impl Violation {
         let (reason, suggestions) = explain(keyword, expected, owner, got);
         let shown = if is_public(schema, place) { quoted(got) } else { None };
         let reason = match &shown {
-            Some(shown) if quotes(keyword) => format!("{reason}, got {shown}"),
+            // Lengths and types have named what matters of the value.
+            Some(shown) if !matches!(keyword, "minLength" | "maxLength" | "type") => {
+                format!("{reason}, got {shown}")
+            }
             _ => reason,
         };
         let provided_value = shown.map(|shown| shown.trim_matches('\'').to_owned());
@@ -199,11 +202,6 @@ fn explain(keyword: &str, expected: &Value, owner: Option<&Value>, got: &Value) 
     }
 }
 
-/// Returns whether the reason ends with the value. Lengths and types have named what matters of it.
-fn quotes(keyword: &str) -> bool {
-    !matches!(keyword, "minLength" | "maxLength" | "type")
-}
-
 /// Returns the ways to meet each of several schemas.
 fn alternatives(schemas: &Value) -> Vec<String> {
     let mut ways = Vec::new();
@@ -269,10 +267,12 @@ const fn type_name(value: &Value) -> &'static str {
 /// Returns whether the schema lets everybody see the value at a place: its path leads through properties and items
 /// only, and nothing there is marked as a secret. A place that cannot be followed counts as one of a secret.
 fn is_public(schema: &Value, place: &str) -> bool {
+    let adds_schemas = |keyword: &String| {
+        keyword.starts_with('$') && keyword.ends_with("ef") || COMBINING.contains(&keyword.as_str())
+    };
     let mut at = schema;
     for name in place.split('/').skip(1) {
-        let is_plain =
-            at.as_object().is_some_and(|members| !members.keys().any(|keyword| adds_schemas(keyword)));
+        let is_plain = at.as_object().is_some_and(|members| !members.keys().any(adds_schemas));
         let next = at.get("properties").and_then(|properties| properties.get(unescape(name)));
         let items = || at.get("items").filter(|_| name.bytes().all(|byte| byte.is_ascii_digit()));
         match next.or_else(items) {
@@ -281,10 +281,6 @@ fn is_public(schema: &Value, place: &str) -> bool {
         }
     }
     !place.is_empty() && !tells_of_secret(at)
-}
-
-fn adds_schemas(keyword: &str) -> bool {
-    keyword.starts_with('$') && keyword.ends_with("ef") || COMBINING.contains(&keyword)
 }
 
 fn tells_of_secret(schema: &Value) -> bool {

@@ -23,10 +23,6 @@ impl Findings {
         Self { level, found: Vec::new(), imported: BTreeSet::new() }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.found.is_empty()
-    }
-
     //= mgp §7.4
     //# "Blocked import: 'subprocess'", "Blocked pattern: 'eval('"
     /// Records a violation by an import at the byte `at`.

@@ -60,7 +60,7 @@ pub(super) fn tokens_of(text: &str, at: usize) -> impl Iterator<Item = Token<'_>
 /// Returns the tokens of a tree, without comments and strings.
 pub(super) fn tree_tokens(tree: &Tree) -> Vec<Token<'_>> {
     tree.nodes()
-        .filter(|node| node.is_leaf() && !IS_TEXT.contains(&node.kind()))
+        .filter(|node| node.descendants().next().is_none() && !IS_TEXT.contains(&node.kind()))
         .flat_map(|node| tokens_of(node.text(), node.at()))
         .collect()
 }

@@ -377,7 +377,7 @@ pub(super) fn shown(path: &str) -> String {
 }
 
 /// Returns the last name of what a call calls.
-fn callee(call: Node<'_>) -> Option<Cow<'_, str>> {
+pub(super) fn callee(call: Node<'_>) -> Option<Cow<'_, str>> {
     let function = call.field("function").or_else(|| call.field("constructor"))?;
     Some(plain(function.field("property").unwrap_or(function).text()))
 }

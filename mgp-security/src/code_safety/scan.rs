@@ -64,10 +64,11 @@ pub fn scan(code: &str, policy: &CodePolicy) -> Result<Scan, CodeRejection> {
     }
     let mut findings = Findings::new(policy.level);
     let method = check(code, policy, &mut findings);
-    if findings.is_empty() {
+    let violations = findings.violations();
+    if violations.is_empty() {
         return Ok(Scan { method, imports: findings.imported.into_iter().collect() });
     }
-    Err(CodeRejection::new(findings.violations())
+    Err(CodeRejection::new(violations)
         .with_hints(policy.hints.clone())
         .with_locations(findings.locations(code)))
 }

@@ -115,14 +115,6 @@ impl<'t> Node<'t> {
         self.index as usize
     }
 
-    pub(super) fn is_named(self) -> bool {
-        self.record().named
-    }
-
-    pub(super) fn is_leaf(self) -> bool {
-        self.record().after == self.index + 1
-    }
-
     /// Returns the field of the parent that the node is in.
     pub(super) fn field_name(self) -> Option<&'t str> {
         self.record().field
@@ -149,7 +141,7 @@ impl<'t> Node<'t> {
 
     /// Returns the children that are neither punctuation nor comments.
     pub(super) fn named_children(self) -> impl Iterator<Item = Self> {
-        self.children().filter(|child| child.is_named() && child.kind() != "comment")
+        self.children().filter(|child| child.record().named && child.kind() != "comment")
     }
 
     pub(super) fn field(self, name: &str) -> Option<Self> {

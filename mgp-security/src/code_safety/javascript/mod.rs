@@ -7,9 +7,8 @@ use std::sync::LazyLock;
 use mgp_types::mgp::SafetyLevel::Standard;
 
 use self::scope::JavaScriptScopes;
-use super::identifier::plain;
 use super::meaning::Meaning as _;
-use super::rules::{Rules, check_nodes};
+use super::rules::{Rules, callee, check_nodes};
 use super::{CodePolicy, Findings, Grammar, Import, Lists, Node, Reading, Tree};
 
 /// The readings of JavaScript: as a program, as the method of a class, and as the body of a function or a member of an
@@ -67,8 +66,7 @@ impl<'t> JavaScriptCheck<'_, 't> {
 
     /// Checks `require(x)` and `import(x)`.
     fn dynamic_import(&self, call: Node<'t>, findings: &mut Findings) {
-        let Some(function) = call.field("function").or_else(|| call.field("constructor")) else { return };
-        let name = plain(function.field("property").unwrap_or(function).text());
+        let Some(name) = callee(call) else { return };
         let is_own = || name == "require" && self.code.is_declared("require", call);
         if !matches!(&*name, "import" | "require") || is_own() {
             return;

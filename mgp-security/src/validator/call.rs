@@ -222,23 +222,20 @@ impl ArgumentNames {
         self.members.is_empty() && self.items.is_none()
     }
 
-    /// Checks that no argument at any level has a name that reads like one in the schema but is spelled differently.
-    pub(super) fn check(&self, arguments: &Value) -> Result<(), Located> {
-        self.check_at(arguments, "")
-    }
-
-    fn check_at(&self, value: &Value, above: &str) -> Result<(), Located> {
+    /// Checks that no argument in `value`, at any level, has a name that reads like one in the schema but is spelled
+    /// differently; `above` is the pointer to the value.
+    pub(super) fn check(&self, value: &Value, above: &str) -> Result<(), Located> {
         match (value, &self.items) {
             (Value::Object(object), _) if !self.members.is_empty() => {
                 object.iter().try_for_each(|(name, value)| match self.members.get(&**name) {
                     Some(inner) if inner.is_empty() => Ok(()),
-                    Some(inner) => inner.check_at(value, &format!("{above}/{name}")),
+                    Some(inner) => inner.check(value, &format!("{above}/{name}")),
                     None => self.check_unknown(name, above),
                 })
             }
             (Value::Array(elements), Some(items)) => {
                 let mut elements = elements.iter().enumerate();
-                elements.try_for_each(|(index, element)| items.check_at(element, &format!("{above}/{index}")))
+                elements.try_for_each(|(index, element)| items.check(element, &format!("{above}/{index}")))
             }
             _ => Ok(()),
         }
@@ -263,7 +260,7 @@ mod tests {
             "to":{"type":"array","items":{"properties":{"host":{}}}}, "options":{"properties":{"force":{}}}
         }}"#;
         let names = ArgumentNames::of(&RawJson::parse(schema).unwrap());
-        let check = |arguments: &str| names.check(&serde_json::from_str(arguments).unwrap());
+        let check = |arguments: &str| names.check(&serde_json::from_str(arguments).unwrap(), "");
         for arguments in [
             r#"{"path":"a","Path":"b"}"#,
             r#"{"PATH":"b"}"#,

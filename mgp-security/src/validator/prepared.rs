@@ -97,7 +97,7 @@ impl PreparedTool {
         let both = converted.as_ref().map(read).transpose()?;
         let (mut effect, mut source) = (None, None);
         for value in std::iter::once(&value).chain(&both) {
-            self.names.check(value)?;
+            self.names.check(value, "")?;
             self.check_texts(value, folders)?;
             effect = effect.max(self.effect(value));
             source = source.or_else(|| self.source(value, folders));

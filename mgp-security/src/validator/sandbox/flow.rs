@@ -65,7 +65,10 @@ fn output_marks(call: &Call<'_>) -> Marks {
         return if search.for_secrets { Marks::SENSITIVE } else { marks };
     }
     let tells = facts.is_some_and(|facts| facts.has(Trait::Tells));
-    Marks::TELLING.when(tells).and(Marks::SETUP.when(!tells && sets_up(call)))
+    // The output may be set-up code for a shell.
+    let sets_up =
+        is_listed("prints-setup", call.program) || call.args.iter().any(|arg| is_listed("setup", &arg.text));
+    Marks::TELLING.when(tells).and(Marks::SETUP.when(!tells && sets_up))
 }
 
 /// Returns the marks of data that is read from the file `target`.
@@ -199,11 +202,6 @@ fn shifts(call: &Call<'_>) -> bool {
             || set.chars().count() <= 2
     };
     from.get(1..).is_some_and(|rest| rest.contains('-')) && !plain(to)
-}
-
-/// Returns whether the program prints set-up code for a shell.
-fn sets_up(call: &Call<'_>) -> bool {
-    is_listed("prints-setup", call.program) || call.args.iter().any(|arg| is_listed("setup", &arg.text))
 }
 
 /// The output of `mktemp`, a placeholder for the path of the new temporary file.

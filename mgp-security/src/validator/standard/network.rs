@@ -223,8 +223,11 @@ fn check_data(text: &str, policy: &NetworkPolicy) -> Option<Result<(), Finding>>
     let mut parts = header.split(';');
     let media_type = parts.next().unwrap_or_default();
     if parts.any(|part| part.trim().eq_ignore_ascii_case("base64")) {
+        let media_type = media_type.to_ascii_lowercase();
+        // A browser would show content of these types as a page, whose programs and links it follows.
+        let is_page = PAGES.iter().any(|page| media_type.contains(page));
         let encoded = "the page in the URL is encoded: write it as plain text";
-        return Some(if is_page(media_type) { Err(Finding::new("encoded-page", encoded)) } else { Ok(()) });
+        return Some(if is_page { Err(Finding::new("encoded-page", encoded)) } else { Ok(()) });
     }
     // A browser decodes the content once. The addresses of metadata services are found in every layer of encoding.
     let page = percent_decoded(content).map_or(Cow::Borrowed(content), Cow::Owned);
@@ -236,12 +239,6 @@ const EMPTY_PAGE: &str = "about:blank";
 
 /// The schemes that programs read without a host.
 const FILE_SCHEMES: [&str; 5] = ["file", "data", "javascript", "jar", "blob"];
-
-/// Returns whether a browser would show content of the media type as a page, whose programs and links it follows.
-fn is_page(media_type: &str) -> bool {
-    let media_type = media_type.to_ascii_lowercase();
-    PAGES.iter().any(|page| media_type.contains(page))
-}
 
 /// Parts of the media types of pages and of containers of pages.
 const PAGES: [&str; 6] = ["html", "/xml", "+xml", "script", "multipart/", "message/"];

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Principal, PrincipalKind, PrincipalRole, random_bytes};
 use rusqlite::{Row, params};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::{ApiPermission, ApiPermissions};
 use crate::StoreError;
@@ -94,7 +94,8 @@ impl KeyRequest {
 pub struct SecretKey(Box<str>);
 
 /// The id of a key. It is not secret: it finds the key and proves nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(into = "String")]
 pub struct KeyId(u64);
 
 impl SecretKey {
@@ -132,11 +133,7 @@ impl KeyId {
 
 mgp_types::write_as!(Display of KeyId, self => "{:016x}", self.0);
 
-impl Serialize for KeyId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+mgp_types::convert!(KeyId => String, id => id.to_string());
 
 /// The beginning of every key.
 const PREFIX: &str = "mgp_";

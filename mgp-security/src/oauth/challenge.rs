@@ -1,6 +1,5 @@
 //! The reasons why a token is refused, and the answers to its sender (RFC 6750, 9449, 9728).
 
-use std::fmt;
 use std::sync::Arc;
 
 use http::StatusCode;
@@ -76,48 +75,31 @@ impl TokenError {
         matches!(self, Self::Proof | Self::Replayed | Self::Nonce)
     }
 
-    /// Returns the value of `WWW-Authenticate`, with what is wrong: how to get a token that would be accepted.
-    pub(super) fn complete(self, challenge: Challenge<'_>) -> Option<String> {
-        match self.facts().2 {
-            None if self != Self::Missing => None,
-            None => Some(challenge.to_string()),
-            Some(error) => {
-                Some(Challenge { error: Some((error, &self.to_string())), ..challenge }.to_string())
-            }
+    /// Returns the [`challenge`] with what is wrong: how to get a token that would be accepted.
+    pub(super) fn challenge(self, scheme: TokenScheme, metadata: &str, scopes: &str) -> Option<String> {
+        let (.., error) = self.facts();
+        if error.is_none() && self != Self::Missing {
+            return None;
         }
+        let description = self.to_string();
+        Some(challenge(scheme, metadata, scopes, error.map(|error| (error, &*description))))
     }
 }
 
-/// The demand for a token, or for another one, as `WWW-Authenticate` has it.
-#[derive(Clone, Copy)]
-pub(super) struct Challenge<'a> {
-    pub(super) scheme: TokenScheme,
-    /// The address of the metadata of the resource.
-    pub(super) metadata: &'a str,
-    /// The scopes that are needed, with spaces between them.
-    pub(super) scopes: &'a str,
-    /// The error, and what it means.
-    pub(super) error: Option<(&'a str, &'a str)>,
-}
-
-impl fmt::Display for Challenge<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.scheme {
-            TokenScheme::Bearer => f.write_str("Bearer ")?,
-            TokenScheme::Dpop => {
-                let names: Vec<_> = dpop::algorithms().iter().map(|name| format!("{name:?}")).collect();
-                write!(f, "DPoP algs=\"{}\", ", names.join(" "))?;
-            }
+/// Returns the demand for a token, or for another one, as `WWW-Authenticate` has it: with the address of the metadata of
+/// the resource, the scopes that are needed, with spaces between them, and the error with what it means.
+fn challenge(scheme: TokenScheme, metadata: &str, scopes: &str, error: Option<(&str, &str)>) -> String {
+    let scheme = match scheme {
+        TokenScheme::Bearer => "Bearer".to_owned(),
+        TokenScheme::Dpop => {
+            let names: Vec<_> = dpop::algorithms().iter().map(|name| format!("{name:?}")).collect();
+            format!("DPoP algs=\"{}\",", names.join(" "))
         }
-        write!(f, "resource_metadata=\"{}\"", self.metadata)?;
-        if !self.scopes.is_empty() {
-            write!(f, ", scope=\"{}\"", quotable(self.scopes))?;
-        }
-        if let Some((error, description)) = self.error {
-            write!(f, ", error=\"{error}\", error_description=\"{description}\"")?;
-        }
-        Ok(())
-    }
+    };
+    let scopes = if scopes.is_empty() { String::new() } else { format!(", scope=\"{}\"", quotable(scopes)) };
+    let error =
+        error.map(|(error, description)| format!(", error=\"{error}\", error_description=\"{description}\""));
+    format!("{scheme} resource_metadata=\"{metadata}\"{scopes}{}", error.unwrap_or_default())
 }
 
 /// Returns a text without what cannot stand between quotation marks.
@@ -143,13 +125,9 @@ impl StepUp {
         let mut all: Vec<&str> = needed.chain(held.iter()).collect();
         all.sort_unstable();
         all.dedup();
-        let challenge = Challenge {
-            scheme: self.scheme,
-            metadata: &self.metadata,
-            scopes: &all.join(" "),
-            error: Some(("insufficient_scope", "the token lacks a scope that the tool needs")),
-        };
-        AuthorizationDemand::insufficient_scope(challenge.to_string())
+        let error = ("insufficient_scope", "the token lacks a scope that the tool needs");
+        let challenge = challenge(self.scheme, &self.metadata, &all.join(" "), Some(error));
+        AuthorizationDemand::insufficient_scope(challenge)
     }
 }
 
@@ -157,28 +135,26 @@ impl StepUp {
 mod tests {
     use super::*;
 
-    fn bare(scheme: TokenScheme, scopes: &str) -> Challenge<'_> {
-        Challenge { scheme, metadata: "https://mgp.example/meta", scopes, error: None }
-    }
+    const METADATA: &str = "https://mgp.example/meta";
 
     #[test]
     fn a_challenge_says_where_tokens_are_had_and_what_is_wrong() {
         assert_eq!(
-            TokenError::Missing.complete(bare(TokenScheme::Bearer, "")).unwrap(),
+            TokenError::Missing.challenge(TokenScheme::Bearer, METADATA, "").unwrap(),
             r#"Bearer resource_metadata="https://mgp.example/meta""#
         );
-        let challenge = TokenError::Nonce.complete(bare(TokenScheme::Dpop, "a b")).unwrap();
+        let challenge = TokenError::Nonce.challenge(TokenScheme::Dpop, METADATA, "a b").unwrap();
         assert!(
             challenge.starts_with("DPoP algs=\"ES256 ES384 EdDSA RS256 PS256\", ")
                 && challenge.contains(r#"scope="a b", error="use_dpop_nonce""#),
             "{challenge}"
         );
-        assert_eq!(TokenError::UnknownSubject.complete(bare(TokenScheme::Bearer, "")), None);
+        assert_eq!(TokenError::UnknownSubject.challenge(TokenScheme::Bearer, METADATA, ""), None);
     }
 
     #[test]
     fn a_scope_cannot_end_its_quotation() {
-        let challenge = bare(TokenScheme::Bearer, "a\" error=\"\\").to_string();
+        let challenge = challenge(TokenScheme::Bearer, METADATA, "a\" error=\"\\", None);
         assert!(challenge.ends_with(r#"scope="a error=""#), "{challenge}");
     }
 }

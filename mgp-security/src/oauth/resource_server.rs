@@ -13,7 +13,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::TokenError;
 use super::cache::{OpenQuestions, TokenCache, TokenHolders};
-use super::challenge::{Challenge, StepUp};
+use super::challenge::StepUp;
 use super::issuer::{Confirmation, Issuer, IssuerKeys, PublishedKeys, TokenClaims};
 use super::proofs::{PresentedToken, ProofJudge, ProofNonces, TokenScheme, UsedProofs};
 use crate::Clock;
@@ -224,13 +224,8 @@ impl ResourceServer {
         let is_bound = error.is_about_proof()
             || self.0.settings.dpop == DpopPolicy::Required
             || scheme == Some(TokenScheme::Dpop);
-        let challenge = Challenge {
-            scheme: if is_bound { TokenScheme::Dpop } else { TokenScheme::Bearer },
-            metadata: &self.0.metadata,
-            scopes: &self.0.settings.required_scopes.to_string(),
-            error: None,
-        };
-        error.complete(challenge)
+        let scheme = if is_bound { TokenScheme::Dpop } else { TokenScheme::Bearer };
+        error.challenge(scheme, &self.0.metadata, &self.0.settings.required_scopes.to_string())
     }
 
     /// Returns the nonce for the next proof of a sender whose proof is refused; `None` if proofs need no nonce.

@@ -150,16 +150,6 @@ impl OperationRules {
 }
 
 impl Draft {
-    /// Returns an operation that needs nothing.
-    fn new() -> Self {
-        Self {
-            security: EffectiveSecurity::new(RiskLevel::Safe),
-            arguments: Object::new(),
-            named: None,
-            reads: true,
-        }
-    }
-
     /// Returns an operation that is judged by the names of its arguments, for those natures that `count`.
     fn of_arguments(
         arguments: Object,
@@ -173,8 +163,7 @@ impl Draft {
             found.push(by_name.nature(place.member.unwrap_or_default()));
             Ok(())
         })?;
-        let mut draft = Self { arguments, reads, ..Self::new() };
-        draft.security.risk = risk;
+        let mut draft = Self { security: EffectiveSecurity::new(risk), arguments, named: None, reads };
         let has = |nature| count(nature) && found.contains(&nature);
         let has_path = has(ArgumentNature::Path);
         let files = FileUse { read: has_path && reads, written: has_path && !reads };
@@ -202,7 +191,7 @@ impl Draft {
 
 /// Returns the operation on the resources that a request names; without any, the operation needs nothing.
 fn of_resources(request: &Request) -> Result<Draft, Finding> {
-    let mut draft = Draft::new();
+    let mut draft = Draft::of_arguments(Object::new(), RiskLevel::Safe, true, is_used)?;
     // A server that serves a resource may use everything that it was granted.
     draft.security.derived = request.method != Method::LISTEN;
     let uris = request.params.get("uri").map_or_else(|| subscriptions(request), |uri| vec![uri]);

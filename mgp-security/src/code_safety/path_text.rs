@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use super::names::Lists;
-use crate::path::{PathAccess, ProtectedKind, ProtectedPaths, ProtectedReason};
+use crate::path::ProtectedKind::{Client, Git, Startup, Stream, System};
+use crate::path::{PathAccess, ProtectedPaths, ProtectedReason};
 
 /// Returns whether the string names a file that holds secrets, or that controls the machine.
 pub(super) fn is_sensitive(text: &str) -> bool {
@@ -23,14 +24,9 @@ pub(super) fn is_sensitive(text: &str) -> bool {
         })
     };
     // Code names many files that it never opens; a file that gives access is not named by chance.
-    let lets_in = |reason: ProtectedReason| {
-        !matches!(
-            reason.kind,
-            ProtectedKind::Stream | ProtectedKind::System | ProtectedKind::Git | ProtectedKind::Client
-        )
-    };
+    let lets_in = |reason: ProtectedReason| !matches!(reason.kind, Stream | System | Git | Client);
     // Submitted code has no reason to name the files that a shell runs at startup.
-    let starts_programs = |reason: ProtectedReason| reason.kind == ProtectedKind::Startup;
+    let starts_programs = |reason: ProtectedReason| reason.kind == Startup;
     LISTS.names("sensitive").iter().any(is_below)
         || (!path.contains(' ')
             && (PROTECTED.judge(text, PathAccess::Read).is_some_and(lets_in)

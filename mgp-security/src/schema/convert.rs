@@ -90,13 +90,8 @@ fn parsed(text: &str) -> Option<Value> {
 /// Returns the truth value of a word that servers accept for true or false.
 fn truth(text: &str) -> Option<bool> {
     let is_one = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(text.trim()));
-    if is_one(&["true", "yes", "on", "1", "y", "t"]) {
-        Some(true)
-    } else if is_one(&["false", "no", "off", "0", "n", "f"]) {
-        Some(false)
-    } else {
-        None
-    }
+    let is_true = is_one(&["true", "yes", "on", "1", "y", "t"]);
+    (is_true || is_one(&["false", "no", "off", "0", "n", "f"])).then_some(is_true)
 }
 
 /// Puts a converted value in the place that a JSON pointer names.

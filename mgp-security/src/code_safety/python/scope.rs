@@ -18,6 +18,7 @@ pub(super) enum Binding<'t> {
 }
 
 /// The bindings of a whole tree by scope.
+#[derive(Default)]
 pub(super) struct PythonScopes<'t> {
     /// The scope of every node, by the index of the node: the node of the function, class or comprehension, or the
     /// root for the module.
@@ -38,12 +39,7 @@ struct Bound<'t> {
 
 impl<'t> PythonScopes<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
-        let mut scopes = Self {
-            of: Vec::with_capacity(tree.len()),
-            bound: HashMap::new(),
-            foreign: HashSet::new(),
-            deleted: HashSet::new(),
-        };
+        let mut scopes = Self::default();
         for node in tree.nodes() {
             scopes.of.push(scopes.place(node));
         }

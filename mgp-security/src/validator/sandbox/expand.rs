@@ -157,7 +157,8 @@ impl Judge<'_> {
             Some(b'#' | b'%') => ("\0", value),
             Some(b':') if is_listed("well-known-variables", name) => return Err(refuse(Danger::Obfuscation)),
             sign => {
-                if !matches!(sign, Some(b'/' | b':')) || known.is_some() || !self.is_assigned(name) {
+                let is_assigned = self.variables.contains_key(name);
+                if !matches!(sign, Some(b'/' | b':')) || known.is_some() || !is_assigned {
                     out.marks.add(Marks::CRAFTED);
                 }
                 ("\0", value)

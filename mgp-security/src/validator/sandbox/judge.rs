@@ -15,7 +15,7 @@ use super::{
 pub(super) struct Judge<'p> {
     pub(super) policy: &'p CommandPolicy,
     /// The variables that were assigned; the text is `None` if the value cannot be known.
-    variables: HashMap<String, (Option<String>, Marks)>,
+    pub(super) variables: HashMap<String, (Option<String>, Marks)>,
     functions: HashSet<String>,
     /// The names under which other programs can be run: aliases, copies and links.
     pub(super) copies: HashMap<String, String>,
@@ -74,10 +74,6 @@ impl<'p> Judge<'p> {
             return Some(self.directory.clone());
         }
         listed_text("fixed-variables", name).map(str::to_owned)
-    }
-
-    pub(super) fn is_assigned(&self, name: &str) -> bool {
-        self.variables.contains_key(name)
     }
 
     /// Returns the marks of the value of a variable.

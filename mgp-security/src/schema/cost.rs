@@ -37,14 +37,17 @@ impl CheckCost {
 
     /// Returns whether a check of `value` takes no more steps than its size explains.
     pub(super) fn is_bearable(&self, value: &Value) -> bool {
-        let most =
-            parts(value, MAX_STEPS).map(|parts| (STEPS_OF_SMALL + STEPS_A_PART * parts).min(MAX_STEPS));
-        most.is_some_and(|most| self.steps(value, most).is_some())
+        let most = (STEPS_OF_SMALL + STEPS_A_PART * parts(value).min(MAX_STEPS)).min(MAX_STEPS);
+        self.steps(value, most).is_some()
     }
 
     /// Returns the number of steps that a check of `value` takes, if it is no more than `most`.
     pub(super) fn steps(&self, value: &Value, most: u64) -> Option<u64> {
-        let bound = parts(value, most)?.saturating_mul(self.expansion.unwrap_or(u64::MAX));
+        let parts = parts(value);
+        if parts > most {
+            return None;
+        }
+        let bound = parts.saturating_mul(self.expansion.unwrap_or(u64::MAX));
         if bound <= SURELY_FEW.min(most) {
             return Some(bound);
         }
@@ -54,22 +57,15 @@ impl CheckCost {
     }
 }
 
-/// Returns the number of values within `value`, itself included, and of pieces of its texts, if it is no more than
-/// `most`.
-fn parts(value: &Value, most: u64) -> Option<u64> {
-    let mut left = most;
-    take_parts(value, &mut left)?;
-    Some(most - left)
-}
-
-/// Takes a value and what is within it from what is left. Parsed values nest no deeper than their parser does.
-fn take_parts(value: &Value, left: &mut u64) -> Option<()> {
-    *left = left.checked_sub(1 + pieces(value))?;
-    match value {
-        Value::Array(items) => items.iter().try_for_each(|item| take_parts(item, left)),
-        Value::Object(members) => members.values().try_for_each(|member| take_parts(member, left)),
-        _ => Some(()),
-    }
+/// Returns the number of values within `value`, itself included, and of pieces of its texts. Parsed values nest no deeper
+/// than their parser does.
+fn parts(value: &Value) -> u64 {
+    let within: u64 = match value {
+        Value::Array(items) => items.iter().map(parts).sum(),
+        Value::Object(members) => members.values().map(parts).sum(),
+        _ => 0,
+    };
+    1 + pieces(value) + within
 }
 
 /// Returns the number of steps that reading a text takes beyond one.

@@ -84,12 +84,12 @@ impl<'a> SqlReader<'a> {
         let Some(first) = self.rest.chars().next() else { return Ok(None) };
         Ok(Some(match first {
             '\'' => {
-                self.quoted('\'', self.reading.has(SqlReading::ESCAPES))?;
+                self.quoted("'", self.reading.has(SqlReading::ESCAPES))?;
                 SqlToken::Text
             }
-            '"' => SqlToken::Quoted(self.quoted('"', self.reading.has(SqlReading::ESCAPES))?),
-            '`' => SqlToken::Quoted(self.quoted('`', false)?),
-            '[' if self.reading.has(SqlReading::BRACKET_QUOTES) => SqlToken::Quoted(self.quoted(']', false)?),
+            '"' => SqlToken::Quoted(self.quoted("\"", self.reading.has(SqlReading::ESCAPES))?),
+            '`' => SqlToken::Quoted(self.quoted("`", false)?),
+            '[' if self.reading.has(SqlReading::BRACKET_QUOTES) => SqlToken::Quoted(self.quoted("]", false)?),
             '$' if is_dollar_quote(self.rest) => {
                 // In dialects without dollar quotes, the text between the dollar signs is run.
                 return Err(writes("the query has dollar quotes: use single ones"));
@@ -167,32 +167,25 @@ impl<'a> SqlReader<'a> {
     }
 
     /// Returns what stands between quotes, the first of which comes next and the last of which is `end`.
-    fn quoted(&mut self, end: char, escapes: bool) -> Result<&'a str, Finding> {
-        let triple = if end == '"' { "\"\"\"" } else { "'''" };
+    fn quoted(&mut self, end: &str, escapes: bool) -> Result<&'a str, Finding> {
+        let triple = if end == "\"" { "\"\"\"" } else { "'''" };
         if self.reading.has(SqlReading::TRIPLE_QUOTES) && self.rest.starts_with(triple) {
             self.take(3);
-            return self.until(|rest| if rest.starts_with(triple) { 3 } else { 0 }, true);
+            return self.until(triple, true);
         }
         self.take(1);
-        self.until(
-            |rest| match rest.strip_prefix(end) {
-                // Twice is the quote itself.
-                Some(after) if after.starts_with(end) => 0,
-                Some(_) => 1,
-                None => 0,
-            },
-            escapes,
-        )
+        self.until(end, escapes)
     }
 
-    /// Returns the text until the quote that `ends` finds the length of.
-    fn until(&mut self, ends: impl Fn(&str) -> usize, escapes: bool) -> Result<&'a str, Finding> {
+    /// Returns the text until the quote `end`, which is one sign or three.
+    fn until(&mut self, end: &str, escapes: bool) -> Result<&'a str, Finding> {
         let whole = self.rest;
         let mut at = 0;
         while let Some(first) = whole[at..].chars().next() {
-            let end = ends(&whole[at..]);
-            if end > 0 {
-                self.take(at + end);
+            let after = whole[at..].strip_prefix(end);
+            // One sign twice is the sign itself.
+            if after.is_some_and(|after| end.len() == 3 || !after.starts_with(end)) {
+                self.take(at + end.len());
                 return Ok(&whole[..at]);
             }
             let is_pair = matches!(first, '\'' | '"' | '`' | ']') && whole[at + 1..].starts_with(first);
@@ -229,7 +222,7 @@ impl<'a> SqlReader<'a> {
         let word = self.take_while(|letter| is_of_word(letter) || letter.is_ascii_digit() || letter == '$');
         let is_prefix = self.rest.starts_with('\'') && before != Some(&SqlToken::Mark('.'));
         if is_prefix && word.eq_ignore_ascii_case("e") {
-            self.quoted('\'', true)?;
+            self.quoted("'", true)?;
             return Ok(SqlToken::Text);
         }
         // Quotes of Oracle end where no other quotes do; escapes of Unicode decode to other names.

@@ -190,22 +190,17 @@ impl IssuerKeys {
         headers.insert(AUTHORIZATION, basic);
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let form = format!("token={}&token_type_hint=access_token", encoded(token));
-        let answer = self.fetcher.post_form(&way.url, &headers, form).await;
-        match answer.map_err(|error| unfetched("its answer", &error)) {
-            Err(why) => {
-                tracing::warn!(issuer = %self.of.name, %why, "an issuer does not tell about a token");
-                Err(TokenError::Unreachable)
-            }
-            Ok(answer) if !answer.status.is_success() => {
-                tracing::warn!(issuer = %self.of.name, status = %answer.status, "an issuer does not tell about a token");
-                Err(TokenError::Unreachable)
-            }
-            Ok(answer) => {
-                let told = Object::parse(answer.body).ok();
-                let told = told.filter(|told| told.bytes("active") == Some(b"true"));
-                told.and_then(|told| Some((told.to().ok()?, told))).ok_or(TokenError::Invalid)
-            }
-        }
+        let answer = match self.fetcher.post_form(&way.url, &headers, form).await {
+            Ok(answer) if answer.status.is_success() => Ok(answer),
+            Ok(answer) => Err(Cow::from(format!("its answer has the status {}", answer.status))),
+            Err(error) => Err(unfetched("its answer", &error)),
+        };
+        let answer = answer.map_err(|why| {
+            tracing::warn!(issuer = %self.of.name, %why, "an issuer does not tell about a token");
+            TokenError::Unreachable
+        })?;
+        let told = Object::parse(answer.body).ok().filter(|told| told.bytes("active") == Some(b"true"));
+        told.and_then(|told| Some((told.to().ok()?, told))).ok_or(TokenError::Invalid)
     }
 }
 

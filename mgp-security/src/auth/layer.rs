@@ -77,14 +77,15 @@ impl AuthLayer {
     /// Returns the principal that a request comes from, and, where a key is needed, who sent it and whether a call is still
     /// to be held to the key further in.
     fn admit(&self, request: &Request) -> Result<(Principal, Option<(Authenticated, bool)>), AuthError> {
-        let is_keyless = self.ring.is_none() || !brings_key(request);
+        let head = request.extensions.get::<Parts>();
+        let caller = head.and_then(|head| head.extensions.get::<Authenticated>());
+        let has_key = caller.is_some() || head.is_some_and(|head| head.headers.contains_key(AUTHORIZATION));
+        let is_keyless = self.ring.is_none() || !has_key;
         if let Some(principal) = self.keyless.as_ref().filter(|_| is_keyless) {
             return Ok((principal.clone(), None));
         }
-        let ring = self.ring.as_ref().ok_or(AuthError::Unknown)?;
-        let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
-        let caller = head.extensions.get::<Authenticated>().cloned();
-        let caller = caller.map_or_else(|| authenticate(ring, &head.headers), Ok)?;
+        let (ring, head) = self.ring.as_ref().zip(head).ok_or(AuthError::Unknown)?;
+        let caller = caller.cloned().map_or_else(|| authenticate(ring, &head.headers), Ok)?;
         let is_call_held =
             check_demand(request, &caller.permissions, self.has_stand_ins, self.names.is_some())
                 .map_err(|missing| AuthError::NotPermitted { missing })?;
@@ -226,12 +227,6 @@ fn is_visible(visible: &ApiPermissions, names: Option<&FindTool>, name: &str) ->
     }
     let (server, tool) = ToolPattern::split(name);
     visible.allow_reading(server, tool)
-}
-
-fn brings_key(request: &Request) -> bool {
-    request.extensions.get::<Parts>().is_some_and(|head| {
-        head.extensions.get::<Authenticated>().is_some() || head.headers.contains_key(AUTHORIZATION)
-    })
 }
 
 /// The permissions of a request's key, for those who answer the request further in.

@@ -70,13 +70,11 @@ impl<'t> Resolver<'t> {
         let inner = |field: Option<Node<'t>>| field.map(|node| self.resolve(node, depth)).unwrap_or_default();
         match node.kind() {
             "identifier" => self.name(node, depth),
-            "attribute" => match node.field("attribute") {
-                Some(attribute) => {
-                    let name = plain(attribute.text());
-                    inner(node.field("object")).iter().map(|path| join(path, &name)).collect()
-                }
-                None => Paths::default(),
-            },
+            "attribute" => {
+                let Some(attribute) = node.field("attribute") else { return Paths::default() };
+                let name = plain(attribute.text());
+                inner(node.field("object")).iter().map(|path| join(path, &name)).collect()
+            }
             "subscript" => self.item(node, depth),
             "call" => self.result(node, depth),
             "parenthesized_expression" | "await" | "list_splat" | "list_splat_pattern" => {

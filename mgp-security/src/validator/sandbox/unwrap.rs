@@ -38,7 +38,10 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
             Some(kind) => of_value(call, reading, kind, operand, &mut inner)?,
         }
     }
-    serves_here(call, reading)?;
+    // A program that serves a folder serves the working directory if no other is given.
+    let serves_here =
+        reading.facts.every == Some(Kind::Shared) && reading.values(Kind::Shared).next().is_none();
+    refuse_if(serves_here && call.place(".").is_vast(), Danger::ServedFolder)?;
     of_input(call, reading, &mut inner)?;
     if is_listed("searching", call.program) {
         found(call, &mut inner)?;
@@ -110,13 +113,6 @@ fn of_value(
         _ => {}
     }
     check_value(call, kind, text)
-}
-
-/// Judges a program that serves a folder, and serves the working directory if no other is given.
-fn serves_here(call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
-    let serves = reading.facts.every == Some(Kind::Shared);
-    let is_vast = serves && reading.values(Kind::Shared).next().is_none() && call.place(".").is_vast();
-    refuse_if(is_vast, Danger::ServedFolder)
 }
 
 /// Returns whether a container gets a folder that holds the system, a home or keys, or the socket of a service that

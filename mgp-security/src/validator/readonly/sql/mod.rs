@@ -225,14 +225,11 @@ fn packages_read(mut before: &[SqlToken<'_>]) -> bool {
 
 /// Returns whether the word after `before` is an alias, or follows a `SHOW` that begins a statement.
 fn is_named(before: &[SqlToken<'_>]) -> bool {
-    match before.split_last() {
-        Some((last, earlier)) => match &*keyword(last) {
-            "AS" => true,
-            "SHOW" => matches!(earlier.last(), None | Some(SqlToken::Mark(';'))),
-            _ => false,
-        },
-        None => false,
-    }
+    before.split_last().is_some_and(|(last, earlier)| match &*keyword(last) {
+        "AS" => true,
+        "SHOW" => matches!(earlier.last(), None | Some(SqlToken::Mark(';'))),
+        _ => false,
+    })
 }
 
 /// Returns the token as a word in upper case; `*` for a quoted name, a string, a number, `@` or `[`, and an empty text for every

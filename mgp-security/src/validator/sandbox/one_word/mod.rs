@@ -287,15 +287,12 @@ fn check_separators(text: &str) -> Result<(), Finding> {
 /// Returns whether a text begins with a separator and further text behind it, which prose does not.
 fn leads(text: &str) -> bool {
     let rest = text.trim_start_matches([';', '|', '&', ' ', '\t']);
+    // The rest of an HTML entity after its `&`, such as `copy;`.
+    let is_entity = || rest.split_once(';').is_some_and(|(name, _)| is_listed("entities", name));
     let signs = text[..text.len() - rest.len()].trim_end();
     !signs.is_empty()
         && rest.starts_with(|c: char| c.is_alphanumeric() || "/\\.'\"$`({%@_~".contains(c))
-        && !(signs == "&" && (rest.contains(';') && !rest.contains(' ') || is_entity(rest)))
-}
-
-/// Returns whether the text begins with the rest of an HTML entity, such as `copy;`, after its `&`.
-fn is_entity(text: &str) -> bool {
-    text.split_once(';').is_some_and(|(name, _)| is_listed("entities", name))
+        && !(signs == "&" && (rest.contains(';') && !rest.contains(' ') || is_entity()))
 }
 
 /// Returns whether the text is a row of a table, `| a | b |`, as it appears in prose.

@@ -88,8 +88,7 @@ impl ApiPermissions {
 
 /// Reads a pattern, or a tool name in the form of older keys, where a name without a dot meant a tool of any server.
 fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolPattern, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let pattern = match text.parse() {
+    let pattern = match String::deserialize(deserializer)?.parse() {
         Err(ToolPatternError::OnePart(tool)) => ToolPattern::new("*", &tool),
         parsed => parsed,
     };

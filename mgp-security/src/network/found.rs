@@ -121,8 +121,7 @@ fn is_address(word: &str) -> bool {
         let large = host.starts_with("0x") || host.starts_with("0X") || host.len() > 7;
         return parts == 4 || (followed && (parts > 1 || large));
     }
-    let last = host.rsplit('.').next().unwrap_or(host);
-    followed && last.eq_ignore_ascii_case("localhost")
+    followed && host.rsplit('.').next().unwrap_or(host).eq_ignore_ascii_case("localhost")
 }
 
 /// Returns whether a part of an address is a number: decimal, octal or hexadecimal.

@@ -138,8 +138,7 @@ impl<'a> Places<'a> {
             "" => base.into_iter().chain([self.root]).collect(),
             document => self.named(last_part(document)),
         };
-        let decoded = percent_decoded(place);
-        match decoded.as_deref().unwrap_or(place) {
+        match percent_decoded(place).as_deref().unwrap_or(place) {
             "" if document.is_empty() => vec![base.unwrap_or(self.root)],
             "" => documents,
             place if place.starts_with('/') => {

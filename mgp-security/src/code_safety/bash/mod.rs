@@ -156,8 +156,7 @@ impl<'c> BashCheck<'c> {
     fn redirect(&mut self, redirect: &Redirect) {
         let (is_output, at) =
             (matches!(redirect.direction, Direction::Out | Direction::Both), redirect.span.start);
-        let target = redirect.target.text();
-        match target.as_deref() {
+        match redirect.target.text().as_deref() {
             _ if matches!(redirect.direction, Direction::Text | Direction::Document) => {}
             Some(path) if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") => {
                 self.findings.pattern(Standard, "/dev/tcp", at);

@@ -38,11 +38,10 @@ pub(super) fn check_module(module: &str) -> Result<(), Finding> {
 /// Judges the source of packages that a package manager is told to use.
 pub(super) fn check_index(address: &str) -> Result<(), Finding> {
     let Some((_, rest)) = address.split_once("://") else { return Ok(()) };
-    let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or("");
+    let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or("").to_ascii_lowercase();
     let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
-    let host = host.to_ascii_lowercase();
     let mut domains =
-        std::iter::successors(Some(host.as_str()), |domain| domain.split_once('.').map(|(_, rest)| rest));
+        std::iter::successors(Some(host), |domain| domain.split_once('.').map(|(_, rest)| rest));
     refuse_if(!domains.any(|domain| is_listed("indexes", domain)), Danger::ForeignPackage)
 }
 

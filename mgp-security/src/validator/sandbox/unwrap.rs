@@ -318,9 +318,7 @@ fn is_foreign_code(call: &Call<'_>, value: &Arg) -> bool {
 
 /// Returns whether `path` lies where any user can write.
 pub(super) fn is_for_everybody(call: &Call<'_>, path: &str) -> bool {
-    let place = call.place(path);
-    let lower = place.as_str().to_ascii_lowercase();
-    lies_in("open-folders", &lower)
+    lies_in("open-folders", &call.place(path).as_str().to_ascii_lowercase())
 }
 
 /// Returns whether `text` contains a file name with this extension.

@@ -55,8 +55,7 @@ fn check(tokens: &[SqlToken<'_>]) -> Result<(), Finding> {
     check_brackets(tokens)?;
     let mut statements =
         tokens.split(|token| *token == SqlToken::Mark(';')).filter(|tokens| !tokens.is_empty());
-    let first = statements.next().is_some_and(reads);
-    if first && statements.all(reads) {
+    if statements.next().is_some_and(reads) && statements.all(reads) {
         Ok(())
     } else {
         Err(writes("only queries may be sent here: use SELECT, SHOW or EXPLAIN"))

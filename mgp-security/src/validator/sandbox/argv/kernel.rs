@@ -54,10 +54,8 @@ fn fits_kernel(pattern: &str) -> bool {
 
 /// Returns whether `text` contains the path of a file that only the kernel and its operators touch.
 pub(in super::super) fn is_own_file(text: &str) -> bool {
-    text.split(|c: char| c.is_whitespace() || "=:,@'\"()<>;".contains(c)).any(|piece| {
-        let name = piece.rsplit(['/', '\\']).next().unwrap_or("");
-        is_listed("kernel-files", name)
-    })
+    let mut pieces = text.split(|c: char| c.is_whitespace() || "=:,@'\"()<>;".contains(c));
+    pieces.any(|piece| is_listed("kernel-files", piece.rsplit(['/', '\\']).next().unwrap_or("")))
 }
 
 /// Judges whether a call gains privileges: by the shell of another user, or by a socket that controls the system.

@@ -167,7 +167,7 @@ impl CharacterClass {
                 ("private-character", "a private-use character: use one with a meaning of its own")
             }
             Self::Nothing => ("noncharacter", "a code point that is no character: leave it out"),
-            _ => ("invisible-character", "a character that cannot be seen: leave it out"),
+            Self::Invisible => ("invisible-character", "a character that cannot be seen: leave it out"),
         };
         Finding::new(rule, format!("the text contains U+{:04X}, {what}", u32::from(character)))
     }

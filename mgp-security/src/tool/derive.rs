@@ -74,17 +74,14 @@ fn effect_of(
 ) -> CallEffect {
     let is_any = |heading: &str| name.iter().any(|word| is_listed(heading, word));
     let runs = natures.has(ArgumentNature::Command) || natures.has(ArgumentNature::Code);
-    let by_manner = match manner {
-        NameManner::Runs | NameManner::Unclear if natures.has(ArgumentNature::Sql) && !runs => {
-            CallEffect::Reads
-        }
-        NameManner::Unclear if hints.destructive_hint == Some(true) => CallEffect::Destroys,
-        NameManner::Writes if hints.destructive_hint == Some(true) && is_any("word of infrastructure") => {
-            CallEffect::Destroys
-        }
+    let only_queries = natures.has(ArgumentNature::Sql) && !runs;
+    let by_manner = match (manner, hints.destructive_hint) {
+        (NameManner::Runs | NameManner::Unclear, _) if only_queries => CallEffect::Reads,
+        (NameManner::Unclear, Some(true)) => CallEffect::Destroys,
+        (NameManner::Writes, Some(true)) if is_any("word of infrastructure") => CallEffect::Destroys,
         // A server knows whether what it ends can begin again.
-        NameManner::Ends if hints.destructive_hint == Some(false) => CallEffect::Writes,
-        told => told.effect(),
+        (NameManner::Ends, Some(false)) => CallEffect::Writes,
+        (told, _) => told.effect(),
     };
     let says = |heading: &str| list(heading).any(|phrase| has_phrase(name, phrase));
     let from_phrases = PHRASES.iter().filter(|(_, phrases)| says(phrases)).map(|(effect, _)| *effect);

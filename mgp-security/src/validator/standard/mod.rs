@@ -122,25 +122,22 @@ impl Validator for SandboxValidator {
     }
 
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
-        let mut read = 0;
-        while let Some(argument) = call.arguments.get(read) {
-            let vector = argument.array().filter(|_| is_of_command(argument)).map(|array| {
-                let rest = &call.arguments[read..];
-                let end = rest.iter().position(|next| next.array() != Some(array)).unwrap_or(rest.len());
-                &rest[..end]
-            });
-            if let Some(vector) = vector {
-                self.check_vector(call, vector)?;
-                read += vector.len();
+        let is_one_array = |one: &CallArgument, next: &CallArgument| {
+            one.array().is_some_and(|array| next.array() == Some(array))
+        };
+        for group in call.arguments.chunk_by(is_one_array) {
+            if group[0].array().is_some() && is_of_command(&group[0]) {
+                self.check_vector(call, group)?;
                 continue;
             }
-            argument.check(|text| match argument.nature {
-                ArgumentNature::Command => check_command(text, &self.policy),
-                ArgumentNature::Url => check_url_word(text),
-                ArgumentNature::Text | ArgumentNature::Code | ArgumentNature::Sql => Ok(()),
-                _ => check_word(text),
-            })?;
-            read += 1;
+            for argument in group {
+                argument.check(|text| match argument.nature {
+                    ArgumentNature::Command => check_command(text, &self.policy),
+                    ArgumentNature::Url => check_url_word(text),
+                    ArgumentNature::Text | ArgumentNature::Code | ArgumentNature::Sql => Ok(()),
+                    _ => check_word(text),
+                })?;
+            }
         }
         Ok(())
     }

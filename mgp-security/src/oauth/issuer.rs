@@ -160,17 +160,15 @@ impl IssuerKeys {
         let places = issuer_metadata_urls(&self.of.name).ok_or("the issuer is no URL")?;
         let mut why = Cow::Borrowed("its metadata is not there");
         for place in places {
-            let fetched = match self.fetcher.get(&place, &HeaderMap::new()).await {
-                Ok(fetched) if fetched.status.is_success() => fetched,
-                Ok(_) => continue,
-                Err(error) => {
-                    why = unfetched("its metadata", &error);
-                    continue;
+            match self.fetcher.get(&place, &HeaderMap::new()).await {
+                Ok(fetched) if fetched.status.is_success() => {
+                    let metadata = Object::parse(fetched.body).map_err(|_| "its metadata is malformed")?;
+                    let is_own = metadata.text("issuer").as_deref() == Some(&*self.of.name);
+                    return if is_own { Ok(metadata) } else { Err("its metadata names another issuer".into()) };
                 }
-            };
-            let metadata = Object::parse(fetched.body).map_err(|_| "its metadata is malformed")?;
-            let is_own = metadata.text("issuer").as_deref() == Some(&*self.of.name);
-            return if is_own { Ok(metadata) } else { Err("its metadata names another issuer".into()) };
+                Ok(_) => {}
+                Err(error) => why = unfetched("its metadata", &error),
+            }
         }
         Err(why)
     }

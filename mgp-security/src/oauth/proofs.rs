@@ -183,17 +183,11 @@ impl PresentedToken {
         certificate: Option<&PeerCertificate>,
     ) -> Result<Self, TokenError> {
         let (scheme, token) = authorization(headers)?.ok_or(TokenError::Missing)?;
-        let scheme = if scheme.eq_ignore_ascii_case("bearer") {
-            TokenScheme::Bearer
-        } else if scheme.eq_ignore_ascii_case("dpop") {
-            TokenScheme::Dpop
-        } else {
-            return Err(TokenError::Missing);
-        };
-        if token.is_empty()
-            || token.len() > MAX_TOKEN_BYTES
-            || !token.bytes().all(|byte| byte.is_ascii_graphic())
-        {
+        let mut schemes = [("bearer", TokenScheme::Bearer), ("dpop", TokenScheme::Dpop)].into_iter();
+        let known = schemes.find(|(name, _)| scheme.eq_ignore_ascii_case(name));
+        let (_, scheme) = known.ok_or(TokenError::Missing)?;
+        let is_plain = token.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_plain || !(1..=MAX_TOKEN_BYTES).contains(&token.len()) {
             return Err(TokenError::Malformed);
         }
         let mut proofs = headers.get_all(DPOP).iter();

@@ -51,8 +51,7 @@ fn readings(value: &Value) -> Vec<Option<Value>> {
             parsed.chain(truth(text).map(Value::Bool)).map(Some).chain([alone()]).collect()
         }
         Value::Number(number) => {
-            let truth = [(0, false), (1, true)].into_iter().find(|(is, _)| number.as_i64() == Some(*is));
-            let truth = truth.map(|(_, truth)| Some(Value::Bool(truth)));
+            let truth = number.as_i64().filter(|it| matches!(it, 0 | 1)).map(|it| Some(Value::Bool(it == 1)));
             let text = Some(Value::String(number.to_string()));
             truth.into_iter().chain([text, alone()]).collect()
         }

@@ -269,7 +269,9 @@ impl Parser<'_> {
         let named = rest.strip_prefix('{').and_then(|inner| inner.find('}')).map_or(0, |end| end + 2);
         let descriptor = if rest[digits..].starts_with(['<', '>']) { digits } else { named };
         let sign = rest.get(descriptor..)?;
-        let &(text, direction) = REDIRECTS.iter().find(|(text, _)| sign.starts_with(text))?;
+        let (text, direction) = REDIRECTS.iter().find_map(|(direction, signs)| {
+            Some((*signs.iter().find(|text| sign.starts_with(**text))?, *direction))
+        })?;
         if sign.starts_with("<(") || sign.starts_with(">(") || (descriptor > 0 && sign.starts_with('&')) {
             return None;
         }
@@ -374,19 +376,12 @@ pub(super) fn arithmetic_length(text: &str) -> Option<usize> {
     None
 }
 
-/// The redirection operators, the longest first, since the first one that matches is taken.
-const REDIRECTS: [(&str, Direction); 13] = [
-    ("<<<", Direction::Text),
-    ("<<", Direction::Document),
-    ("&>>", Direction::Out),
-    ("&>", Direction::Out),
-    (">>", Direction::Out),
-    (">|", Direction::Out),
-    (">&", Direction::Duplicate),
-    ("<&", Direction::Duplicate),
-    ("<>", Direction::Both),
-    ("<(", Direction::In),
-    (">(", Direction::Out),
-    ("<", Direction::In),
-    (">", Direction::Out),
+/// The redirection operators, each before those that it begins with, since the first one that matches is taken.
+const REDIRECTS: [(Direction, &[&str]); 6] = [
+    (Direction::Text, &["<<<"]),
+    (Direction::Document, &["<<"]),
+    (Direction::Both, &["<>"]),
+    (Direction::Duplicate, &[">&", "<&"]),
+    (Direction::Out, &["&>>", "&>", ">>", ">|", ">"]),
+    (Direction::In, &["<"]),
 ];

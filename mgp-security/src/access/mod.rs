@@ -37,7 +37,6 @@ mod entry;
 mod expiring_entries;
 mod gate;
 mod methods;
-mod patterns;
 mod policy;
 mod table;
 

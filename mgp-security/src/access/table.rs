@@ -1,37 +1,41 @@
 //! The table of access entries in memory, in which the policy looks up each decision.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use mgp_types::mgp::{AccessPermission, AccessSource, DefaultPolicy, Timestamp, ToolName};
+use mgp_types::mgp::{
+    AccessPermission, AccessSource, AgentId, DefaultPolicy, Glob, Specificity, Timestamp, ToolName,
+};
 use mgp_types::{AgentGroups, GroupMembership, agent_family};
 
 use super::StoredEntry;
 use super::entry::EntryKey;
-use super::patterns::{WildcardEntries, is_pattern};
 
 /// An immutable table of all entries and the default policy. A change makes a new table that shares the entries of all
-/// other agents and servers with the old one.
+/// other agents with the old one.
 ///
 /// One table is one moment. A decision that looks up both the tool and the server must use the same table, or it
 /// could combine entries that never held together.
 #[derive(Debug, Clone)]
 pub(super) struct EntryTable {
-    /// The entries without patterns, by the hash of their agent and server: a lookup needs no key made of borrowed
-    /// names. The entries found are then compared by name.
-    pairs: HashMap<u64, Arc<[EntryRow]>, foldhash::fast::RandomState>,
-    patterns: WildcardEntries,
+    /// The entries for each agent and group, in the order in which they decide.
+    agents: HashMap<AgentId, Arc<[EntryRow]>, foldhash::fast::RandomState>,
     /// True if there is, or was, an entry for a group.
     names_groups: bool,
     hasher: foldhash::quality::RandomState,
     pub(super) default: DefaultPolicy,
 }
 
-/// An entry with the hash of its tool, which is compared first: few entries of a pair are read in memory.
+/// An entry with what is compared before its names are: few entries of an agent are read in memory.
 #[derive(Debug, Clone)]
 struct EntryRow {
-    tool: u64,
+    /// The hash of the server and the tool.
+    target: u64,
+    /// The patterns of servers and tools, if a `*` in one of them stands for other characters; that of tools is `*` for an
+    /// entry for whole servers.
+    pattern: Option<Box<[Glob; 2]>>,
     stored: Arc<StoredEntry>,
 }
 
@@ -47,18 +51,14 @@ pub(super) struct DecisionTime {
 
 impl EntryTable {
     pub(super) fn new(entries: impl IntoIterator<Item = StoredEntry>, default: DefaultPolicy) -> Self {
-        let mut names_groups = false;
-        let entries = entries.into_iter().inspect(|stored| names_groups |= stored.entry.is_for_group());
-        let (patterns, exact): (Vec<_>, Vec<_>) =
-            entries.map(Arc::new).partition(|stored| is_pattern(&stored.entry.key()));
         let hasher = foldhash::quality::RandomState::default();
-        let mut pairs: HashMap<u64, Vec<EntryRow>> = HashMap::new();
-        for stored in exact {
-            let pair = hasher.hash_one((stored.entry.agent_id.as_str(), stored.entry.server_id.as_str()));
-            pairs.entry(pair).or_default().push(EntryRow::new(stored, &hasher));
+        let mut agents: HashMap<AgentId, Vec<Arc<StoredEntry>>> = HashMap::new();
+        for stored in entries {
+            agents.entry(stored.entry.agent_id.clone()).or_default().push(Arc::new(stored));
         }
-        let pairs = pairs.into_iter().map(|(pair, rows)| (pair, rows.into())).collect();
-        Self { pairs, patterns: WildcardEntries::new(patterns), names_groups, hasher, default }
+        let names_groups = agents.values().flatten().any(|stored| stored.entry.is_for_group());
+        let agents = agents.into_iter().map(|(agent, entries)| (agent, in_order(entries, &hasher))).collect();
+        Self { agents, names_groups, hasher, default }
     }
 
     /// Returns the table with another default policy.
@@ -68,14 +68,13 @@ impl EntryTable {
 
     /// Returns all entries, in no particular order.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<StoredEntry>> {
-        let exact = self.pairs.values().flat_map(|rows| rows.iter().map(|row| &row.stored));
-        exact.chain(self.patterns.entries())
+        self.agents.values().flat_map(|rows| rows.iter().map(|row| &row.stored))
     }
 
     /// Returns the entry that decides about a tool or, without a tool, about the server, with its kind. An entry for
     /// tools comes before one for servers, one for the agent before one for a group of it, that before one for its
-    /// [family](agent_family), and an exact entry before a [pattern](Patterns::deciding). Of the entries for several
-    /// groups, one that denies decides.
+    /// [family](agent_family), and an exact entry before a pattern. Of the entries for several groups, one that denies
+    /// decides.
     pub(super) fn deciding(
         &self,
         agent: &str,
@@ -84,7 +83,7 @@ impl EntryTable {
         tool: Option<&str>,
         moment: DecisionTime,
     ) -> Option<(AccessSource, &StoredEntry)> {
-        if self.pairs.is_empty() && self.patterns.entries().next().is_none() {
+        if self.agents.is_empty() {
             return None;
         }
         let groups = self.groups_of(agent, groups);
@@ -110,18 +109,11 @@ impl EntryTable {
         tool: Option<&str>,
         moment: DecisionTime,
     ) -> Option<&StoredEntry> {
-        let hash = self.hasher.hash_one(tool);
+        let target = self.hasher.hash_one((server, tool));
         let of = |agent: &str| {
-            let is_of = |row: &&EntryRow| {
-                row.tool == hash
-                    && row.is_of_pair(agent, server)
-                    && row.stored.entry.tool_name.as_ref().map(ToolName::as_str) == tool
-                    && moment.is_live(&row.stored)
-            };
-            // Of two entries for the same, the one that denies decides.
-            let live = self.rows(agent, server).iter().filter(is_of);
-            let exact = live.max_by_key(|row| row.stored.entry.permission == AccessPermission::Deny);
-            exact.map(|row| &*row.stored).or_else(|| self.patterns.deciding(agent, server, tool, moment))
+            let decides =
+                |row: &&EntryRow| row.stands_for(server, tool, target) && moment.is_live(&row.stored);
+            self.rows(agent).iter().find(decides).map(|row| &*row.stored)
         };
         let of_groups = || {
             let found = groups.iter().filter_map(|member| of(member.group.as_str()));
@@ -139,12 +131,11 @@ impl EntryTable {
         moment: DecisionTime,
     ) -> bool {
         let has_allowed = |agent: &str| {
-            let allows = |row: &EntryRow| {
+            self.rows(agent).iter().any(|row| {
                 row.stored.entry.permission == AccessPermission::Allow
-                    && row.is_of_pair(agent, server)
+                    && row.is_on(server)
                     && moment.is_live(&row.stored)
-            };
-            self.rows(agent, server).iter().any(allows) || self.patterns.allow_some(agent, server, moment)
+            })
         };
         has_allowed(agent)
             || agent_family(agent).is_some_and(has_allowed)
@@ -153,43 +144,75 @@ impl EntryTable {
                 .is_some_and(|groups| groups.iter().any(|member| has_allowed(member.group.as_str())))
     }
 
-    fn rows(&self, agent: &str, server: &str) -> &[EntryRow] {
-        self.pairs.get(&self.hasher.hash_one((agent, server))).map_or(&[], |rows| rows)
+    fn rows(&self, agent: &str) -> &[EntryRow] {
+        self.agents.get(agent).map_or(&[], |rows| rows)
     }
 
     /// Returns the table with `new`, or nothing, in place of the entry that has this key.
     pub(super) fn replaced(&self, key: &EntryKey, new: Option<&Arc<StoredEntry>>) -> Self {
         let mut table = self.clone();
         table.names_groups |= new.is_some_and(|new| new.entry.is_for_group());
-        if is_pattern(key) {
-            let others = self.patterns.entries().filter(|other| other.entry.key() != *key);
-            table.patterns = WildcardEntries::new(others.chain(new).map(Arc::clone));
-            return table;
-        }
-        let (agent, server) = (key.agent_id.as_str(), key.server_id.as_str());
-        let others = self.rows(agent, server).iter().filter(|row| row.stored.entry.key() != *key).cloned();
-        let new = new.map(|new| EntryRow::new(Arc::clone(new), &self.hasher));
-        let (rows, pair): (Arc<[EntryRow]>, _) =
-            (others.chain(new).collect(), self.hasher.hash_one((agent, server)));
+        let others = self.rows(key.agent_id.as_str()).iter().map(|row| &row.stored);
+        let others = others.filter(|other| other.entry.key() != *key);
+        let rows = in_order(others.chain(new).map(Arc::clone), &self.hasher);
         if rows.is_empty() {
-            table.pairs.remove(&pair)
+            table.agents.remove(&key.agent_id)
         } else {
-            table.pairs.insert(pair, rows)
+            table.agents.insert(key.agent_id.clone(), rows)
         };
         table
     }
 }
 
+/// Returns the entries for one agent in the order in which they decide.
+fn in_order(
+    entries: impl IntoIterator<Item = Arc<StoredEntry>>,
+    hasher: &foldhash::quality::RandomState,
+) -> Arc<[EntryRow]> {
+    let mut rows: Vec<_> = entries.into_iter().map(|stored| EntryRow::new(stored, hasher)).collect();
+    rows.sort_by_cached_key(|row| Reverse(row.precedence()));
+    rows.into()
+}
+
 impl EntryRow {
     fn new(stored: Arc<StoredEntry>, hasher: &foldhash::quality::RandomState) -> Self {
-        let tool = hasher.hash_one(stored.entry.tool_name.as_ref().map(ToolName::as_str));
-        Self { tool, stored }
+        let (server, tool) = (stored.entry.server_id.as_str(), tool_of(&stored));
+        let globs = [server, tool.unwrap_or("*")].map(Glob::new);
+        let is_exact = globs[0].is_exact() && (tool.is_none() || globs[1].is_exact());
+        let (target, pattern) = (hasher.hash_one((server, tool)), (!is_exact).then(|| Box::new(globs)));
+        Self { target, pattern, stored }
     }
 
-    fn is_of_pair(&self, agent: &str, server: &str) -> bool {
-        let entry = &self.stored.entry;
-        entry.agent_id.as_str() == agent && entry.server_id.as_str() == server
+    /// Returns the rank of the entry; the greatest decides. An exact entry comes before a pattern, a narrower pattern
+    /// before a wider one, and of two equally narrow entries the one that denies does.
+    fn precedence(&self) -> (bool, Option<Specificity>, bool) {
+        let specificity = self.pattern.as_deref().map(|[server, tool]| Specificity::new(server, tool));
+        (specificity.is_none(), specificity, self.stored.entry.permission == AccessPermission::Deny)
     }
+
+    /// Returns whether the entry stands for a tool of the server or, without a tool, for the server; `target` is the hash of
+    /// both.
+    fn stands_for(&self, server: &str, tool: Option<&str>, target: u64) -> bool {
+        match self.pattern.as_deref() {
+            None => self.target == target && self.is_on(server) && tool_of(&self.stored) == tool,
+            Some([_, tools]) => {
+                tool_of(&self.stored).is_some() == tool.is_some()
+                    && self.is_on(server)
+                    && tool.is_none_or(|tool| tools.matches(tool))
+            }
+        }
+    }
+
+    fn is_on(&self, server: &str) -> bool {
+        match self.pattern.as_deref() {
+            None => self.stored.entry.server_id.as_str() == server,
+            Some([servers, _]) => servers.matches(server),
+        }
+    }
+}
+
+fn tool_of(stored: &StoredEntry) -> Option<&str> {
+    stored.entry.tool_name.as_ref().map(ToolName::as_str)
 }
 
 impl DecisionTime {

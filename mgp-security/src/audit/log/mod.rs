@@ -243,14 +243,14 @@ impl AuditPort for AuditLog {
         if queue.is_closed() {
             return Box::pin(async { Err(closed()) });
         }
-        let (waiter, crowded) = match queue.try_record(events, waiter) {
-            Ok(()) => (None, None),
-            Err((events, waiter)) => {
-                (waiter, Some(WaitingEvents { inner: &self.inner, events: Some(events) }))
-            }
+        let crowded = if let Some(place) = queue.place() {
+            queue.record_at(place, events, waiter);
+            None
+        } else {
+            Some((WaitingEvents { inner: &self.inner, events: Some(events) }, waiter))
         };
         Box::pin(async move {
-            if let Some(mut unplaced) = crowded {
+            if let Some((mut unplaced, waiter)) = crowded {
                 let place = queue.wait_for_room().await.ok_or_else(closed)?;
                 queue.record_at(place, unplaced.events.take().unwrap_or_default(), waiter);
             }
@@ -263,10 +263,13 @@ impl AuditPort for AuditLog {
 
     fn try_record(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
         let queue = &self.inner.state.queue;
-        if self.durability != Durability::Async || queue.is_closed() {
+        if self.durability != Durability::Async {
             return Err(events);
         }
-        queue.try_record(events, None).map_err(|(events, _)| events)
+        // A closed queue has no place.
+        let Some(place) = queue.place() else { return Err(events) };
+        queue.record_at(place, events, None);
+        Ok(())
     }
 
     fn record_now(&self, events: Vec<AuditEvent>) {
@@ -318,8 +321,9 @@ impl AuditLogInner {
         if events.is_empty() {
             return;
         }
-        if let Err(events) = self.state.queue.record_crowding(events) {
-            self.state.count_unrecorded(events.len());
+        match self.state.queue.crowded_place() {
+            Some(place) => self.state.queue.record_at(place, events, None),
+            None => self.state.count_unrecorded(events.len()),
         }
     }
 }

@@ -121,32 +121,18 @@ impl Queue {
         }
     }
 
-    /// Queues a record if there is room, and returns it as the error if there is none.
-    pub(super) fn try_record(
-        &self,
-        events: Vec<AuditEvent>,
-        waiter: Waiter,
-    ) -> Result<(), (Vec<AuditEvent>, Waiter)> {
-        self.try_record_in(&self.room, events, waiter)
+    /// Returns a place for a record, which then has to be [queued](Self::record_at) there; `None` if there is no room.
+    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.room).try_acquire_owned().ok()
     }
 
-    fn try_record_in(
-        &self,
-        room: &Arc<Semaphore>,
-        events: Vec<AuditEvent>,
-        waiter: Waiter,
-    ) -> Result<(), (Vec<AuditEvent>, Waiter)> {
-        match Arc::clone(room).try_acquire_owned() {
-            Ok(place) => {
-                self.record_at(place, events, waiter);
-                Ok(())
-            }
-            Err(_) => Err((events, waiter)),
-        }
+    /// Returns a place for the record of a caller that cannot wait; `None` if the places for such callers are taken as
+    /// well.
+    pub(super) fn crowded_place(&self) -> Option<OwnedSemaphorePermit> {
+        self.place().or_else(|| Arc::clone(&self.extra).try_acquire_owned().ok())
     }
 
-    /// Waits for a place for a record, which then has to be [queued](Self::record_at) there; `None` if the queue was
-    /// closed, so that there will never be a place again.
+    /// Waits for a [place](Self::place); `None` if the queue was closed, so that there will never be one again.
     pub(super) async fn wait_for_room(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
@@ -154,14 +140,6 @@ impl Queue {
     /// Queues a record at its place.
     pub(super) fn record_at(&self, place: OwnedSemaphorePermit, events: Vec<AuditEvent>, waiter: Waiter) {
         self.push(Job::Record(RecordJob { events, waiter, _place: place }));
-    }
-
-    /// Queues a record without waiting, and returns it as the error if the places for callers that cannot wait are
-    /// taken as well.
-    pub(super) fn record_crowding(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
-        let placed = self.try_record(events, None);
-        let placed = placed.or_else(|(events, waiter)| self.try_record_in(&self.extra, events, waiter));
-        placed.map_err(|(events, _)| events)
     }
 
     /// Returns the number of places that are taken.

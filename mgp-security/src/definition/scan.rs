@@ -15,7 +15,6 @@ mod parameters;
 mod pattern;
 mod wording;
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use mgp_types::Object;
@@ -150,17 +149,16 @@ impl<'a> DefinitionReader<'a> {
         }
         // Instructions may be spread over several texts, so the descriptions are also judged together.
         let prose = std::mem::take(&mut self.prose);
-        let found = self.judge(&prose, TextPlace::Prose);
-        self.note(found, "")
+        self.judge(&prose, TextPlace::Prose, "")
     }
 
-    /// Notes a finding at `pointer`.
-    fn note(&mut self, found: Option<Found>, pointer: &str) -> Result<(), Finding> {
-        if let Some(found) = found.filter(|found| !(self.spared)(found.rule)) {
-            if found.is_hard {
-                return Err(found.finding(pointer));
+    /// Notes a finding.
+    fn note(&mut self, found: Option<Found>) -> Result<(), Finding> {
+        if let Some((finding, is_hard)) = found.filter(|(finding, _)| !(self.spared)(finding.rule)) {
+            if is_hard {
+                return Err(finding);
             }
-            self.flagged.get_or_insert_with(|| found.finding(pointer));
+            self.flagged.get_or_insert(finding);
         }
         Ok(())
     }
@@ -201,8 +199,7 @@ impl<'a> DefinitionReader<'a> {
         let described = text_of(schema, "description");
         let text = format!("{}: {}", in_words(name), described.unwrap_or_default());
         let member = if described.is_some() { "/description" } else { "" };
-        let found = self.judge(&text, TextPlace::Parameter);
-        self.note(found, &format!("{at}{member}"))
+        self.judge(&text, TextPlace::Parameter, &format!("{at}{member}"))
     }
 
     fn check_text(&mut self, text: &str, place: TextPlace, pointer: &str) -> Result<(), Finding> {
@@ -213,8 +210,7 @@ impl<'a> DefinitionReader<'a> {
         }
         if place == TextPlace::Name && text.len() <= MAX_NAME {
             // A name consists of joined words; a whole sentence used as a name is judged as a text, too.
-            let found = self.judge(&in_words(text), TextPlace::Name);
-            self.note(found, pointer)?;
+            self.judge(&in_words(text), TextPlace::Name, pointer)?;
             if !text.contains(char::is_whitespace) {
                 return Ok(());
             }
@@ -229,31 +225,31 @@ impl<'a> DefinitionReader<'a> {
 
     /// Judges `text` as it is written, without its disguises, and decoded.
     fn check_readings(&mut self, text: &str, place: TextPlace, pointer: &str) -> Result<(), Finding> {
-        let found = self.judge(text, place);
-        self.note(found, pointer)?;
+        self.judge(text, place, pointer)?;
         if let Some(plain) = undisguised(text) {
-            let found = self.judge_by(&plain, place, Some("in disguised letters"), true);
-            self.note(found, pointer)?;
+            let found = self.found(&plain, (place, pointer), Some("in disguised letters"), true);
+            self.note(found)?;
         }
         let decoded = |reading: String, has_wordings| {
-            self.judge_by(&reading, place, Some("once decoded"), has_wordings)
+            self.found(&reading, (place, pointer), Some("once decoded"), has_wordings)
         };
         let found = encoded::readings(text).into_iter().find_map(|reading| decoded(reading, true));
         let turned = || encoded::turned(text).into_iter().find_map(|reading| decoded(reading, false));
         let found = found.or_else(turned);
-        self.note(found, pointer)
+        self.note(found)
     }
 
-    fn judge(&self, text: &str, place: TextPlace) -> Option<Found> {
-        self.judge_by(text, place, None, true)
+    fn judge(&mut self, text: &str, place: TextPlace, pointer: &str) -> Result<(), Finding> {
+        let found = self.found(text, (place, pointer), None, true);
+        self.note(found)
     }
 
     /// Returns the finding of the rules in `text`, which may rest on its words or also on its wordings. A disguised
     /// reading is judged by all rules: an operator who accepted a finding in plain words did not accept a disguised one.
-    fn judge_by(
+    fn found(
         &self,
         text: &str,
-        place: TextPlace,
+        (place, pointer): (TextPlace, &str),
         disguise: Option<&'static str>,
         has_wordings: bool,
     ) -> Option<Found> {
@@ -273,7 +269,9 @@ impl<'a> DefinitionReader<'a> {
             start + folded.text[start..end].char_indices().nth(MAX_EXCERPT).map_or(end - start, |(at, _)| at);
         let excerpt = visible(&folded.text[start..end]);
         let name = if disguise.is_some() { ENCODED } else { rule.name };
-        Some(Found { rule: name, meaning: rule.meaning, excerpt, disguise, is_hard })
+        let disguise = disguise.map(|disguise| format!(", {disguise}")).unwrap_or_default();
+        let message = format!("{} {}: \"{excerpt}\"{disguise}", place_of(pointer), rule.meaning);
+        Some((Finding::new(name, message), is_hard))
     }
 
     /// Returns whether `text` names a tool of another server. A plain word does not count as a name, because all texts
@@ -315,35 +313,14 @@ fn step<T>(pointer: &mut String, name: &str, inside: impl FnOnce(&mut String) ->
     result
 }
 
-/// A finding of a rule in a text.
-struct Found {
-    rule: &'static str,
-    meaning: &'static str,
-    excerpt: String,
-    disguise: Option<&'static str>,
-    /// True if the finding rests on more than wording.
-    is_hard: bool,
-}
-
-impl Found {
-    fn finding(self, pointer: &str) -> Finding {
-        let Self { rule, meaning, excerpt, disguise, is_hard: _ } = self;
-        let mut message = place_of(pointer);
-        // Writing to a String cannot fail.
-        let _ = write!(message, " {meaning}: \"{excerpt}\"");
-        if let Some(disguise) = disguise {
-            let _ = write!(message, ", {disguise}");
-        }
-        Finding::new(rule, message)
-    }
-}
+/// A finding of a rule in a text, and true if the finding rests on more than wording.
+type Found = (Finding, bool);
 
 fn hidden(text: &str, hiding: HidingPlace, at: usize, pointer: &str) -> Finding {
     let mut message = format!("{} contains {} at byte {at}", place_of(pointer), hiding.name());
     let spelled: String = invisible::tagged(text).chars().take(MAX_EXCERPT).collect();
     if hiding == HidingPlace::Tags && !spelled.is_empty() {
-        // Writing to a String cannot fail.
-        let _ = write!(message, ": \"{spelled}\"");
+        message = format!("{message}: \"{spelled}\"");
     }
     Finding::new(INVISIBLE, message)
 }

@@ -116,9 +116,9 @@ impl AccessTargets {
         for tool in catalog.snapshot().tools() {
             targets.listed(tool.resolved.server.as_str(), tool.resolved.name.as_str());
         }
-        for pinned in definitions.pins().all() {
+        for (holder, state) in definitions.pins().all() {
             // The former lists of a server that is gone do not count: a rule about them stands for nothing.
-            let (server, name) = (server_of(&pinned.server), pinned.name());
+            let (server, name) = (server_of(&holder), state.name());
             if name.kind() == DefinitionKind::Tool && targets.servers.contains_key(server) {
                 targets.listed(server, name.as_str());
             }

@@ -144,9 +144,9 @@ impl TestKernel {
         let definitions = &self.policies.definitions;
         definitions.examine(&id, DefinitionKind::Tool, std::slice::from_ref(&definition)).unwrap();
         // What is added to the first list waits, and its operator approves it.
-        for waiting in definitions.pins().all() {
-            let Some(pending) = waiting.state.pending() else { continue };
-            definitions.pins().approve(&waiting.server, pending.name(), pending.digest()).unwrap();
+        for (holder, state) in definitions.pins().all() {
+            let Some(pending) = state.pending() else { continue };
+            definitions.pins().approve(&holder, pending.name(), pending.digest()).unwrap();
         }
         let tool = ResolvedTool::new(id, name.into(), definition, security);
         self.catalog.put_server(server.into(), vec![Arc::clone(&tool)]).unwrap();

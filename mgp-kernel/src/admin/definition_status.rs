@@ -104,10 +104,10 @@ impl HeldCounts {
         let flagged = definitions
             .found()
             .into_iter()
-            .filter(|found| !found.finding.is_held && definitions.hold(&found.server, &found.name).is_none());
+            .filter(|(server, name, found)| !found.is_held && definitions.hold(server, name).is_none());
         Self {
             held: held.map(|(holder, _)| holder).collect(),
-            flagged: flagged.map(|found| found.server).collect(),
+            flagged: flagged.map(|(server, ..)| server).collect(),
         }
     }
 

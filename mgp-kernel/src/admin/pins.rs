@@ -136,8 +136,8 @@ impl Operation for ListPins {
             self.server_id.as_ref().is_none_or(is_of) && (!self.waiting || row.standing.is_some())
         };
         let pinned = definitions.pins().all().into_iter();
-        let mut named: Vec<_> = pinned.map(|pinned| (pinned.server.clone(), pinned.name().clone())).collect();
-        named.extend(definitions.found().into_iter().map(|found| (found.server, found.name)));
+        let mut named: Vec<_> = pinned.map(|(server, state)| (server, state.name().clone())).collect();
+        named.extend(definitions.found().into_iter().map(|(server, name, _)| (server, name)));
         named.sort();
         named.dedup();
         let rows = named.into_iter().map(|(server, name)| PinRow::of(definitions, server, name));

@@ -164,10 +164,10 @@ fn has_words(tool: &CatalogTool, words: &str) -> bool {
 /// Returns the status of a tool's definition on any connection to its server, if it is held or flagged there.
 fn standing(definitions: &DefinitionGuard, tool: &ResolvedTool) -> Option<ShownDefinitionStatus> {
     let name = DefinitionName::new(DefinitionKind::Tool, tool.name.as_str());
-    let found = definitions.found().into_iter();
-    let mut holders =
-        found.filter(|found| found.name == name && server_of(&found.server) == tool.server.as_str());
-    ShownDefinitionStatus::of(definitions, &holders.next()?.server, &name)
+    let mut found = definitions.found().into_iter();
+    let (holder, ..) =
+        found.find(|(holder, found, _)| *found == name && server_of(holder) == tool.server.as_str())?;
+    ShownDefinitionStatus::of(definitions, &holder, &name)
 }
 
 /// The largest number of characters of a description in a table.

@@ -56,18 +56,6 @@ pub enum DefinitionAdmission {
     },
 }
 
-/// A definition with findings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FlaggedDefinition {
-    /// The server that lists the definition; with an agent, that agent's own connection to the server.
-    pub server: ServerId,
-    /// The kind and name of the definition.
-    pub name: DefinitionName,
-    /// The findings.
-    pub finding: DefinitionFindings,
-}
-
 /// The findings in one definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -258,29 +246,26 @@ impl DefinitionGuard {
     pub fn held(&self, kind: DefinitionKind) -> Vec<(ServerId, DefinitionName)> {
         let mut held = self.pins.waiting(kind);
         let mut found = self.found();
-        found.retain(|found| found.finding.is_held && found.name.kind() == kind);
-        held.extend(found.into_iter().map(|found| (found.server, found.name)));
+        found.retain(|(_, name, found)| found.is_held && name.kind() == kind);
+        held.extend(found.into_iter().map(|(server, name, _)| (server, name)));
         // A definition that waits for approval may be refused as well, and would be listed twice.
         held.sort();
         held.dedup();
         held
     }
 
-    /// Returns all definitions in which something was found in the last lists, by server, kind and name.
-    pub fn found(&self) -> Vec<FlaggedDefinition> {
+    /// Returns what was found in the last lists, each with the id for which the definition is pinned and its name, by this
+    /// id, kind and name.
+    pub fn found(&self) -> Vec<(ServerId, DefinitionName, DefinitionFindings)> {
         let found = self.found.load();
         let all = found.iter().flat_map(|(server, kinds)| {
             let of_kind = |kind: DefinitionKind| kinds[kind as usize].iter().map(move |it| (kind, it));
-            DefinitionKind::ALL.into_iter().flat_map(of_kind).map(|(kind, (name, finding))| {
-                FlaggedDefinition {
-                    server: server.clone(),
-                    name: DefinitionName::new(kind, name.clone()),
-                    finding: finding.clone(),
-                }
+            DefinitionKind::ALL.into_iter().flat_map(of_kind).map(|(kind, (name, found))| {
+                (server.clone(), DefinitionName::new(kind, name.clone()), found.clone())
             })
         });
         let mut all: Vec<_> = all.collect();
-        all.sort_by(|one, other| (&one.server, &one.name).cmp(&(&other.server, &other.name)));
+        all.sort_by(|one, other| (&one.0, &one.1).cmp(&(&other.0, &other.1)));
         all
     }
 

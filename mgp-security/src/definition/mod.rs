@@ -21,9 +21,7 @@ mod store;
 pub use self::diff::{DefinitionChange, Diff};
 pub use self::fingerprint::{Definition, DefinitionError};
 pub use self::gate::{DefinitionGate, DefinitionGuardLayer};
-pub use self::guard::{
-    ConfiguredServer, DefinitionAdmission, DefinitionFindings, DefinitionGuard, FlaggedDefinition,
-};
+pub use self::guard::{ConfiguredServer, DefinitionAdmission, DefinitionFindings, DefinitionGuard};
 pub use self::hold::{DefinitionStatus, HoldReason};
 pub use self::kind::{DefinitionKind, DefinitionName};
 #[cfg(feature = "auth")]
@@ -32,6 +30,6 @@ pub use self::pin::{ApproveError, PinnedDefinitions};
 use self::scan::is_rule;
 pub use self::scan::{Judgement, RULES, free_unused_patterns, judge_definition, scan_text};
 use self::store::{PinAnnotations, Remark, RemarkKind};
-pub use self::store::{PinState, StoredPin, pinned_for, server_of};
+pub use self::store::{PinState, pinned_for, server_of};
 
 use mgp_types::mgp::{ServerId, ToolName};

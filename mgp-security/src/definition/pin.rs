@@ -12,7 +12,7 @@ use super::names::ClaimedNames;
 use super::store::{PinStore, server_of};
 use super::{
     ConfiguredServer, Definition, DefinitionKind, DefinitionName, HoldReason, PinAnnotations, PinState,
-    Remark, RemarkKind, ServerId, StoredPin, ToolName,
+    Remark, RemarkKind, ServerId, ToolName,
 };
 use crate::StoreError;
 use mgp_store::Database;
@@ -53,11 +53,11 @@ impl PinnedDefinitions {
     pub fn load(database: Database) -> Result<Self, StoreError> {
         let store = PinStore::new(database)?;
         let mut snapshot = Snapshot::default();
-        for pinned in store.load()? {
-            let (kind, name) = (pinned.name().kind(), pinned.name().as_str().into());
-            let kinds = snapshot.servers.entry(pinned.server).or_default();
+        for (server, state) in store.load()? {
+            let (kind, name) = (state.name().kind(), state.name().as_str().into());
+            let kinds = snapshot.servers.entry(server).or_default();
             // The snapshot is not shared yet, so nothing is copied.
-            Arc::make_mut(&mut kinds[kind as usize]).insert(name, pinned.state);
+            Arc::make_mut(&mut kinds[kind as usize]).insert(name, state);
         }
         let mut names = ClaimedNames::default();
         for (server, kinds) in &snapshot.servers {
@@ -158,15 +158,14 @@ impl PinnedDefinitions {
         self.snapshot.load().of(server, name.kind())?.get(name.as_str()).cloned()
     }
 
-    /// Returns all pins, by server, kind and name.
-    pub fn all(&self) -> Vec<StoredPin> {
+    /// Returns all pins, each with the id that it is pinned for, by this id, kind and name.
+    pub fn all(&self) -> Vec<(ServerId, PinState)> {
         let snapshot = self.snapshot.load();
         let all = snapshot.servers.iter().flat_map(|(server, kinds)| {
-            let states = kinds.iter().flat_map(|known| known.values());
-            states.map(|state| StoredPin { server: server.clone(), state: state.clone() })
+            kinds.iter().flat_map(|known| known.values()).map(|state| (server.clone(), state.clone()))
         });
         let mut all: Vec<_> = all.collect();
-        all.sort_by(|one, other| (&one.server, one.name()).cmp(&(&other.server, other.name())));
+        all.sort_by(|one, other| (&one.0, one.1.name()).cmp(&(&other.0, other.1.name())));
         all
     }
 
@@ -260,10 +259,9 @@ impl PinWrite<'_> {
     }
 
     fn save(&mut self, known: &ByName, state: PinState) -> Result<(), StoreError> {
-        let pinned = StoredPin { server: self.server.clone(), state };
-        self.pins.store.save(&pinned)?;
-        let name = pinned.name().as_str().into();
-        self.states.get_or_insert_with(|| known.clone()).insert(name, pinned.state);
+        self.pins.store.save(self.server, &state)?;
+        let name = state.name().as_str().into();
+        self.states.get_or_insert_with(|| known.clone()).insert(name, state);
         Ok(())
     }
 }

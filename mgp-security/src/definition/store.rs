@@ -12,16 +12,7 @@ use super::{Definition, DefinitionKind, DefinitionName};
 use crate::StoreError;
 use mgp_store::{Database, text};
 
-/// The stored form of a pin: a tool, prompt or template with its pinned definition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredPin {
-    /// The server that lists the definition.
-    pub server: ServerId,
-    /// The approved version, the version that waits for approval, or both.
-    pub state: PinState,
-}
-
-/// The known versions of one definition. There is always at least one.
+/// The known versions of one tool, prompt or template: the approved one, the one that waits for approval, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "closed: a definition waits for approval, has it, or both")]
 pub enum PinState {
@@ -38,17 +29,13 @@ pub enum PinState {
     },
 }
 
-impl StoredPin {
+impl PinState {
     /// Returns the kind and name of the definition.
     pub const fn name(&self) -> &DefinitionName {
-        match &self.state {
-            PinState::Approved(definition) | PinState::Asked(definition) => definition.name(),
-            PinState::Changed { approved, .. } => approved.name(),
-        }
+        let (Self::Approved(known) | Self::Asked(known) | Self::Changed { approved: known, .. }) = self;
+        known.name()
     }
-}
 
-impl PinState {
     /// Returns the approved definition, if there is one.
     pub fn approved(&self) -> Option<&Definition> {
         match self {
@@ -77,22 +64,22 @@ impl PinStore {
         database.section("definition", MIGRATIONS).map(Self)
     }
 
-    /// Returns all pins.
-    pub(super) fn load(&self) -> Result<Vec<StoredPin>, StoreError> {
+    /// Returns all pins, each with the id that it is pinned for.
+    pub(super) fn load(&self) -> Result<Vec<(ServerId, PinState)>, StoreError> {
         self.0.read_all("SELECT server, kind, name, approved, pending FROM definition_pins", read)
     }
 
-    /// Stores `pinned` in place of the earlier state of the definition.
-    pub(super) fn save(&self, pinned: &StoredPin) -> Result<(), StoreError> {
+    /// Stores `state` in place of the earlier state of the definition.
+    pub(super) fn save(&self, server: &ServerId, state: &PinState) -> Result<(), StoreError> {
         self.0.execute(
             "INSERT OR REPLACE INTO definition_pins (server, kind, name, approved, pending)
              VALUES (?1, ?2, ?3, ?4, ?5)",
             params![
-                pinned.server.as_str(),
-                pinned.name().kind().as_str(),
-                pinned.name().as_str(),
-                pinned.state.approved().map(|definition| definition.canonical().as_bytes()),
-                pinned.state.pending().map(|definition| definition.canonical().as_bytes()),
+                server.as_str(),
+                state.name().kind().as_str(),
+                state.name().as_str(),
+                state.approved().map(|definition| definition.canonical().as_bytes()),
+                state.pending().map(|definition| definition.canonical().as_bytes()),
             ],
         )
     }
@@ -158,7 +145,7 @@ fn digest(row: &Row<'_>, column: usize) -> Result<Digest, StoreError> {
     text(row, column)?.parse().map_err(|_| damaged("an unreadable digest"))
 }
 
-fn read(row: &Row<'_>) -> Result<StoredPin, StoreError> {
+fn read(row: &Row<'_>) -> Result<(ServerId, PinState), StoreError> {
     let (server, kind, name) = (ServerId::from(text(row, 0)?), kind(row, 1)?, text(row, 2)?);
     let state = match (definition(kind, row.get(3)?)?, definition(kind, row.get(4)?)?) {
         (Some(approved), None) => PinState::Approved(approved),
@@ -166,9 +153,11 @@ fn read(row: &Row<'_>) -> Result<StoredPin, StoreError> {
         (Some(approved), Some(pending)) => PinState::Changed { approved, pending },
         (None, None) => return Err(damaged("no definition")),
     };
-    let pinned = StoredPin { server, state };
     // The row is found by its name; with a definition of another name in it, an approval would apply to the wrong name.
-    if pinned.name().as_str() == name { Ok(pinned) } else { Err(damaged("the definition of another name")) }
+    if state.name().as_str() != name {
+        return Err(damaged("the definition of another name"));
+    }
+    Ok((server, state))
 }
 
 fn definition(kind: DefinitionKind, canonical: Option<Vec<u8>>) -> Result<Option<Definition>, StoreError> {
@@ -313,7 +302,7 @@ mod tests {
             )
             .unwrap();
         let pinned = PinStore::new(database).unwrap().load().unwrap();
-        assert_eq!(pinned, [StoredPin { server: ServerId::new("files"), state: PinState::Approved(old) }]);
+        assert_eq!(pinned, [(ServerId::new("files"), PinState::Approved(old))]);
     }
 
     #[test]
@@ -321,12 +310,7 @@ mod tests {
         for tampered in ["name = 'write'", "approved = x'7b'", "kind = 'key'", "kind = 'template'"] {
             let database = Database::in_memory().unwrap();
             let store = PinStore::new(database.clone()).unwrap();
-            store
-                .save(&StoredPin {
-                    server: ServerId::new("files"),
-                    state: PinState::Approved(tool("Reads.")),
-                })
-                .unwrap();
+            store.save(&ServerId::new("files"), &PinState::Approved(tool("Reads."))).unwrap();
             database.connection().execute(&format!("UPDATE definition_pins SET {tampered}"), []).unwrap();
             assert!(matches!(store.load(), Err(StoreError::Damaged(_))), "{tampered}");
         }

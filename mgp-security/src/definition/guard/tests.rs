@@ -118,7 +118,7 @@ fn prompts_and_templates_are_judged_like_tools_but_for_the_spelling_of_their_nam
         assert!(guard.is_admitted(&server, kind, names[2]));
         assert_eq!(guard.hold(&server, &DefinitionName::new(kind, names[0])), Some(HoldReason::Changed));
         let refused = guard.found();
-        assert!(refused.iter().any(|it| it.name == DefinitionName::new(kind, names[1])), "{refused:?}");
+        assert!(refused.iter().any(|it| it.1 == DefinitionName::new(kind, names[1])), "{refused:?}");
     }
 }
 

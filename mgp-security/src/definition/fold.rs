@@ -18,14 +18,14 @@ impl FoldedText {
     pub(super) fn new(text: &str) -> Self {
         let mut folded = Self::default();
         folded.text.reserve(text.len());
-        let mut gap = Gap::default();
+        let mut gap: Option<usize> = None;
         for character in spelled_out(text) {
             if character.is_whitespace() {
-                gap.add(character);
+                let ends_line = matches!(character, '\n' | '\u{2028}' | '\u{2029}');
+                gap = Some(gap.unwrap_or_default() + usize::from(ends_line));
                 continue;
             }
-            folded.close(gap, character);
-            gap = Gap::default();
+            folded.close(gap.take(), character);
             folded.text.push(character);
         }
         folded
@@ -41,37 +41,25 @@ impl FoldedText {
         at == 0 || self.sentences.binary_search(&at).is_ok()
     }
 
-    /// Writes the white space before `next` and notes a sentence that starts there.
-    fn close(&mut self, gap: Gap, next: char) {
+    /// Writes the white space before `next` and notes a sentence that starts there. `lines` is the number of ends of lines
+    /// in the white space, if there is any.
+    fn close(&mut self, lines: Option<usize>, next: char) {
         let last = self.text.chars().next_back();
-        if gap.any {
+        if lines.is_some() {
             self.text.push(' ');
         }
         let ended = match last {
-            Some('.') => gap.any,
+            Some('.') => lines.is_some(),
             Some('!' | '?' | ';' | '。' | '।' | '؟') => true,
             Some('"' | '\'' | ')') => {
-                gap.any && self.text.trim_end_matches(['"', '\'', ')', ' ']).ends_with(['.', '!', '?'])
+                lines.is_some() && self.text.trim_end_matches(['"', '\'', ')', ' ']).ends_with(['.', '!', '?'])
             }
             _ => false,
         };
-        let listed = gap.lines == 1 && !next.is_alphabetic() && !matches!(next, '"' | '\'' | '`' | '(');
-        if ended || listed || gap.lines > 1 {
+        let listed = lines == Some(1) && !next.is_alphabetic() && !matches!(next, '"' | '\'' | '`' | '(');
+        if ended || listed || lines > Some(1) {
             self.sentences.push(self.text.len());
         }
-    }
-}
-
-#[derive(Debug, Default, Clone, Copy)]
-struct Gap {
-    any: bool,
-    lines: usize,
-}
-
-impl Gap {
-    fn add(&mut self, character: char) {
-        self.any = true;
-        self.lines += usize::from(matches!(character, '\n' | '\u{2028}' | '\u{2029}'));
     }
 }
 

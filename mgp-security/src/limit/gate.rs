@@ -13,7 +13,7 @@ use mgp_types::{
 };
 
 use super::Rates;
-use super::limiter::{ExceededLimit, Limiter, WantedMeters};
+use super::limiter::Limiter;
 use crate::rates::MeterPace;
 
 /// The rate limits. A call has to be within all that apply to it.
@@ -130,23 +130,19 @@ impl Gate for LimitGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        self.0.admit(request, Limiter::take).into()
+        self.0.admit(request, true).into()
     }
 
     fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
-        answers.push(AskedRule::judged("limits", self.0.admit(request, Limiter::has_room).map(|()| "")));
+        answers.push(AskedRule::judged("limits", self.0.admit(request, false).map(|()| "")));
     }
 }
 
 mgp_types::partial_debug!(LimitGate, self => limits: self.0.limits.load());
 
 impl LimitGateSettings {
-    /// Has `ask` find out whether the meters that a request concerns have room for it.
-    fn admit(
-        &self,
-        request: &Request,
-        ask: impl FnOnce(&Limiter, WantedMeters<'_>) -> Result<(), ExceededLimit>,
-    ) -> Result<(), Error> {
+    /// Finds out whether the meters that a request concerns have room for it and, if it `counts`, counts it.
+    fn admit(&self, request: &Request, counts: bool) -> Result<(), Error> {
         if is_free(request) {
             return Ok(());
         }
@@ -168,7 +164,7 @@ impl LimitGateSettings {
             of_tool.map(|pace| (limiter.key((server, tool)), pace)),
             of_server.map(|pace| (limiter.key(server), pace)),
         ];
-        ask(limiter, wanted).map_err(|(rule, wait)| {
+        limiter.ask(wanted, counts).map_err(|(rule, wait)| {
             request.context.note_refusal(Refusal::new("limit", rule));
             tracing::debug!(method = %request.method, rule, "rate limit exceeded");
             limited(wait, limits.setting.as_deref())

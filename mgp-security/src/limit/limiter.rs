@@ -55,23 +55,11 @@ impl Limiter {
         self.hasher.hash_one(name)
     }
 
-    /// Takes one call from each wanted meter, or nothing from any of them.
+    /// Asks whether each wanted meter has room for a call and, if it `takes` one, takes it from all of them.
     ///
     /// # Errors
-    /// The call exceeds a limit.
-    pub(super) fn take(&self, wanted: WantedMeters<'_>) -> Result<(), ExceededLimit> {
-        self.ask(wanted, true)
-    }
-
-    /// Asks whether [`take`](Self::take) could take a call, and takes none.
-    ///
-    /// # Errors
-    /// The call exceeds a limit.
-    pub(super) fn has_room(&self, wanted: WantedMeters<'_>) -> Result<(), ExceededLimit> {
-        self.ask(wanted, false)
-    }
-
-    fn ask(&self, wanted: WantedMeters<'_>, takes: bool) -> Result<(), ExceededLimit> {
+    /// The call exceeds a limit; nothing is taken then.
+    pub(super) fn ask(&self, wanted: WantedMeters<'_>, takes: bool) -> Result<(), ExceededLimit> {
         if wanted.iter().all(Option::is_none) {
             return Ok(());
         }

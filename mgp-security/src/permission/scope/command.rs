@@ -1,7 +1,7 @@
 //! The check of commands against a scope.
 
 use super::arguments::{ArgumentFacts, CommandLine};
-use super::glob::{Glob, GlobCase, GlobKind};
+use super::glob::{Glob, GlobKind};
 use super::words::{MAX_WORDS, ShellWords, is_listed, split};
 use super::{ScopeError, refuse_if};
 use crate::Finding;
@@ -27,10 +27,10 @@ enum CommandPattern {
 
 impl CommandScope {
     pub(super) fn new(allowed: &[String], denied: &[String], sudo: Option<bool>) -> Result<Self, ScopeError> {
-        let read = |patterns: &[String], case| {
-            patterns.iter().map(|pattern| CommandPattern::new(pattern, case)).collect::<Result<_, _>>()
+        let read = |patterns: &[String], kind| {
+            patterns.iter().map(|pattern| CommandPattern::new(pattern, kind)).collect::<Result<_, _>>()
         };
-        Ok(Self { allowed: read(allowed, GlobCase::Exact)?, denied: read(denied, GlobCase::Folded)?, sudo })
+        Ok(Self { allowed: read(allowed, GlobKind::Text)?, denied: read(denied, GlobKind::FoldedText)?, sudo })
     }
 
     pub(super) fn check(&self, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {
@@ -125,12 +125,12 @@ const CLOSED: (&str, &str) = ("scope-command", "this command is closed");
 const SUDO: (&str, &str) = ("scope-sudo", "raising privileges was not granted; run it without");
 
 impl CommandPattern {
-    fn new(pattern: &str, case: GlobCase) -> Result<Self, ScopeError> {
-        let whole = Glob::new(pattern, GlobKind::Text, case)?;
+    fn new(pattern: &str, kind: GlobKind) -> Result<Self, ScopeError> {
+        let whole = Glob::new(pattern, kind)?;
         if !pattern.contains(BLANKS) {
             return Ok(Self::Name(whole));
         }
-        Ok(Self::Line { whole, within: Glob::new(&format!("*[ /]{pattern}"), GlobKind::Text, case)? })
+        Ok(Self::Line { whole, within: Glob::new(&format!("*[ /]{pattern}"), kind)? })
     }
 }
 

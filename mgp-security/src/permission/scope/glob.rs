@@ -22,30 +22,26 @@ pub(super) struct Glob {
 pub(super) enum GlobKind {
     /// Paths, in which `*` and `?` stop at a slash.
     Path,
-    /// Paths, where a pattern that matches a directory also matches all that lies in it.
+    /// Paths without regard to case, where a pattern that matches a directory also matches all that lies in it.
     Tree,
     /// Other texts, in which `*` matches any characters.
     Text,
-}
-
-/// The treatment of upper and lower case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GlobCase {
-    Exact,
-    Folded,
+    /// Other texts, without regard to case.
+    FoldedText,
 }
 
 impl Glob {
-    pub(super) fn new(pattern: &str, kind: GlobKind, case: GlobCase) -> Result<Self, ScopeError> {
-        let folded = case == GlobCase::Folded;
+    pub(super) fn new(pattern: &str, kind: GlobKind) -> Result<Self, ScopeError> {
+        let folded = matches!(kind, GlobKind::Tree | GlobKind::FoldedText);
+        let slash = matches!(kind, GlobKind::Text | GlobKind::FoldedText);
         let pattern = if folded { pattern.to_lowercase() } else { pattern.to_owned() };
         let chars: Vec<char> = pattern.chars().collect();
         let is_usable = !chars.is_empty() && chars.len() <= MAX_PATTERN_CHARS && !chars.contains(&'\0');
-        let translated = if is_usable { translated(&chars, kind == GlobKind::Text) } else { None };
+        let translated = if is_usable { translated(&chars, slash) } else { None };
         let below = if kind == GlobKind::Tree { "(?:/.*)?" } else { "" };
         match translated.map(|translated| Regex::new(&format!(r"(?s)\A(?:{translated}){below}\z"))) {
             Some(Ok(pattern)) => Ok(Self { pattern, folded }),
-            _ => Err(ScopeError::Pattern { pattern }),
+            _ => Err(ScopeError(pattern)),
         }
     }
 
@@ -150,7 +146,7 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, text: &str) -> bool {
-        Glob::new(pattern, GlobKind::Path, GlobCase::Exact).unwrap().matches(text)
+        Glob::new(pattern, GlobKind::Path).unwrap().matches(text)
     }
 
     #[test]
@@ -170,15 +166,12 @@ mod tests {
             matches("[a-c]?[!x]", "bzz") && !matches("[a-c]?[!x]", "bzx") && !matches("[a-c]?[!x]", "dzz")
         );
         assert!(matches(r"\*[]]", "*]") && !matches("[!a]b", "/b"));
-        assert!(
-            Glob::new("*.EXAMPLE.com", GlobKind::Text, GlobCase::Folded).unwrap().matches("a.b.Example.COM")
-        );
+        assert!(Glob::new("*.EXAMPLE.com", GlobKind::FoldedText).unwrap().matches("a.b.Example.COM"));
     }
 
     #[test]
     fn a_directory_is_covered_with_all_that_lies_in_it() {
-        let covers =
-            |pattern, path| Glob::new(pattern, GlobKind::Tree, GlobCase::Exact).unwrap().matches(path);
+        let covers = |pattern, path| Glob::new(pattern, GlobKind::Tree).unwrap().matches(path);
         assert!(covers("/etc", "/etc") && covers("/etc", "/etc/ssl/key") && !covers("/etc", "/etcetera"));
         assert!(covers("**/.git", "/x/.git/config") && !covers("/etc/*", "/etc"));
     }
@@ -186,7 +179,7 @@ mod tests {
     #[test]
     fn a_broken_pattern_is_refused() {
         for pattern in ["", "[a", "[", "[!", "a\\", "[b-a]", "[\\", "a\0", &"a".repeat(600)] {
-            assert!(Glob::new(pattern, GlobKind::Path, GlobCase::Exact).is_err(), "{pattern}");
+            assert!(Glob::new(pattern, GlobKind::Path).is_err(), "{pattern}");
         }
     }
 
@@ -200,7 +193,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_pattern_is_read_or_refused_and_matched_without_panic(pattern in r"[\[\]\\!^*?/a-c-]{0,20}", text in "[/a-c]{0,20}") {
-            if let Ok(glob) = Glob::new(&pattern, GlobKind::Path, GlobCase::Exact) {
+            if let Ok(glob) = Glob::new(&pattern, GlobKind::Path) {
                 let _ = glob.matches(&text);
             }
         }

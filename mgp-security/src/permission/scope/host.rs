@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{Host, Url};
 
 use super::arguments::ArgumentFacts;
-use super::glob::{Glob, GlobCase, GlobKind};
+use super::glob::{Glob, GlobKind};
 use super::{ScopeError, refuse_if};
 use crate::Finding;
 
@@ -26,8 +26,7 @@ struct HostAddress {
 impl HostScope {
     pub(super) fn new(allowed: &[String], denied: &[String], ports: &[u16]) -> Result<Self, ScopeError> {
         let read = |patterns: &[String]| {
-            let pattern =
-                |text: &String| Glob::new(text.trim_end_matches('.'), GlobKind::Text, GlobCase::Folded);
+            let pattern = |text: &String| Glob::new(text.trim_end_matches('.'), GlobKind::FoldedText);
             patterns.iter().map(pattern).collect::<Result<_, _>>()
         };
         Ok(Self { allowed: read(allowed)?, denied: read(denied)?, ports: ports.into() })

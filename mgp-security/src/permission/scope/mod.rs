@@ -41,17 +41,10 @@ pub(crate) struct ScopeCheck {
     max_execution_time_ms: Option<u64>,
 }
 
-/// The reason why a scope cannot be checked.
+/// The reason why a scope cannot be checked: one of its patterns is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScopeError {
-    /// A pattern is malformed.
-    #[error("`{pattern}` is no pattern: empty, too long, or with a bracket or backslash that leads nowhere")]
-    Pattern {
-        /// The malformed pattern.
-        pattern: String,
-    },
-}
+#[error("`{0}` is no pattern: empty, too long, or with a bracket or backslash that leads nowhere")]
+pub struct ScopeError(String);
 
 impl ScopeCheck {
     /// Reads the patterns of `scope`.

@@ -1,7 +1,7 @@
 //! The check of paths against a scope.
 
 use super::arguments::ArgumentFacts;
-use super::glob::{Glob, GlobCase, GlobKind};
+use super::glob::{Glob, GlobKind};
 use super::{ScopeError, refuse_if};
 use crate::Finding;
 
@@ -16,12 +16,12 @@ pub(super) struct PathScope {
 
 impl PathScope {
     pub(super) fn new(allowed: &[String], denied: &[String]) -> Result<Self, ScopeError> {
-        let allowed = allowed.iter().map(|pattern| Glob::new(pattern, GlobKind::Path, GlobCase::Exact));
+        let allowed = allowed.iter().map(|pattern| Glob::new(pattern, GlobKind::Path));
         let denied = denied.iter().map(|pattern| {
             // A pattern that is not tied to the root denies at any depth.
             let anywhere = !pattern.starts_with(['/', '~']) && !pattern.starts_with("**/");
             let pattern = if anywhere { format!("**/{pattern}") } else { pattern.clone() };
-            Glob::new(&pattern, GlobKind::Tree, GlobCase::Folded)
+            Glob::new(&pattern, GlobKind::Tree)
         });
         Ok(Self { allowed: allowed.collect::<Result<_, _>>()?, denied: denied.collect::<Result<_, _>>()? })
     }

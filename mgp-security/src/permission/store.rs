@@ -156,7 +156,7 @@ fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
 }
 
 /// The value for the agent in a decision for all agents.
-const ALL_AGENTS: &str = "";
+pub(super) const ALL_AGENTS: &str = "";
 
 const MIGRATIONS: &[&str] = &[
     include_str!("schema/1_grants.sql"),

@@ -9,7 +9,7 @@ use mgp_types::mgp::{AgentId, ApprovalPolicy, Permission, ServerId, Timestamp};
 use mgp_types::{AgentGroups, Context, Principal, Session, agent_family};
 
 use crate::permission::settings::PermissionJudgement;
-use crate::permission::store::covers;
+use crate::permission::store::{ALL_AGENTS, covers};
 use crate::permission::{GrantRecord, GrantVerdict, PermissionSettings, ScopeCheck, ScopeError};
 
 pub(in crate::permission) type GrantsByServer = HashMap<ServerId, Arc<ServerGrants>, RandomState>;
@@ -20,9 +20,8 @@ pub(in crate::permission) type ServerGrants = HashMap<Permission, PermissionDeci
 /// The decisions about one permission of a server.
 #[derive(Debug, Clone, Default)]
 pub(in crate::permission) struct PermissionDecisions {
-    /// The decision for all agents that have none of their own.
-    pub(super) for_all: Option<Arc<GrantEntry>>,
-    pub(super) by_agent: BTreeMap<Box<str>, Arc<GrantEntry>>,
+    /// The decisions by agent; that for all agents that have none of their own is under [`ALL_AGENTS`].
+    by_agent: BTreeMap<Box<str>, Arc<GrantEntry>>,
     /// The number of running calls for each of which the permission was granted once.
     pub(super) running_once: usize,
 }
@@ -47,27 +46,21 @@ pub(in crate::permission) struct CurrentGrants {
 impl PermissionDecisions {
     pub(super) fn put(&mut self, entry: Arc<GrantEntry>) {
         self.remove(entry.record.agent.as_ref());
-        match &entry.record.agent {
-            Some(agent) => drop(self.by_agent.insert(agent.as_str().into(), entry)),
-            None => self.for_all = Some(entry),
-        }
+        self.by_agent.insert(entry.record.agent.as_ref().map_or(ALL_AGENTS, AgentId::as_str).into(), entry);
     }
 
     /// Returns the decision for this agent, or for all agents if `agent` is `None`.
     pub(super) fn of(&self, agent: Option<&AgentId>) -> Option<&Arc<GrantEntry>> {
-        agent.map_or(self.for_all.as_ref(), |agent| self.by_agent.get(agent.as_str()))
+        self.by_agent.get(agent.map_or(ALL_AGENTS, AgentId::as_str))
     }
 
     /// Removes the decisions in place of which one for this agent [stands](covers).
     pub(super) fn remove(&mut self, agent: Option<&AgentId>) {
         self.by_agent.retain(|_, entry| !covers(agent, entry.record.agent.as_ref()));
-        if agent.is_none() {
-            self.for_all = None;
-        }
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<GrantEntry>> {
-        self.for_all.iter().chain(self.by_agent.values())
+        self.by_agent.values()
     }
 }
 
@@ -83,11 +76,11 @@ impl CurrentGrants {
         now: Timestamp,
     ) -> Option<&GrantEntry> {
         let decisions = self.decisions(server, permission)?;
-        let for_all = decisions.for_all.as_deref();
+        let for_all = decisions.of(None).map(|entry| &**entry);
         let Some(context) = call else {
             let holds = |entry: &&GrantEntry| entry.grants_at(now);
-            let of_agents = || decisions.by_agent.values().map(|entry| &**entry).find(holds);
-            return for_all.filter(holds).or_else(of_agents).or(for_all);
+            // The decision for all agents comes first.
+            return decisions.entries().map(|entry| &**entry).find(holds).or(for_all);
         };
         let agent = context.principal.as_ref().map(Principal::access_id);
         let of = |agent: &str| {
@@ -95,7 +88,8 @@ impl CurrentGrants {
             entry.is_for(context.session.as_ref()).then_some(&**entry)
         };
         let own = agent.as_deref().and_then(of);
-        let asked = self.groups.as_ref().filter(|_| !decisions.by_agent.is_empty());
+        let is_of_agents = decisions.by_agent.len() > usize::from(for_all.is_some());
+        let asked = self.groups.as_ref().filter(|_| is_of_agents);
         let groups = agent.as_deref().and_then(|agent| asked?.of(agent));
         let of_family = agent.as_deref().and_then(agent_family).and_then(of);
         // A decision that has ended gives way to one for more agents.

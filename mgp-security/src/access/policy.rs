@@ -170,9 +170,6 @@ impl AccessPolicy {
 
     /// Returns the entries that expire, each with its end.
     pub(super) fn entries_with_end(&self) -> Vec<(Timestamp, Arc<StoredEntry>)> {
-        if !self.0.has_ends.load(Ordering::Relaxed) {
-            return Vec::new();
-        }
         let table = self.0.table.load();
         table.entries().filter_map(|stored| Some((stored.entry.expires_at?, Arc::clone(stored)))).collect()
     }

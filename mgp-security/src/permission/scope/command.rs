@@ -30,7 +30,8 @@ impl CommandScope {
         let read = |patterns: &[String], kind| {
             patterns.iter().map(|pattern| CommandPattern::new(pattern, kind)).collect::<Result<_, _>>()
         };
-        Ok(Self { allowed: read(allowed, GlobKind::Text)?, denied: read(denied, GlobKind::FoldedText)?, sudo })
+        let (allowed, denied) = (read(allowed, GlobKind::Text)?, read(denied, GlobKind::FoldedText)?);
+        Ok(Self { allowed, denied, sudo })
     }
 
     pub(super) fn check(&self, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {

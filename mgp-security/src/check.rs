@@ -19,7 +19,7 @@ use mgp_types::{Object, RawJson};
 use serde::{Deserialize, Serialize};
 
 use crate::code_safety::{CodePolicy, scan};
-use crate::definition::{Definition, DefinitionKind, Judgement, judge_definition, scan_text};
+use crate::definition::{Definition, DefinitionKind, judge_definition, scan_text};
 use crate::network;
 use crate::tool::Profile;
 use crate::validator::sandbox;
@@ -165,11 +165,9 @@ fn on_code(input: &RawJson, language: &str) -> Result<CheckAnswer, String> {
 }
 
 fn definition(input: &RawJson) -> Result<CheckAnswer, String> {
-    Ok(match judge_definition(DefinitionKind::Tool, &object(input)?, &|_| false, &|_| false) {
-        Judgement::Allow => CheckAnswer::Allow,
-        Judgement::Flag(finding) => CheckAnswer::Flag { reason: finding.to_string() },
-        Judgement::Hold(finding) => return Err(finding.to_string()),
-    })
+    let judged = judge_definition(DefinitionKind::Tool, &object(input)?, &|_| false, &|_| false);
+    let flag = judged.map_err(|finding| finding.to_string())?;
+    Ok(flag.map_or(CheckAnswer::Allow, |finding| CheckAnswer::Flag { reason: finding.to_string() }))
 }
 
 fn rug_pull(input: &RawJson) -> Result<CheckAnswer, String> {

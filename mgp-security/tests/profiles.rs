@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use mgp_security::definition::{DefinitionKind, Judgement, judge_definition};
+use mgp_security::definition::{DefinitionKind, judge_definition};
 use mgp_security::tool::Profile;
 use mgp_types::Object;
 use mgp_types::mgp::RiskLevel;
@@ -73,9 +73,9 @@ fn honest_tools_are_let_pass_and_understood() {
         let label: Label = serde_json::from_str(line).unwrap();
         let tool = &tools[&label.id];
         match judge_definition(DefinitionKind::Tool, tool, &|_| false, &|_| false) {
-            Judgement::Allow => {}
-            Judgement::Flag(finding) => flagged.push(format!("{}: {finding}", label.id)),
-            Judgement::Hold(finding) => held.push(format!("{}: {finding}", label.id)),
+            Ok(None) => {}
+            Ok(Some(finding)) => flagged.push(format!("{}: {finding}", label.id)),
+            Err(finding) => held.push(format!("{}: {finding}", label.id)),
         }
         if label.unsure {
             continue;

@@ -9,8 +9,8 @@ use mgp_types::Object;
 
 use super::order::are_alike;
 use super::{
-    ApproveError, Definition, DefinitionKind, DefinitionName, HoldReason, Judgement, PinState,
-    PinnedDefinitions, RemarkKind, ServerId, hold, is_rule, judge_definition,
+    ApproveError, Definition, DefinitionKind, DefinitionName, HoldReason, PinState, PinnedDefinitions,
+    RemarkKind, ServerId, hold, is_rule, judge_definition,
 };
 use crate::tool::MAX_TOOLS;
 use crate::{Digest, Finding, Schema, StoreError};
@@ -364,13 +364,13 @@ impl DefinitionGuard {
                 let spared =
                     |rule: &str| accepted(rule) || findings.iter().any(|finding| finding.rule == rule);
                 match judge_definition(kind, listed, &is_foreign, &spared) {
-                    Judgement::Hold(finding) if !findings.iter().any(|known| known.rule == finding.rule) => {
+                    Err(finding) if !findings.iter().any(|known| known.rule == finding.rule) => {
                         findings.push(finding);
                     }
-                    Judgement::Hold(_) | Judgement::Allow => break None,
+                    Err(_) => break None,
                     // What a server says of itself stands above all that a model reads, so wording is enough.
-                    Judgement::Flag(finding) if kind == DefinitionKind::Text => findings.push(finding),
-                    Judgement::Flag(finding) => break Some(finding),
+                    Ok(Some(finding)) if kind == DefinitionKind::Text => findings.push(finding),
+                    Ok(flag) => break flag,
                 }
             };
             if !findings.is_empty() {

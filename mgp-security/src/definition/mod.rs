@@ -28,7 +28,7 @@ pub use self::kind::{DefinitionKind, DefinitionName};
 pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, PinnedDefinitions};
 use self::scan::is_rule;
-pub use self::scan::{Judgement, RULES, free_unused_patterns, judge_definition, scan_text};
+pub use self::scan::{RULES, free_unused_patterns, judge_definition, scan_text};
 use self::store::{PinAnnotations, Remark, RemarkKind};
 pub use self::store::{PinState, pinned_for, server_of};
 

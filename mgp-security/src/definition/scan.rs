@@ -32,38 +32,28 @@ use crate::Finding;
 use crate::data_file::Named as _;
 use crate::visible::visible;
 
-/// The decision about a definition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever is told has to decide on each of the three")]
-pub enum Judgement {
-    /// Models may read the definition: nothing was found.
-    Allow,
-    /// Models may read the definition, and an operator is told: it is worded like orders to models, as some honest
-    /// texts are, too.
-    Flag(Finding),
-    /// No model may read the definition until an operator approves it: there is evidence that no honest definition has.
-    Hold(Finding),
-}
-
-/// Judges whether anything that a model reads of `listed`, the definition of a `kind`, hides instructions.
+/// Judges whether anything that a model reads of `listed`, the definition of a `kind`, hides instructions. Returns the
+/// finding that flags it, if there is one: models may read it, and an operator is told that it is worded like orders to
+/// models, as some honest texts are, too.
 ///
 /// Every text counts, at any depth: names of parameters, defaults and examples as much as descriptions. So does the
 /// name of a tool, as far as it can be judged without the names of other tools. A definition is held if it hides
 /// something from people, in characters that they do not see or in code, or from the user by asking the model to keep
 /// quiet; if it has orders about files of secrets, or orders of two kinds; or if it has orders about tools that
 /// `is_foreign` recognises as those of other servers. Other suspicious wording only flags.
+///
+/// # Errors
+/// Fails with the finding that holds the definition: no model may read it until an operator approves it, because there
+/// is evidence that no honest definition has.
 pub fn judge_definition(
     kind: DefinitionKind,
     listed: &Object,
     is_foreign: &dyn Fn(&str) -> bool,
     spared: &dyn Fn(&str) -> bool,
-) -> Judgement {
+) -> Result<Option<Finding>, Finding> {
     let mut reader = DefinitionReader::new(is_foreign, spared);
-    match (reader.read_definition(kind, listed), reader.flagged) {
-        (Err(finding), _) => Judgement::Hold(finding),
-        (Ok(()), Some(finding)) => Judgement::Flag(finding),
-        (Ok(()), None) => Judgement::Allow,
-    }
+    reader.read_definition(kind, listed)?;
+    Ok(reader.flagged)
 }
 
 /// The rules whose findings an operator can accept, by their stable names. Other findings concern the form of a

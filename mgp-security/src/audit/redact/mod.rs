@@ -41,8 +41,8 @@ pub fn redacted(arguments: &RawJson, schema: Option<&RawJson>) -> RawJson {
     let (Some(value), Ok(schema)) = (value, schema.map(RawJson::to::<Value>).transpose()) else {
         return RawJson::from_written(format!(r#"{{"omitted_bytes":{bytes}}}"#).into_bytes());
     };
-    let mut writer = RedactingWriter { out: Vec::with_capacity(256), max_bytes: MAX_BYTES, depth: 0 };
-    writer.redacted(&value, &schema.as_ref().map_or_else(Schemas::none, Schemas::of));
+    let mut writer = RedactingWriter { out: Vec::with_capacity(256), depth: 0 };
+    writer.redacted(&value, &schema.as_ref().map(Schemas::of).unwrap_or_default());
     RawJson::from_written(writer.out)
 }
 
@@ -71,11 +71,10 @@ pub(super) fn name(name: &str) -> Cow<'_, str> {
     if pieces.any(|piece| piece.len() >= MIN_PIECE) { text(name) } else { Cow::Borrowed(name) }
 }
 
-/// A writer of values without their secrets that stops soon after a given number of bytes.
+/// A writer of values without their secrets that stops soon after [`MAX_BYTES`].
 #[derive(Debug)]
 struct RedactingWriter {
     out: Vec<u8>,
-    max_bytes: usize,
     depth: usize,
 }
 
@@ -164,7 +163,7 @@ impl RedactingWriter {
     }
 
     fn clipped(&mut self, text: &str) {
-        let left = self.max_bytes.saturating_sub(self.out.len());
+        let left = MAX_BYTES.saturating_sub(self.out.len());
         write_string(&mut self.out, &clip(text, MAX_TEXT_BYTES.min(left.max(16))));
     }
 
@@ -175,7 +174,7 @@ impl RedactingWriter {
     }
 
     fn is_full(&self) -> bool {
-        self.out.len() >= self.max_bytes
+        self.out.len() >= MAX_BYTES
     }
 }
 

@@ -5,8 +5,8 @@ use serde_json::Value;
 /// The parts of a JSON Schema that apply to one value, as far as they tell whether it is a secret.
 ///
 /// References within the schema are followed, others are not. A schema with more parts to follow than a tool has
-/// reason to use makes the value count as a secret.
-#[derive(Debug, Clone)]
+/// reason to use makes the value count as a secret. Without a schema nothing is a secret.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Schemas<'a> {
     root: Option<&'a Value>,
     parts: Vec<&'a Value>,
@@ -15,11 +15,6 @@ pub(super) struct Schemas<'a> {
 }
 
 impl<'a> Schemas<'a> {
-    /// Returns the absence of a schema, which marks nothing as a secret.
-    pub(super) const fn none() -> Self {
-        Self { root: None, parts: Vec::new(), is_secret: false }
-    }
-
     /// Returns the schema `root` for the whole value.
     pub(super) fn of(root: &'a Value) -> Self {
         Self::expanded(Some(root), vec![root])
@@ -55,7 +50,7 @@ impl<'a> Schemas<'a> {
 
     fn inside(&self, of: impl Fn(&'a Value) -> Vec<&'a Value>) -> Self {
         if self.parts.is_empty() {
-            return Self::none();
+            return Self::default();
         }
         Self::expanded(self.root, self.parts.iter().flat_map(|part| of(part)).collect())
     }

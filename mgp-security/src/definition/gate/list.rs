@@ -13,14 +13,7 @@ pub(super) struct FetchedList {
     /// True if the definitions are a further page of a list.
     pub(super) is_continued: bool,
     /// True if the first page is the whole list and each of its entries is an object.
-    is_whole: bool,
-}
-
-impl FetchedList {
-    /// Returns definitions that no list has.
-    pub(super) fn of(listed: Vec<Object>) -> Self {
-        Self { listed, ..Self::default() }
-    }
+    pub(super) is_whole: bool,
 }
 
 /// Fetches the definitions that `request` asks for: one page of resources, all pages of other kinds. Returns them with

@@ -124,7 +124,8 @@ impl DefinitionGuardLayer {
             let text = RawJson::from_text(text.as_ref()?);
             Some(Object::from([("name", RawJson::from_text(name)), ("text", text)]))
         });
-        let fetched = FetchedList::of(listed.collect());
+        // No list has these definitions.
+        let fetched = FetchedList { listed: listed.collect(), ..FetchedList::default() };
         let (_, admissions) = self.0.examine(fetched, DefinitionKind::Text, None).await?;
         let mut admissions = admissions.iter();
         Ok(texts.map(|(_, text)| {

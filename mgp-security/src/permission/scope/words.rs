@@ -23,13 +23,9 @@ pub(super) fn split(line: &str) -> Option<ShellWords> {
         match c {
             ' ' | '\t' => words.words.extend(word.take()),
             '\'' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next()? {
-                        '\'' => break,
-                        c => word.push(c),
-                    }
-                }
+                let (quoted, behind) = chars.as_str().split_once('\'')?;
+                word.get_or_insert_default().push_str(quoted);
+                chars = behind.chars();
             }
             '"' => {
                 let word = word.get_or_insert_default();
@@ -49,9 +45,7 @@ pub(super) fn split(line: &str) -> Option<ShellWords> {
                 '\n' => return None,
                 c => word.get_or_insert_default().push(c),
             },
-            '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '!' | '#' | '\n' | '\r' | '\0' => {
-                return None;
-            }
+            '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '!' | '#' => return None,
             // Characters by which PowerShell and cmd substitute and escape.
             '%' | '^' | '@' => return None,
             c if c.is_control() => return None,

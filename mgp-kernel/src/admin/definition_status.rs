@@ -1,8 +1,8 @@
 //! The status of definitions that are held or flagged, in the words that all commands show.
 
 use mgp_security::definition::{
-    DefinitionFindings, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus, HoldReason,
-    pinned_for, server_of,
+    DefinitionFindings, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus, pinned_for,
+    server_of,
 };
 use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ pub(crate) struct ShownDefinitionStatus {
     pub(crate) is_approvable: bool,
 }
 
+/// The status of a definition that is held.
+const HELD: &str = "held";
+
 /// A tool that is not offered because its definition is held.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct HeldTool {
@@ -43,24 +46,21 @@ impl ShownDefinitionStatus {
     /// Returns the status of the definition called `name`; `None` if it is used without reservation, or not known.
     pub(super) fn of(guard: &DefinitionGuard, holder: &ServerId, name: &DefinitionName) -> Option<Self> {
         let found = guard.found_in(holder, name);
-        let standing = match guard.hold(holder, name) {
-            Some(HoldReason::Unlisted) => return None,
-            Some(hold) => DefinitionStatus::Held(hold),
-            None => DefinitionStatus::Flagged(found.as_ref()?.rule()),
-        };
+        let standing = guard.status(holder, name).filter(|status| *status != DefinitionStatus::Unlisted)?;
+        let is = if standing.is_held() { HELD } else { "flagged" };
         Some(Self {
-            is: standing.word().to_owned(),
+            is: is.to_owned(),
             rules: found.iter().flat_map(DefinitionFindings::rules).map(str::to_owned).collect(),
             reason: standing.reason(holder, found.as_ref()),
             command: standing.command(holder, name),
             way: standing.way(holder, name),
-            since_config: standing == DefinitionStatus::Held(HoldReason::Reconfigured),
-            is_approvable: !matches!(standing, DefinitionStatus::Held(HoldReason::Refused(_))),
+            since_config: standing == DefinitionStatus::Reconfigured,
+            is_approvable: !matches!(standing, DefinitionStatus::Refused(_)),
         })
     }
 
     pub(crate) fn is_held(&self) -> bool {
-        self.is == DefinitionStatus::Held(HoldReason::New).word()
+        self.is == HELD
     }
 
     /// Returns a sentence about the status of the definition called `name`.

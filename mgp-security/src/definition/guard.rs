@@ -9,7 +9,7 @@ use mgp_types::Object;
 
 use super::order::are_alike;
 use super::{
-    ApproveError, Definition, DefinitionKind, DefinitionName, HoldReason, PinState, PinnedDefinitions,
+    ApproveError, Definition, DefinitionKind, DefinitionName, DefinitionStatus, PinState, PinnedDefinitions,
     RemarkKind, ServerId, hold, is_rule, judge_definition,
 };
 use crate::tool::MAX_TOOLS;
@@ -45,7 +45,7 @@ pub enum DefinitionAdmission {
     /// The definition is kept back until an operator approves it.
     Quarantined {
         /// The reason of the quarantine.
-        reason: HoldReason,
+        reason: DefinitionStatus,
         /// The digest to approve.
         digest: Digest,
     },
@@ -155,22 +155,31 @@ impl DefinitionGuard {
     }
 
     /// Returns why the definition called `name` must not be used; `None` if it may be.
-    pub fn hold(&self, server: &ServerId, name: &DefinitionName) -> Option<HoldReason> {
+    pub fn hold(&self, server: &ServerId, name: &DefinitionName) -> Option<DefinitionStatus> {
         if let Some(found) = self.found_in(server, name).filter(|found| found.is_held) {
-            let reason = if found.definition.is_some() { HoldReason::Found } else { HoldReason::Refused };
-            return Some(reason(found.rule()));
+            let rule = found.rule();
+            return Some(match found.definition {
+                Some(_) => DefinitionStatus::Found(rule),
+                None => DefinitionStatus::Refused(rule),
+            });
         }
         let is_reconfigured = || self.pins.is_reconfigured(server, name);
         match self.pins.state(server, name) {
             Some(PinState::Approved(_)) => None,
-            Some(_) if is_reconfigured() => Some(HoldReason::Reconfigured),
-            Some(PinState::Asked(_)) => Some(HoldReason::New),
+            Some(_) if is_reconfigured() => Some(DefinitionStatus::Reconfigured),
+            Some(PinState::Asked(_)) => Some(DefinitionStatus::New),
             Some(PinState::Changed { approved, pending }) => {
                 let is_varied = are_alike(&approved, &pending, true);
-                Some(if is_varied { HoldReason::Varied } else { HoldReason::Changed })
+                Some(if is_varied { DefinitionStatus::Varied } else { DefinitionStatus::Changed })
             }
-            None => name.kind().is_pinned().then_some(HoldReason::Unlisted),
+            None => name.kind().is_pinned().then_some(DefinitionStatus::Unlisted),
         }
+    }
+
+    /// Returns the status of the definition called `name`; `None` if it is simply used, or not known.
+    pub fn status(&self, server: &ServerId, name: &DefinitionName) -> Option<DefinitionStatus> {
+        let flagged = || Some(DefinitionStatus::Flagged(self.found_in(server, name)?.rule()));
+        self.hold(server, name).or_else(flagged)
     }
 
     /// Returns what was found in the definition called `name` when it was listed last.
@@ -219,7 +228,7 @@ impl DefinitionGuard {
 
     /// Returns the definition that keeps the resource `uri` from being read, and why: the resource's own definition, or
     /// that of a template that matches it, unless an approved template of the same server matches it, too.
-    pub fn hold_of_uri(&self, server: &ServerId, uri: &str) -> Option<(DefinitionName, HoldReason)> {
+    pub fn hold_of_uri(&self, server: &ServerId, uri: &str) -> Option<(DefinitionName, DefinitionStatus)> {
         let own = DefinitionName::new(DefinitionKind::Resource, uri);
         if let Some(hold) = self.hold(server, &own) {
             return Some((own, hold));
@@ -317,7 +326,7 @@ impl DefinitionGuard {
                     finding: flag
                         .unwrap_or_else(|| Finding::new("malformed-definition", "the definition is held")),
                 },
-                Some((Some(HoldReason::Refused(rule)), _)) => {
+                Some((Some(DefinitionStatus::Refused(rule)), _)) => {
                     let message = format!("the server has listed more {kind}s than are pinned of one server");
                     DefinitionAdmission::Refused { finding: Finding::new(rule, message) }
                 }

@@ -1,4 +1,4 @@
-//! The reasons why a definition must not be used, and the messages that explain them.
+//! The status of definitions that are not simply used, and the messages that explain it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,10 +11,11 @@ use crate::percent::percent_decoded;
 use crate::refusal::advice;
 use crate::visible::visible;
 
-/// The reason why a definition must not be used.
+/// The status of a definition that is not simply used, in the words that all messages share. With any status but the last
+/// the definition is held: it is not offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum HoldReason {
+pub enum DefinitionStatus {
     /// The definition waits for its first approval.
     New,
     /// The definition is not the one that was approved.
@@ -29,15 +30,17 @@ pub enum HoldReason {
     Refused(&'static str),
     /// The server does not list the definition.
     Unlisted,
+    /// The definition is offered, and operators are told that this rule found something in it.
+    Flagged(&'static str),
 }
 
-impl HoldReason {
+impl DefinitionStatus {
     /// Returns the error that refuses a request which uses the definition called `name`, pinned for `holder`. The error
     /// says how the request can be admitted, and the refusal is noted in the trail of the request.
     pub fn refusal(self, holder: &ServerId, name: &DefinitionName, context: &Context) -> Error {
         let rule = match self {
             Self::New | Self::Changed | Self::Varied | Self::Reconfigured => "quarantined",
-            Self::Found(_) | Self::Refused(_) | Self::Unlisted => "not-admitted",
+            Self::Found(_) | Self::Refused(_) | Self::Unlisted | Self::Flagged(_) => "not-admitted",
         };
         context.note_refusal(Refusal::new("definition", rule));
         let mut members = vec![("rule", rule)];
@@ -52,50 +55,30 @@ impl HoldReason {
             message.push_str("is not offered here, or is refused");
         } else {
             // The server wrote the text in which something was found, so the caller is told the rule alone.
-            let standing = DefinitionStatus::Held(self);
-            let _ = write!(message, "{}; {}", standing.reason(holder, None), standing.way(holder, name));
+            let _ = write!(message, "{}; {}", self.reason(holder, None), self.way(holder, name));
         }
         Error::new(code::VALIDATION_BLOCKED, message)
             .with_recovery(advice(code::VALIDATION_BLOCKED, &members))
     }
-}
 
-/// The status of a definition that is not simply used, in the words that all messages share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "closed: a definition is used, used and marked, or held")]
-pub enum DefinitionStatus {
-    /// The definition is not offered.
-    Held(HoldReason),
-    /// The definition is offered, and operators are told that this rule found something in it.
-    Flagged(&'static str),
-}
-
-impl DefinitionStatus {
-    /// Returns the word for the status that lists show.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Held(_) => "held",
-            Self::Flagged(_) => "flagged",
-        }
+    /// Returns whether the definition is held, and not only flagged.
+    pub const fn is_held(self) -> bool {
+        !matches!(self, Self::Flagged(_))
     }
 
     /// Returns why a definition has this status, with the findings in it, if the reader may be shown them.
     pub fn reason(self, holder: &ServerId, found: Option<&DefinitionFindings>) -> String {
         let held_back = |what: &str| format!("{what} and is held back until an operator has approved it");
         let held = match self {
-            Self::Held(HoldReason::New) => held_back("is new"),
-            Self::Held(HoldReason::Changed) => held_back("changed after it was approved"),
-            Self::Held(HoldReason::Varied) => held_back("differs from what was approved by figures only"),
-            Self::Held(HoldReason::Reconfigured) => {
+            Self::New => held_back("is new"),
+            Self::Changed => held_back("changed after it was approved"),
+            Self::Varied => held_back("differs from what was approved by figures only"),
+            Self::Reconfigured => {
                 held_back(&format!("changed since the configuration of `{}` changed", server_of(holder)))
             }
-            Self::Held(HoldReason::Found(rule)) => {
-                format!("is held back by the rule {rule} until an operator has approved it")
-            }
-            Self::Held(HoldReason::Refused(rule)) => {
-                format!("is refused by the rule {rule} until its server has mended it")
-            }
-            Self::Held(HoldReason::Unlisted) => "is not listed".to_owned(),
+            Self::Found(rule) => format!("is held back by the rule {rule} until an operator has approved it"),
+            Self::Refused(rule) => format!("is refused by the rule {rule} until its server has mended it"),
+            Self::Unlisted => "is not listed".to_owned(),
             Self::Flagged(rule) => format!("is flagged by the rule {rule}, and is offered"),
         };
         match found {
@@ -108,13 +91,13 @@ impl DefinitionStatus {
     pub fn command(self, holder: &ServerId, name: &DefinitionName) -> Option<String> {
         let name = name.as_argument();
         match self {
-            Self::Held(HoldReason::Reconfigured) => Some("mgp pin approve --since-config".to_owned()),
-            Self::Held(HoldReason::Varied) => Some(format!("mgp pin approve {holder} {name} --any-order")),
-            Self::Held(HoldReason::New | HoldReason::Changed | HoldReason::Found(_)) | Self::Flagged(_) => {
+            Self::Reconfigured => Some("mgp pin approve --since-config".to_owned()),
+            Self::Varied => Some(format!("mgp pin approve {holder} {name} --any-order")),
+            Self::New | Self::Changed | Self::Found(_) | Self::Flagged(_) => {
                 Some(format!("mgp pin approve {holder} {name}"))
             }
-            Self::Held(HoldReason::Refused(_)) => Some(format!("mgp pin show {holder} {name}")),
-            Self::Held(HoldReason::Unlisted) => None,
+            Self::Refused(_) => Some(format!("mgp pin show {holder} {name}")),
+            Self::Unlisted => None,
         }
     }
 
@@ -122,21 +105,19 @@ impl DefinitionStatus {
     pub fn way(self, holder: &ServerId, name: &DefinitionName) -> String {
         let argument = name.as_argument();
         let show = match self {
-            Self::Held(HoldReason::Changed | HoldReason::Varied | HoldReason::Reconfigured) => "diff",
+            Self::Changed | Self::Varied | Self::Reconfigured => "diff",
             _ => "show",
         };
         let mut way = format!("`mgp pin {show} {holder} {argument}` shows it");
-        if let (Some(command), false) =
-            (self.command(holder, name), matches!(self, Self::Held(HoldReason::Refused(_))))
-        {
+        if let (Some(command), false) = (self.command(holder, name), matches!(self, Self::Refused(_))) {
             let _ = write!(way, ", `{command}` approves ");
             way.push_str(match self {
-                Self::Held(HoldReason::Reconfigured) => "all that changed so",
-                Self::Held(HoldReason::Varied) => "it with any order of its lists and any figures",
+                Self::Reconfigured => "all that changed so",
+                Self::Varied => "it with any order of its lists and any figures",
                 _ => "it",
             });
         }
-        if let Self::Held(HoldReason::Found(rule)) | Self::Flagged(rule) = self {
+        if let Self::Found(rule) | Self::Flagged(rule) = self {
             let _ = write!(
                 way,
                 ", and `[servers.definitions] allow = [{{ tool = {}, rule = \"{rule}\" }}]` in the table of the server \
@@ -193,19 +174,19 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_command_that_changes_it() {
-        let text = |hold: HoldReason, name: &str| {
+        let text = |hold: DefinitionStatus, name: &str| {
             let error = hold.refusal(&ServerId::new("files"), &name.into(), &Context::default());
             error.message().to_owned()
         };
-        let held = text(HoldReason::Changed, "template:file:///{+path}");
+        let held = text(DefinitionStatus::Changed, "template:file:///{+path}");
         assert!(held.contains("the template `file:///{+path}` of `files` changed"), "{held}");
         assert!(held.contains("`mgp pin approve files 'template:file:///{+path}'`"), "{held}");
-        assert!(text(HoldReason::New, "read").contains("`mgp pin approve files read`"));
-        assert!(text(HoldReason::Reconfigured, "read").contains("`mgp pin approve --since-config`"));
-        let found = text(HoldReason::Found("hidden-instruction"), "prompt:a\u{1b}b");
+        assert!(text(DefinitionStatus::New, "read").contains("`mgp pin approve files read`"));
+        assert!(text(DefinitionStatus::Reconfigured, "read").contains("`mgp pin approve --since-config`"));
+        let found = text(DefinitionStatus::Found("hidden-instruction"), "prompt:a\u{1b}b");
         assert!(found.contains("`mgp pin approve files") && !found.contains('\u{1b}'), "{found}");
         assert!(found.contains("rule = \"hidden-instruction\" }]`"), "{found}");
-        let refused = text(HoldReason::Refused("shadowed-name"), "read");
+        let refused = text(DefinitionStatus::Refused("shadowed-name"), "read");
         assert!(!refused.contains("pin approve") && refused.contains("mended"), "{refused}");
     }
 

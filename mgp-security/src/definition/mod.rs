@@ -22,7 +22,7 @@ pub use self::diff::{DefinitionChange, Diff};
 pub use self::fingerprint::{Definition, DefinitionError};
 pub use self::gate::{DefinitionGate, DefinitionGuardLayer};
 pub use self::guard::{ConfiguredServer, DefinitionAdmission, DefinitionFindings, DefinitionGuard};
-pub use self::hold::{DefinitionStatus, HoldReason};
+pub use self::hold::DefinitionStatus;
 pub use self::kind::{DefinitionKind, DefinitionName};
 #[cfg(feature = "auth")]
 pub(crate) use self::names::skeleton;

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::names::ClaimedNames;
 use super::store::{PinStore, server_of};
 use super::{
-    ConfiguredServer, Definition, DefinitionKind, DefinitionName, HoldReason, PinAnnotations, PinState,
+    ConfiguredServer, Definition, DefinitionKind, DefinitionName, DefinitionStatus, PinAnnotations, PinState,
     Remark, RemarkKind, ServerId, ToolName,
 };
 use crate::StoreError;
@@ -89,7 +89,7 @@ impl PinnedDefinitions {
         kind: DefinitionKind,
         listed: &[Definition],
         configured: &ConfiguredServer,
-    ) -> Result<Vec<Option<HoldReason>>, StoreError> {
+    ) -> Result<Vec<Option<DefinitionStatus>>, StoreError> {
         let _turn = self.turn.lock();
         let known = self.known(server, kind);
         let trusts_new = self.trusts_first_lists && (known.is_empty() || configured.grows);
@@ -215,23 +215,23 @@ impl PinnedDefinitions {
         state: Option<&PinState>,
         now: &Definition,
         (count, trusts_new): (usize, bool),
-    ) -> (Option<PinState>, Option<HoldReason>) {
+    ) -> (Option<PinState>, Option<DefinitionStatus>) {
         let Some(state) = state else {
             if count >= MAX_OF_KIND {
                 let is_tool = now.name().kind() == DefinitionKind::Tool;
                 let rule = if is_tool { "too-many-tools" } else { "too-many-definitions" };
-                return (None, Some(HoldReason::Refused(rule)));
+                return (None, Some(DefinitionStatus::Refused(rule)));
             }
             let now = now.clone();
             return if trusts_new {
                 (Some(PinState::Approved(now)), None)
             } else {
-                (Some(PinState::Asked(now)), Some(HoldReason::New))
+                (Some(PinState::Asked(now)), Some(DefinitionStatus::New))
             };
         };
         let Some(approved) = state.approved() else {
             let next = (state.pending() != Some(now)).then(|| PinState::Asked(now.clone()));
-            return (next, Some(HoldReason::New));
+            return (next, Some(DefinitionStatus::New));
         };
         if self.is_alike(server, approved, now) {
             let released = state.pending().is_some().then(|| PinState::Approved(approved.clone()));
@@ -239,7 +239,7 @@ impl PinnedDefinitions {
         }
         let next = (state.pending() != Some(now))
             .then(|| PinState::Changed { approved: approved.clone(), pending: now.clone() });
-        (next, Some(HoldReason::Changed))
+        (next, Some(DefinitionStatus::Changed))
     }
 }
 

@@ -21,7 +21,7 @@ use self::list::FetchedList;
 use self::used_definitions::UsedDefinitions;
 use super::{
     ConfiguredServer, DefinitionAdmission, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus,
-    HoldReason, ServerId, pinned_for,
+    ServerId, pinned_for,
 };
 use crate::Clock;
 use crate::tool::MAX_TOOLS;
@@ -239,7 +239,7 @@ impl DefinitionGuardShared {
     fn admit(&self, request: &Request, used: &UsedDefinitions) -> Result<(), Error> {
         let (guard, holder) = (&self.guard, &self.holder);
         let refuse =
-            |name: &DefinitionName, hold: HoldReason| Err(hold.refusal(holder, name, &request.context));
+            |name: &DefinitionName, hold: DefinitionStatus| Err(hold.refusal(holder, name, &request.context));
         let name = match used {
             UsedDefinitions::Tool => {
                 let resolved = request.context.tool.as_deref();
@@ -254,7 +254,7 @@ impl DefinitionGuardShared {
                 }
                 let name = DefinitionName::new(DefinitionKind::Tool, tool.as_str());
                 let hold = if is_own { guard.hold(holder, &name) } else { None };
-                return refuse(&name, hold.unwrap_or(HoldReason::Unlisted));
+                return refuse(&name, hold.unwrap_or(DefinitionStatus::Unlisted));
             }
             UsedDefinitions::Resources(uris) => {
                 let held = uris.iter().find_map(|uri| guard.hold_of_uri(holder, uri));
@@ -265,7 +265,7 @@ impl DefinitionGuardShared {
         match guard.hold(holder, name) {
             None => Ok(()),
             // A URI that is not a listed template may be a resource of one.
-            Some(HoldReason::Unlisted) if name.kind() == DefinitionKind::Template => {
+            Some(DefinitionStatus::Unlisted) if name.kind() == DefinitionKind::Template => {
                 guard.hold_of_uri(holder, name.as_str()).map_or(Ok(()), |(name, hold)| refuse(&name, hold))
             }
             Some(hold) => refuse(name, hold),
@@ -388,11 +388,8 @@ impl DefinitionGuardShared {
 
     /// Logs for operators that a definition is held or flagged, and the command that changes it.
     fn log(&self, name: &DefinitionName, what: &str, why: &str) {
-        let hold = self.guard.hold(&self.holder, name);
-        let found = self.guard.found_in(&self.holder, name);
-        let flagged = || found.as_ref().map(|found| DefinitionStatus::Flagged(found.rule()));
-        let standing = hold.map(DefinitionStatus::Held).or_else(flagged);
-        let command = standing.and_then(|standing| standing.command(&self.holder, name)).unwrap_or_default();
+        let status = self.guard.status(&self.holder, name);
+        let command = status.and_then(|status| status.command(&self.holder, name)).unwrap_or_default();
         let name = name.as_argument();
         if what == FLAGGED {
             tracing::warn!(server = %self.holder, name, rule = why, command, "a definition is flagged, and is offered");
@@ -419,7 +416,7 @@ fn news(
             return None;
         }
         DefinitionAdmission::Flagged { finding } => (FLAGGED, finding.rule.to_owned()),
-        DefinitionAdmission::Quarantined { reason: HoldReason::New, digest } => {
+        DefinitionAdmission::Quarantined { reason: DefinitionStatus::New, digest } => {
             (QUARANTINED, format!("new-definition {digest}"))
         }
         DefinitionAdmission::Quarantined { digest, .. } => {

@@ -201,7 +201,7 @@ async fn instructions_that_hide_something_are_recorded_and_not_admitted() {
             .admitted_texts([("instructions", Some(text.into())), ("description", Some("Kind.".into()))]);
         assert_eq!(admitted.await.unwrap(), [None, Some("Kind.".into())], "{text:?}");
         let held = layer.0.guard.hold(&"s".into(), &"text:instructions".into());
-        assert!(matches!(held, Some(HoldReason::Found(_))), "{held:?}");
+        assert!(matches!(held, Some(DefinitionStatus::Found(_))), "{held:?}");
     }
     // The second text with invisible characters is held for the same reason as the first.
     assert_eq!(port.events().len(), 2);

@@ -8,8 +8,8 @@ use super::{ApproveError, PinWrite, PinnedDefinitions, Snapshot};
 use crate::StoreError;
 use crate::definition::order::are_alike;
 use crate::definition::{
-    Definition, DefinitionKind, DefinitionName, HoldReason, PinAnnotations, PinState, Remark, RemarkKind,
-    ServerId,
+    Definition, DefinitionKind, DefinitionName, DefinitionStatus, PinAnnotations, PinState, Remark,
+    RemarkKind, ServerId,
 };
 
 impl PinnedDefinitions {
@@ -85,7 +85,7 @@ impl PinnedDefinitions {
         server: &ServerId,
         kind: DefinitionKind,
         entry: Digest,
-        judged: impl Iterator<Item = (&'a Definition, &'a Option<HoldReason>)>,
+        judged: impl Iterator<Item = (&'a Definition, &'a Option<DefinitionStatus>)>,
     ) -> Result<(), StoreError> {
         let before = self.snapshot.load().beside.entries.get(&(server.clone(), kind)).copied();
         if before == Some(entry) {
@@ -97,7 +97,7 @@ impl PinnedDefinitions {
         }
         if before.is_some() {
             for (definition, verdict) in judged {
-                if matches!(verdict, Some(HoldReason::Changed | HoldReason::New)) {
+                if matches!(verdict, Some(DefinitionStatus::Changed | DefinitionStatus::New)) {
                     let remark = Remark { digest: definition.digest(), what: RemarkKind::Reconfigured };
                     self.remark(server, definition.name(), is_older, [remark])?;
                 }

@@ -9,7 +9,7 @@ fn observe(
     holder: &ServerId,
     kind: DefinitionKind,
     listed: &[Definition],
-) -> Result<Vec<Option<HoldReason>>, StoreError> {
+) -> Result<Vec<Option<DefinitionStatus>>, StoreError> {
     pins.observe(holder, kind, listed, &ConfiguredServer::default())
 }
 
@@ -37,7 +37,7 @@ fn trusting_pins() -> (Database, PinnedDefinitions) {
     (database, pins.trusting_first_lists())
 }
 
-fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<Option<HoldReason>> {
+fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<Option<DefinitionStatus>> {
     observe(pins, &server(), DefinitionKind::Tool, listed).unwrap()
 }
 
@@ -58,13 +58,13 @@ fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
         let added = tool(added, "b");
         for listed in [vec![read.clone(), added.clone()], vec![added.clone()]] {
             let found = verdicts(&pins, &listed);
-            assert!(found.contains(&Some(HoldReason::New)), "{found:?}");
+            assert!(found.contains(&Some(DefinitionStatus::New)), "{found:?}");
         }
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, added.name().as_str()));
     }
     let pins = PinnedDefinitions::load(database).unwrap().trusting_first_lists();
     let later = tool("later", "c");
-    assert_eq!(verdicts(&pins, std::slice::from_ref(&later))[0], Some(HoldReason::New));
+    assert_eq!(verdicts(&pins, std::slice::from_ref(&later))[0], Some(DefinitionStatus::New));
     let grows = ConfiguredServer { grows: true, ..ConfiguredServer::default() };
     let newest = tool("newest", "d");
     let found = pins.observe(&server(), DefinitionKind::Tool, std::slice::from_ref(&newest), &grows);
@@ -79,7 +79,7 @@ fn a_new_tool_waits_where_asking_is_the_policy() {
     let (_, pins) = asking_pins();
     let read = tool("read", "a");
     for _ in 0..2 {
-        assert_eq!(verdicts(&pins, std::slice::from_ref(&read)), [Some(HoldReason::New)]);
+        assert_eq!(verdicts(&pins, std::slice::from_ref(&read)), [Some(DefinitionStatus::New)]);
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, read.name().as_str()));
     }
     pins.approve(&server(), read.name(), read.digest()).unwrap();
@@ -93,7 +93,7 @@ fn a_changed_tool_is_quarantined_until_approved_again() {
     verdicts(&pins, &[tool("read", "a")]);
     let changed = tool("read", "b");
     for _ in 0..2 {
-        assert_eq!(verdicts(&pins, std::slice::from_ref(&changed)), [Some(HoldReason::Changed)]);
+        assert_eq!(verdicts(&pins, std::slice::from_ref(&changed)), [Some(DefinitionStatus::Changed)]);
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, changed.name().as_str()));
     }
     assert_eq!(pins.waiting(DefinitionKind::Tool).len(), 1);
@@ -112,7 +112,7 @@ fn a_prompt_is_none_of_the_tools_of_its_name() {
     };
     assert_eq!(observe(&prompt), [None]);
     let changed = read(DefinitionKind::Prompt, "read", "c");
-    assert_eq!(observe(&changed), [Some(HoldReason::Changed)]);
+    assert_eq!(observe(&changed), [Some(DefinitionStatus::Changed)]);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     assert!(!pins.is_approved(&server(), DefinitionKind::Prompt, "read"));
     pins.approve(&server(), changed.name(), changed.digest()).unwrap();
@@ -148,7 +148,7 @@ fn a_tool_that_went_away_comes_back_as_it_was_or_changed() {
     let (_, pins) = trusting_pins();
     verdicts(&pins, &[tool("read", "a"), tool("write", "a")]);
     assert_eq!(verdicts(&pins, &[tool("write", "a")]), [None]);
-    assert_eq!(verdicts(&pins, &[tool("read", "b"), tool("write", "a")])[0], Some(HoldReason::Changed));
+    assert_eq!(verdicts(&pins, &[tool("read", "b"), tool("write", "a")])[0], Some(DefinitionStatus::Changed));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_quarantine_survives_a_restart() {
     drop(before);
     let after = PinnedDefinitions::load(database.clone()).unwrap().trusting_first_lists();
     assert!(!after.is_approved(&server(), DefinitionKind::Tool, "read"));
-    assert_eq!(verdicts(&after, &[tool("read", "b")])[0], Some(HoldReason::Changed));
+    assert_eq!(verdicts(&after, &[tool("read", "b")])[0], Some(DefinitionStatus::Changed));
     after.approve(&server(), &"read".into(), tool("read", "b").digest()).unwrap();
     let last = PinnedDefinitions::load(database).unwrap().trusting_first_lists();
     assert!(last.is_approved(&server(), DefinitionKind::Tool, "read"));
@@ -180,7 +180,7 @@ fn a_server_cannot_have_pins_without_end() {
     }));
     assert_eq!(
         verdicts(&pins, &[many[7].clone(), tool("one_more", "a")])[..2],
-        [None, Some(HoldReason::Refused("too-many-tools"))]
+        [None, Some(DefinitionStatus::Refused("too-many-tools"))]
     );
 }
 
@@ -206,7 +206,7 @@ fn what_one_agents_connection_lists_is_judged_by_what_was_approved_for_that_agen
     assert_eq!(judged(&ada, &hers), None);
     assert_eq!(judged(&bob, &his), None);
     // It stands approved elsewhere, and is another one here.
-    assert_eq!(judged(&bob, &hers), Some(HoldReason::Changed));
+    assert_eq!(judged(&bob, &hers), Some(DefinitionStatus::Changed));
     assert!(
         !pins.is_approved(&bob, DefinitionKind::Tool, his.name().as_str())
             && pins.is_approved(&ada, DefinitionKind::Tool, hers.name().as_str())
@@ -238,7 +238,7 @@ fn what_was_approved_for_a_server_as_a_whole_is_what_an_agents_connection_is_hel
     verdicts(&pins, &[tool("read", "a")]);
     let ada = pinned_for(&server(), "ada");
     let changed = observe(&pins, &ada, DefinitionKind::Tool, &[tool("read", "b")]).unwrap();
-    assert_eq!(changed[0], Some(HoldReason::Changed));
+    assert_eq!(changed[0], Some(DefinitionStatus::Changed));
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     let mended = observe(&pins, &ada, DefinitionKind::Tool, &[tool("read", "a")]).unwrap();
     assert_eq!(mended[0], None);

@@ -106,11 +106,7 @@ impl AccessEntry {
     }
 
     pub(super) fn key(&self) -> EntryKey {
-        EntryKey {
-            agent_id: self.agent_id.clone(),
-            server_id: self.server_id.clone(),
-            tool_name: self.tool_name.clone(),
-        }
+        (self.agent_id.clone(), self.server_id.clone(), self.tool_name.clone())
     }
 
     pub(super) fn state(&self, source: AccessSource) -> AccessState {
@@ -128,20 +124,14 @@ impl Serialize for StoredEntry {
 }
 
 /// The agent, server and tool that an entry is about; no two entries have the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct EntryKey {
-    pub(super) agent_id: AgentId,
-    pub(super) server_id: ServerId,
-    pub(super) tool_name: Option<ToolName>,
-}
+pub(super) type EntryKey = (AgentId, ServerId, Option<ToolName>);
 
-impl TryFrom<AccessRevoke> for EntryKey {
-    type Error = AccessError;
-
-    fn try_from(revoke: AccessRevoke) -> Result<Self, AccessError> {
-        let tool_name = scope(revoke.entry_type, revoke.tool_name)?;
-        Ok(Self { agent_id: revoke.agent_id, server_id: revoke.server_id, tool_name })
-    }
+/// Returns the key of the entry that is to be removed.
+///
+/// # Errors
+/// Fails if a tool is named for a whole server or missing for a tool, or if its name is empty or too long.
+pub(super) fn revoked(revoke: AccessRevoke) -> Result<EntryKey, AccessError> {
+    Ok((revoke.agent_id, revoke.server_id, scope(revoke.entry_type, revoke.tool_name)?))
 }
 
 #[derive(Serialize)]

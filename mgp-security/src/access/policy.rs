@@ -12,7 +12,7 @@ use mgp_types::mgp::{
 use mgp_types::{AgentGroups, Principal, PrincipalRole, agent_family};
 use tokio::sync::{OwnedMutexGuard, watch};
 
-use super::entry::{AccessStore, EntryKey};
+use super::entry::{AccessStore, EntryKey, revoked};
 use super::expiring_entries::whole_seconds;
 use super::table::{DecisionTime, EntryTable};
 use super::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
@@ -248,7 +248,7 @@ impl AccessPolicy {
         revoke: AccessRevoke,
     ) -> Result<Vec<Arc<StoredEntry>>, AccessError> {
         operator(by)?;
-        let key = EntryKey::try_from(revoke)?;
+        let key = revoked(revoke)?;
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         let table = self.0.table.load_full();
         let entries: Vec<_> = table.entries().filter(|stored| stored.entry.key() == key).cloned().collect();
@@ -257,7 +257,7 @@ impl AccessPolicy {
         }
         let change = self
             .change(by, trace, EventType::AccessRevoked, Some(&key))
-            .with_detail("agent_id", &key.agent_id)
+            .with_detail("agent_id", &key.0)
             .with_detail("deleted_count", &entries.len());
         self.make(change, turn, move |inner| {
             entries.iter().try_for_each(|stored| inner.store.remove(&stored.entry))?;
@@ -304,7 +304,7 @@ impl AccessPolicy {
         kind: EventType,
         key: Option<&EntryKey>,
     ) -> AuditEvent {
-        let (server, tool) = key.map_or((None, None), |key| (Some(&key.server_id), key.tool_name.as_ref()));
+        let (server, tool) = key.map_or((None, None), |(_, server, tool)| (Some(server), tool.as_ref()));
         let target = AuditTarget::new(server.cloned(), tool.cloned());
         let actor = Actor::new(ActorType::Operator, by.id());
         let trace = trace.unwrap_or_else(TraceId::random);

@@ -152,13 +152,13 @@ impl EntryTable {
     pub(super) fn replaced(&self, key: &EntryKey, new: Option<&Arc<StoredEntry>>) -> Self {
         let mut table = self.clone();
         table.names_groups |= new.is_some_and(|new| new.entry.is_for_group());
-        let others = self.rows(key.agent_id.as_str()).iter().map(|row| &row.stored);
+        let others = self.rows(key.0.as_str()).iter().map(|row| &row.stored);
         let others = others.filter(|other| other.entry.key() != *key);
         let rows = in_order(others.chain(new).map(Arc::clone), &self.hasher);
         if rows.is_empty() {
-            table.agents.remove(&key.agent_id)
+            table.agents.remove(&key.0)
         } else {
-            table.agents.insert(key.agent_id.clone(), rows)
+            table.agents.insert(key.0.clone(), rows)
         };
         table
     }

@@ -42,10 +42,6 @@ impl ScopeRules {
             self.tools.entry(server.into()).or_default().insert(tool.into(), scopes);
     }
 
-    fn holds_somebody(&self) -> bool {
-        !self.agents.is_empty()
-    }
-
     /// Returns the scopes of an agent; `None` if it is held to none.
     fn of_caller(&self, caller: &Principal) -> Option<&Arc<Scopes>> {
         self.groups.find(&caller.access_id(), |name| self.agents.get(name))
@@ -102,7 +98,7 @@ impl ScopeBook {
 
     /// Sets the rules from now on. Sessions lose the scopes that their agents may no longer have.
     pub fn set(&self, rules: ScopeRules) {
-        let holds_somebody = rules.holds_somebody();
+        let holds_somebody = !rules.agents.is_empty();
         self.0.rules.store(Arc::new(rules));
         self.0.revision.fetch_add(1, Ordering::Release);
         if holds_somebody {

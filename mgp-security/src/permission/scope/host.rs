@@ -17,12 +17,6 @@ pub(super) struct HostScope {
     ports: Box<[u16]>,
 }
 
-/// The host and port that a text leads to.
-struct HostAddress {
-    host: String,
-    port: Option<u16>,
-}
-
 impl HostScope {
     pub(super) fn new(allowed: &[String], denied: &[String], ports: &[u16]) -> Result<Self, ScopeError> {
         let read = |patterns: &[String]| {
@@ -47,8 +41,8 @@ impl HostScope {
         }
         // A bare name may also be that of a host.
         let is_short = |text: &&&str| text.len() <= MAX_HOST_BYTES && !text.contains(char::is_whitespace);
-        let mut places = facts.others.iter().filter(is_short).filter_map(|text| HostAddress::read(text));
-        refuse_if(!self.denied.is_empty() && places.any(|place| self.is_denied(&place.host)), DENIED)?;
+        let mut places = facts.others.iter().filter(is_short).filter_map(|text| address(text));
+        refuse_if(!self.denied.is_empty() && places.any(|(host, _)| self.is_denied(&host)), DENIED)?;
         if !self.ports.is_empty() {
             for port in &facts.ports {
                 seen = true;
@@ -61,13 +55,13 @@ impl HostScope {
     }
 
     fn check_place(&self, text: &str, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {
-        let Some(place) = HostAddress::read(text) else {
+        let Some((host, port)) = address(text) else {
             return Err(Finding::new("scope-host-form", "give a whole address, like `https://example.com/`"));
         };
-        refuse_if(self.is_denied(&place.host), DENIED)?;
-        let is_granted = self.allowed.is_empty() || self.allowed.iter().any(|glob| glob.matches(&place.host));
+        refuse_if(self.is_denied(&host), DENIED)?;
+        let is_granted = self.allowed.is_empty() || self.allowed.iter().any(|glob| glob.matches(&host));
         refuse_if(!is_granted, ("scope-host", "this host was not granted"))?;
-        match place.port {
+        match port {
             _ if self.ports.is_empty() => Ok(()),
             // The port is given beside the host, and is checked there.
             None if !facts.ports.is_empty() => Ok(()),
@@ -89,36 +83,32 @@ impl HostScope {
     }
 }
 
-impl HostAddress {
-    fn read(text: &str) -> Option<Self> {
-        if text.len() > MAX_URL_BYTES {
-            return None;
-        }
-        let has_scheme = text.contains("://");
-        let url = if has_scheme {
-            Url::parse(text).ok()?
-        } else {
-            // An IPv6 address has no brackets where it is not part of a URL.
-            let bracketed = text.parse::<Ipv6Addr>().map(|ip| format!("http://[{ip}]/"));
-            Url::parse(&bracketed.unwrap_or_else(|_| format!("http://{}", text.trim_start_matches('/'))))
-                .ok()?
-        };
-        let host = match url.host()? {
-            // The host of another scheme is not normalized like that of a web scheme, so it is parsed once more here.
-            Host::Domain(name) if has_scheme && !url.scheme().starts_with("http") => {
-                Host::parse(name).ok()?
-            }
-            host => host.to_owned(),
-        };
-        let host = match host {
-            Host::Domain(name) => name,
-            Host::Ipv4(ip) => ip.to_string(),
-            Host::Ipv6(ip) => canonical(ip),
-        };
-        let host = host.trim_end_matches('.').to_owned();
-        let port = if has_scheme { url.port_or_known_default() } else { url.port() };
-        (!host.is_empty()).then_some(Self { host, port })
+/// Returns the host and port that a text leads to.
+fn address(text: &str) -> Option<(String, Option<u16>)> {
+    if text.len() > MAX_URL_BYTES {
+        return None;
     }
+    let has_scheme = text.contains("://");
+    let url = if has_scheme {
+        Url::parse(text).ok()?
+    } else {
+        // An IPv6 address has no brackets where it is not part of a URL.
+        let bracketed = text.parse::<Ipv6Addr>().map(|ip| format!("http://[{ip}]/"));
+        Url::parse(&bracketed.unwrap_or_else(|_| format!("http://{}", text.trim_start_matches('/')))).ok()?
+    };
+    let host = match url.host()? {
+        // The host of another scheme is not normalized like that of a web scheme, so it is parsed once more here.
+        Host::Domain(name) if has_scheme && !url.scheme().starts_with("http") => Host::parse(name).ok()?,
+        host => host.to_owned(),
+    };
+    let host = match host {
+        Host::Domain(name) => name,
+        Host::Ipv4(ip) => ip.to_string(),
+        Host::Ipv6(ip) => canonical(ip),
+    };
+    let host = host.trim_end_matches('.').to_owned();
+    let port = if has_scheme { url.port_or_known_default() } else { url.port() };
+    (!host.is_empty()).then_some((host, port))
 }
 
 /// Returns the address as text, as an IPv4 address if it is one written as IPv6.

@@ -32,28 +32,13 @@ type FoundByKind = [Arc<FoundByName>; DefinitionKind::ALL.len()];
 type FoundByName = HashMap<Box<str>, DefinitionFindings>;
 
 /// The decision of the guard about one definition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum DefinitionAdmission {
-    /// The definition may be listed and used.
-    Admitted,
-    /// The definition may be listed and used, and operators are told that it is worded like an attack.
-    Flagged {
-        /// The wording that was found.
-        finding: Finding,
-    },
-    /// The definition is kept back until an operator approves it.
-    Quarantined {
-        /// The reason of the quarantine.
-        reason: DefinitionStatus,
-        /// The digest to approve.
-        digest: Digest,
-    },
-    /// The definition must not reach a model.
-    Refused {
-        /// The finding that it is refused for.
-        finding: Finding,
-    },
+pub struct DefinitionAdmission {
+    /// The status of the definition; `None` if it may be listed and used, and nothing was found in it.
+    pub status: Option<DefinitionStatus>,
+    /// The digest to approve, if the definition is kept back by its pin.
+    pub digest: Option<Digest>,
 }
 
 /// The findings in one definition.
@@ -82,6 +67,18 @@ impl DefinitionFindings {
     /// Returns the definition if it is not held for what was found in it.
     fn admissible(&self) -> Option<&Definition> {
         self.definition.as_ref().filter(|_| !self.is_held)
+    }
+
+    /// Returns the status that the findings give the definition, if there are any.
+    fn status(&self) -> Option<DefinitionStatus> {
+        if !self.is_held {
+            return self.rules().next().map(DefinitionStatus::Flagged);
+        }
+        let rule = self.rule();
+        Some(match self.definition {
+            Some(_) => DefinitionStatus::Found(rule),
+            None => DefinitionStatus::Refused(rule),
+        })
     }
 
     /// Returns the digest to approve, if an operator can accept the definition as it is.
@@ -157,11 +154,7 @@ impl DefinitionGuard {
     /// Returns why the definition called `name` must not be used; `None` if it may be.
     pub fn hold(&self, server: &ServerId, name: &DefinitionName) -> Option<DefinitionStatus> {
         if let Some(found) = self.found_in(server, name).filter(|found| found.is_held) {
-            let rule = found.rule();
-            return Some(match found.definition {
-                Some(_) => DefinitionStatus::Found(rule),
-                None => DefinitionStatus::Refused(rule),
-            });
+            return found.status();
         }
         let is_reconfigured = || self.pins.is_reconfigured(server, name);
         match self.pins.state(server, name) {
@@ -178,8 +171,7 @@ impl DefinitionGuard {
 
     /// Returns the status of the definition called `name`; `None` if it is simply used, or not known.
     pub fn status(&self, server: &ServerId, name: &DefinitionName) -> Option<DefinitionStatus> {
-        let flagged = || Some(DefinitionStatus::Flagged(self.found_in(server, name)?.rule()));
-        self.hold(server, name).or_else(flagged)
+        self.hold(server, name).or_else(|| self.found_in(server, name)?.status())
     }
 
     /// Returns what was found in the definition called `name` when it was listed last.
@@ -319,21 +311,12 @@ impl DefinitionGuard {
             vec![None; sound.len()]
         };
         let mut decided = holds.into_iter().zip(&sound);
-        let admissions = judged.into_iter().map(|judged| {
-            let flag = judged.findings.into_iter().next();
+        let admissions = judged.iter().map(|judged| {
             match if judged.is_held { None } else { decided.next() } {
-                None => DefinitionAdmission::Refused {
-                    finding: flag
-                        .unwrap_or_else(|| Finding::new("malformed-definition", "the definition is held")),
-                },
-                Some((Some(DefinitionStatus::Refused(rule)), _)) => {
-                    let message = format!("the server has listed more {kind}s than are pinned of one server");
-                    DefinitionAdmission::Refused { finding: Finding::new(rule, message) }
+                Some((Some(hold), now)) => {
+                    DefinitionAdmission { status: Some(hold), digest: Some(now.digest()) }
                 }
-                Some((Some(reason), it)) => DefinitionAdmission::Quarantined { reason, digest: it.digest() },
-                Some((None, _)) => flag.map_or(DefinitionAdmission::Admitted, |finding| {
-                    DefinitionAdmission::Flagged { finding }
-                }),
+                _ => DefinitionAdmission { status: judged.status(), digest: None },
             }
         });
         Ok(admissions.collect())

@@ -62,9 +62,8 @@ pub(super) fn admitted(
     admissions: &[DefinitionAdmission],
     kind: DefinitionKind,
 ) -> Response {
-    let is_admitted = |admission: &DefinitionAdmission| {
-        matches!(admission, DefinitionAdmission::Admitted | DefinitionAdmission::Flagged { .. })
-    };
+    let is_admitted =
+        |admission: &DefinitionAdmission| admission.status.is_none_or(|status| !status.is_held());
     if fetched.is_whole && admissions.iter().all(is_admitted) {
         return response;
     }

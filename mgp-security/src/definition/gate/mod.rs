@@ -129,7 +129,7 @@ impl DefinitionGuardLayer {
         let (_, admissions) = self.0.examine(fetched, DefinitionKind::Text, None).await?;
         let mut admissions = admissions.iter();
         Ok(texts.map(|(_, text)| {
-            text.filter(|_| admissions.next().is_some_and(|it| *it == DefinitionAdmission::Admitted))
+            text.filter(|_| admissions.next().is_some_and(|it| it.status.is_none()))
         }))
     }
 }
@@ -410,19 +410,16 @@ fn news(
 ) -> Option<DefinitionEvent> {
     let name: String = kind.name_in(listed).chars().take(MAX_NAME_CHARS).collect();
     let name = DefinitionName::new(kind, name);
-    let (what, why) = match admission {
-        DefinitionAdmission::Admitted => {
-            known.remove(&name);
-            return None;
-        }
-        DefinitionAdmission::Flagged { finding } => (FLAGGED, finding.rule.to_owned()),
-        DefinitionAdmission::Quarantined { reason: DefinitionStatus::New, digest } => {
-            (QUARANTINED, format!("new-definition {digest}"))
-        }
-        DefinitionAdmission::Quarantined { digest, .. } => {
-            (QUARANTINED, format!("changed-definition {digest}"))
-        }
-        DefinitionAdmission::Refused { finding } => (REFUSED, finding.rule.to_owned()),
+    let Some(status) = admission.status else {
+        known.remove(&name);
+        return None;
+    };
+    let digest = admission.digest.map(|digest| digest.to_string()).unwrap_or_default();
+    let (what, why) = match status {
+        DefinitionStatus::Flagged(rule) => (FLAGGED, rule.to_owned()),
+        DefinitionStatus::Found(rule) | DefinitionStatus::Refused(rule) => (REFUSED, rule.to_owned()),
+        DefinitionStatus::New => (QUARANTINED, format!("new-definition {digest}")),
+        _ => (QUARANTINED, format!("changed-definition {digest}")),
     };
     let why: Box<str> = why.into();
     let before = known.insert(name.clone(), why.clone());

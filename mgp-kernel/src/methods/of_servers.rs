@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_lifecycle::server::ServerLifecycle;
 use mgp_lifecycle::supervise::{ProbeMethod, ProbeResult, probe};
 use mgp_types::mgp::{
     Extension, HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, Timestamp,
@@ -12,50 +11,39 @@ use mgp_types::mgp::{
 use mgp_types::{BoxFuture, Error, PrincipalRole, Request, Response, code};
 
 use crate::lifecycle::KERNEL;
-use crate::running::RunningConfig;
-use crate::servers::fleet::Fleet;
+use crate::sections::Sections;
 use crate::servers::upstream::Upstream;
 
-/// The methods of §11, for the server that `server_id` names, or else for the kernel.
+/// Answers the methods of §11, for the server that `server_id` names, or else for the kernel.
 ///
 /// `mgp/health/ping`, `mgp/health/status` and `mgp/lifecycle/shutdown` with a `server_id` are about that server: it is
 /// asked in the best way that it understands, or stopped. Only operators may call them, unless the configuration lets
 /// agents; an agent learns nothing of a server that it does not reach in any case. The kernel answers for itself where
 /// `lifecycle` was negotiated.
-#[derive(Clone)]
-pub(crate) struct HealthMethods {
-    pub(crate) config: Arc<RunningConfig>,
-    pub(crate) fleet: Arc<Fleet>,
-    pub(crate) life: ServerLifecycle,
+pub(crate) fn answer(
+    kernel: &Sections,
+    request: Request,
+) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+    let server = request.params.text("server_id").filter(|server| server != KERNEL);
+    if let Some(server) = server {
+        let server = find(kernel, &request, &server)?;
+        return Ok(Box::pin(answer_of(server, request)));
+    }
+    kernel.lifecycle.life.answer(&request).ok_or_else(|| Error::method_not_found(&request.method))
 }
 
-impl HealthMethods {
-    /// Answers one of these methods.
-    pub(crate) fn answer(
-        &self,
-        request: Request,
-    ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
-        let server = request.params.text("server_id").filter(|server| server != KERNEL);
-        if let Some(server) = server {
-            let server = self.server(&request, &server)?;
-            return Ok(Box::pin(answer(server, request)));
-        }
-        self.life.answer(&request).ok_or_else(|| Error::method_not_found(&request.method))
+fn find(kernel: &Sections, request: &Request, server: &str) -> Result<Arc<Upstream>, Error> {
+    let caller = request.context.principal.as_ref();
+    let caller = caller.ok_or_else(|| Error::new(code::AUTH_REQUIRED, "who calls is not known"))?;
+    let is_operator = caller.role() == PrincipalRole::Operator;
+    if !is_operator && !kernel.config.load().kernel.agents_manage {
+        return Err(Error::new(code::PERMISSION_DENIED, "only operators may look after servers"));
     }
-
-    fn server(&self, request: &Request, server: &str) -> Result<Arc<Upstream>, Error> {
-        let caller = request.context.principal.as_ref();
-        let caller = caller.ok_or_else(|| Error::new(code::AUTH_REQUIRED, "who calls is not known"))?;
-        let is_operator = caller.role() == PrincipalRole::Operator;
-        if !is_operator && !self.config.load().kernel.agents_manage {
-            return Err(Error::new(code::PERMISSION_DENIED, "only operators may look after servers"));
-        }
-        let found = self.fleet.get(server).filter(|found| is_operator || found.reaches(caller));
-        found.ok_or_else(|| Error::invalid_params(format!("there is no server `{server}`")))
-    }
+    let found = kernel.fleet.get(server).filter(|found| is_operator || found.reaches(caller));
+    found.ok_or_else(|| Error::invalid_params(format!("there is no server `{server}`")))
 }
 
-async fn answer(server: Arc<Upstream>, request: Request) -> Result<Response, Error> {
+async fn answer_of(server: Arc<Upstream>, request: Request) -> Result<Response, Error> {
     match request.method.as_str() {
         method::HEALTH_PING => {
             let status = status(&server).await;

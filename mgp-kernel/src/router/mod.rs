@@ -18,7 +18,8 @@ use self::forward::RouterFuture;
 use self::list_cache::{CatalogKind, ListCache};
 use crate::admin;
 use crate::changes::{self, ChangeListeners};
-use crate::methods::{OwnMethods, scopes};
+use crate::methods::tool_documents::{catalog, recommend, service_manifest};
+use crate::methods::{OwnMethods, of_servers, scopes};
 use crate::running::RunningConfig;
 use crate::sections::Sections;
 use crate::visibility::Visibility;
@@ -82,11 +83,11 @@ impl Routes {
             method::PERMISSION_CHECK if has(ScopedAuth) => scopes::check(visibility, &request),
             method::PERMISSION_NEGOTIATE if has(ScopedAuth) => scopes::negotiate(visibility, &request),
             method::PERMISSION_REFRESH if has(ScopedAuth) => scopes::refresh(visibility, &request),
-            method::DISCOVERY_CATALOG if has(ToolRegistry) => own.documents.catalog(&request),
-            method::MANIFEST_GET if has(ServiceManifest) => own.documents.manifest(&request),
+            method::DISCOVERY_CATALOG if has(ToolRegistry) => catalog(&own.sections, &request),
+            method::MANIFEST_GET if has(ServiceManifest) => service_manifest(&own.sections, &request),
             method::DISCOVERY_RECOMMEND if has(ServerRecommendations) => {
-                let this = Arc::clone(self);
-                return Ok(RouterFuture::of(async move { this.own.documents.recommend(&request).await }));
+                let kernel = Arc::clone(&own.sections);
+                return Ok(RouterFuture::of(async move { recommend(&kernel, &request).await }));
             }
             _ => return self.go(request),
         };
@@ -111,7 +112,7 @@ impl Routes {
             }
             method::CALLBACK_RESPOND => self.callback(request)?,
             method::HEALTH_PING | method::HEALTH_STATUS | method::LIFECYCLE_SHUTDOWN => {
-                RouterFuture::Running(own.health.answer(request)?)
+                RouterFuture::Running(of_servers::answer(&own.sections, request)?)
             }
             method::PERMISSION_REQUEST
             | method::PERMISSION_AWAIT
@@ -133,7 +134,7 @@ impl Routes {
             | method::TOOLS_SESSION
             | method::TOOLS_SESSION_EVICT => RouterFuture::answered_by(&own.tools, request),
             _ if request.method.rule().is_some_and(MethodRule::is_of_operators) => {
-                RouterFuture::of(admin::answer(Arc::clone(&own.operators), request))
+                RouterFuture::of(admin::answer(Arc::clone(&own.sections), request))
             }
             // A method that is in the table of methods and has come this far is none that a client sends to a kernel.
             _ if MethodRule::of(&request).is_some() => return Err(Error::method_not_found(&request.method)),

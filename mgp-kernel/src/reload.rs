@@ -75,11 +75,6 @@ impl Sections {
         .await
     }
 
-    /// Logs the rules of the configuration that stand for nothing.
-    pub(crate) fn warn_of_unmatched(&self) {
-        warn_of_unmatched(&self.targets, &self.policies.keys, self.audit.clock.now());
-    }
-
     async fn take(&self, wanted: Config) -> Result<AppliedConfig, StartError> {
         let old = self.config.load_full();
         let config = takeable(wanted.clone(), &old);
@@ -115,7 +110,7 @@ impl Sections {
                 "some of what changed stays as it was until the kernel is started anew"
             );
         }
-        self.warn_of_unmatched();
+        warn_of_unmatched(self);
         Ok(AppliedConfig { needs_restart, ..applied })
     }
 }

@@ -20,14 +20,13 @@ use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::registration;
 use crate::running::RunningConfig;
-use crate::server_inventory::AccessTargets;
 use crate::servers::events::{self, ServerEvents};
 use crate::servers::fleet::{Fleet, FleetTables};
 use crate::servers::upstream::ServerSupport;
 use crate::visibility::Visibility;
 
-/// The sections of one kernel. Only the kernel holds all of them; each layer, method and server gets those that it
-/// uses.
+/// The sections of one kernel. The kernel holds all of them, as do the methods that it answers itself; each layer and
+/// server gets those that it uses.
 #[derive(Clone)]
 pub(crate) struct Sections {
     pub(crate) config: Arc<RunningConfig>,
@@ -40,7 +39,6 @@ pub(crate) struct Sections {
     /// The clients that are notified of what servers send unasked.
     pub(crate) changes: Arc<ChangeListeners>,
     pub(crate) visibility: Arc<Visibility>,
-    pub(crate) targets: AccessTargets,
     /// The servers that registered themselves.
     pub(crate) registry: Registry,
     pub(crate) lifecycle: Arc<Lifecycle>,
@@ -91,7 +89,6 @@ impl Sections {
         });
         let registry = registration::open(&config, &visibility, audit.port())?;
         let registry = registered.get_or_init(|| registry).clone();
-        let targets = AccessTargets { config: Arc::clone(&config), visibility: Arc::clone(&visibility) };
         Ok(Self {
             lifecycle: Arc::default(),
             counts,
@@ -104,7 +101,6 @@ impl Sections {
             events,
             changes,
             visibility,
-            targets,
             registry,
         })
     }

@@ -4,17 +4,16 @@
 //! Servers that are switched off and tools that are pinned exist: a server that is away is no reason for a refusal.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use mgp_discovery::config::nearest;
 use mgp_security::access::{KnownTargets, UnmatchedTarget};
-use mgp_security::auth::{ApiPermission, KeyRing};
+use mgp_security::auth::ApiPermission;
 use mgp_security::definition::{DefinitionKind, server_of};
-use mgp_types::mgp::{AccessPermission, Glob, Timestamp, ToolName, ToolPattern, method};
+use mgp_types::mgp::{AccessPermission, Glob, ToolName, ToolPattern, method};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::CONFIGURATION;
-use crate::running::RunningConfig;
+use crate::sections::Sections;
 use crate::visibility::Visibility;
 
 /// The existing servers and their known tools. A server whose tools nobody has seen may have any.
@@ -47,15 +46,15 @@ pub(crate) struct UnmatchedRules {
 }
 
 /// Returns the rules in effect that stand for nothing.
-pub(crate) fn unmatched_rules(of: &AccessTargets, keys: &KeyRing, now: Timestamp) -> UnmatchedRules {
-    let targets = of.known();
+pub(crate) fn unmatched_rules(kernel: &Sections) -> UnmatchedRules {
+    let (targets, now) = (ServerInventory::of(kernel), kernel.audit.clock.now());
     let mut rules = Vec::new();
     let mut look = |rule: String, outcome: Result<(), UnmatchedTarget>, is_configured: bool| {
         if let Err(unmatched) = outcome {
             rules.push(UnmatchedRule { rule, reason: unmatched.to_string(), is_configured });
         }
     };
-    for stored in of.visibility.access.entries() {
+    for stored in kernel.policies.access.entries() {
         let entry = &stored.entry;
         if entry.expires_at.is_some_and(|end| end <= now) {
             continue;
@@ -66,13 +65,13 @@ pub(crate) fn unmatched_rules(of: &AccessTargets, keys: &KeyRing, now: Timestamp
         let rule = format!("access: {verb} {} {what}", entry.agent_id);
         look(rule, targets.check_entry(server, tool), entry.granted_by == CONFIGURATION);
     }
-    for grant in &of.config.load().permissions.grants {
+    for grant in &kernel.config.load().permissions.grants {
         if let Some(server) = &grant.server {
             let rule = format!("permissions.grants: {} for {server}", grant.permission);
             look(rule, targets.check_server(server), true);
         }
     }
-    for key in keys.keys() {
+    for key in kernel.policies.keys.keys() {
         let is_over = key.expires_at.is_some_and(|end| end <= now);
         for permission in key.permissions.iter().filter(|_| !is_over) {
             if let ApiPermission::ToolInvoke(tools) | ApiPermission::ToolRead(tools) = permission {
@@ -85,26 +84,25 @@ pub(crate) fn unmatched_rules(of: &AccessTargets, keys: &KeyRing, now: Timestamp
 }
 
 /// Logs the rules of the configuration that stand for nothing.
-pub(crate) fn warn_of_unmatched(of: &AccessTargets, keys: &KeyRing, now: Timestamp) {
-    let rules = unmatched_rules(of, keys, now).rules.into_iter();
+pub(crate) fn warn_of_unmatched(kernel: &Sections) {
+    let rules = unmatched_rules(kernel).rules.into_iter();
     for UnmatchedRule { rule, reason, .. } in rules.filter(|rule| rule.is_configured) {
         tracing::warn!(rule, told = reason, "a rule of the configuration stands for nothing");
     }
 }
 
-/// The sections of the kernel by which the targets of a new access entry are checked.
-#[derive(Clone)]
-pub(crate) struct AccessTargets {
-    pub(crate) config: Arc<RunningConfig>,
-    pub(crate) visibility: Arc<Visibility>,
+impl KnownTargets for Sections {
+    fn check(&self, server: &str, tool: Option<&str>) -> Result<(), UnmatchedTarget> {
+        ServerInventory::of(self).check_entry(server, tool)
+    }
 }
 
-impl AccessTargets {
+impl ServerInventory {
     /// Returns the servers and tools that are configured, registered, listed or pinned.
-    pub(crate) fn known(&self) -> ServerInventory {
-        let Visibility { fleet, catalog, definitions, .. } = &*self.visibility;
-        let mut targets = ServerInventory::default();
-        for server in &self.config.load().servers {
+    pub(crate) fn of(kernel: &Sections) -> Self {
+        let Visibility { fleet, catalog, definitions, .. } = &*kernel.visibility;
+        let mut targets = Self::default();
+        for server in &kernel.config.load().servers {
             let tools = targets.servers.entry(server.id.clone()).or_default();
             // A tool that is switched off is listed nowhere, and a rule may name it.
             let off = server.tools.iter().filter(|(name, rule)| !rule.enabled && !name.contains('*'));
@@ -125,15 +123,7 @@ impl AccessTargets {
         }
         targets
     }
-}
 
-impl KnownTargets for AccessTargets {
-    fn check(&self, server: &str, tool: Option<&str>) -> Result<(), UnmatchedTarget> {
-        self.known().check_entry(server, tool)
-    }
-}
-
-impl ServerInventory {
     fn listed(&mut self, server: &str, tool: &str) {
         let tools = self.servers.entry(server.to_owned()).or_default();
         tools.are_known = true;

@@ -87,8 +87,7 @@ impl Operation for ListUnmatched {
     type Reply = UnmatchedRules;
 
     async fn run(self, call: &OperatorCall) -> Result<UnmatchedRules, Error> {
-        let now = call.kernel.audit.clock.now();
-        Ok(unmatched_rules(&call.kernel.targets, &call.kernel.policies.keys, now))
+        Ok(unmatched_rules(&call.kernel))
     }
 }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::access::advised;
 use super::operation::{Operation, OperatorCall, PageRequest};
+use crate::server_inventory::ServerInventory;
 use crate::terminal::{Exit, Failure, TextForm, TextWriter, ahead, or_dash};
 
 /// Issues a key.
@@ -147,7 +148,7 @@ impl Operation for IssueKey {
             return Err(Error::invalid_params(format!("a key has at most {MAX_PERMISSIONS} permissions")));
         }
         if !self.force {
-            let targets = call.kernel.targets.known();
+            let targets = ServerInventory::of(&call.kernel);
             for permission in &self.permissions {
                 if let ApiPermission::ToolInvoke(tools) | ApiPermission::ToolRead(tools) = permission {
                     targets.check_pattern(tools)?;

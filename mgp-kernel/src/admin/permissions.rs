@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::operation::{Operation, OperatorCall, PageRequest};
 use super::questions::{OpenQuestion, PermissionDecided, named, queued_ids, terms};
 use crate::sections::Sections;
+use crate::server_inventory::ServerInventory;
 use crate::servers::upstream::ServerView;
 use crate::settings::KEYLESS_AGENT;
 use crate::terminal::{Failure, TextForm, TextWriter, line_form, or_dash};
@@ -296,7 +297,7 @@ fn check_names(
     agent: DecidedAgent<'_>,
 ) -> Result<(), Error> {
     let (mut mistakes, mut reasons) = (NameMistakes::default(), Vec::new());
-    if let Err(unmatched) = kernel.targets.known().check_server(server.as_str())
+    if let Err(unmatched) = ServerInventory::of(kernel).check_server(server.as_str())
         && kernel.policies.grants.records(server).is_empty()
     {
         mistakes.meant_server = unmatched.suggestion();
@@ -308,7 +309,7 @@ fn check_names(
         // A server that is not connected may need more permissions than are known; then only a name that reads like a
         // known one is taken for a misspelling of it.
         let is_connected = |view: &ServerView| view.id == *server && view.state == ServerState::Connected;
-        if meant.is_some() || kernel.targets.visibility.fleet.views().iter().any(is_connected) {
+        if meant.is_some() || kernel.fleet.views().iter().any(is_connected) {
             reasons.push(format!("no server needs a permission `{permission}`"));
             mistakes.meant_permission = meant.map(str::to_owned);
             mistakes.permissions =
@@ -340,7 +341,7 @@ fn check_names(
 
 /// Returns the standard permissions, and those that some server is known to need.
 fn known_permissions(kernel: &Sections) -> BTreeSet<String> {
-    let config = kernel.targets.config.load();
+    let config = kernel.config.load();
     let mut known: BTreeSet<_> = Permission::KNOWN.iter().map(|one| one.as_str().to_owned()).collect();
     for server in &config.servers {
         known.extend(server.security.permissions.iter().map(|one| one.as_str().to_owned()));
@@ -357,11 +358,11 @@ fn known_permissions(kernel: &Sections) -> BTreeSet<String> {
 /// the groups of agents.
 pub(super) fn known_agents(kernel: &Sections) -> BTreeSet<String> {
     let mut known = BTreeSet::from([LOCAL_AGENT.to_owned(), KEYLESS_AGENT.to_owned()]);
-    known.extend(kernel.targets.config.load().agents.iter().map(|agent| agent.id.clone()));
+    known.extend(kernel.config.load().agents.iter().map(|agent| agent.id.clone()));
     known.extend(kernel.policies.keys.keys().iter().map(|key| key.owner.as_str().to_owned()));
     let connected = kernel.lifecycle.connections.clients().into_iter();
     known.extend(connected.map(|one| one.session.principal(&one.agent, None).access_id().into_owned()));
-    let rules = kernel.targets.visibility.access.entries();
+    let rules = kernel.policies.access.entries();
     known.extend(rules.iter().map(|rule| rule.entry.agent_id.as_str().to_owned()));
     let decided = kernel.policies.grants.all_records().into_iter().filter_map(|record| record.agent);
     known.extend(decided.map(|agent| agent.as_str().to_owned()));

@@ -29,6 +29,7 @@ use crate::proof::OperatorConnection;
 use crate::registration::{self, ModelToolCreator};
 use crate::rules::AccessRules;
 use crate::sections::Sections;
+use crate::server_inventory::warn_of_unmatched;
 use crate::servers::events::publish_record;
 use crate::servers::upstream;
 use crate::stack::ClientStack;
@@ -97,7 +98,7 @@ impl Kernel {
         tokio::spawn(async move { tools.load_encoder().await });
         // A server that is not started logs the reason, and stays registered.
         kernel.0.sections.registry.resume().await;
-        kernel.sections().warn_of_unmatched();
+        warn_of_unmatched(kernel.sections());
         Ok(kernel)
     }
 

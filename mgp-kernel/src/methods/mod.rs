@@ -34,15 +34,16 @@ pub(crate) struct OwnMethods {
 
 impl OwnMethods {
     pub(crate) fn new(sections: &Sections, tools: ToolDiscoveryGate) -> Self {
-        let Sections { policies, audit, fleet, events, targets, .. } = sections;
+        let Sections { policies, audit, fleet, events, .. } = sections;
+        let kernel = Arc::new(sections.clone());
         let audience = ChannelAudience { access: policies.access.clone(), fleet: Arc::downgrade(fleet) };
         Self {
-            access: AccessMethodsGate::new(policies.access.clone()).known_targets(Arc::new(targets.clone())),
+            access: AccessMethodsGate::new(policies.access.clone()).known_targets(Arc::clone(&kernel) as _),
             events: EventsGate::new(events.clone()).for_audience(audience),
             judges: JudgeCache::default(),
             permissions: PermissionMethods::new(policies.grants.clone(), audit.clock.clone()),
             registry: DiscoveryGate::new(sections.registry.clone()),
-            sections: Arc::new(sections.clone()),
+            sections: kernel,
             tools,
         }
     }

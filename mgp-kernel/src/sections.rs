@@ -25,8 +25,8 @@ use crate::servers::fleet::{Fleet, FleetTables};
 use crate::servers::upstream::ServerSupport;
 use crate::visibility::Visibility;
 
-/// The sections of one kernel. The kernel holds all of them, as do the methods that it answers itself; each layer and
-/// server gets those that it uses.
+/// The sections of one kernel. The kernel holds all of them, as do its gates in front of clients and the methods that it
+/// answers itself; each server gets those that it uses.
 #[derive(Clone)]
 pub(crate) struct Sections {
     pub(crate) config: Arc<RunningConfig>,

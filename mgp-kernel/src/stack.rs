@@ -63,7 +63,7 @@ macro_rules! stack {
 
 /// The layers between a client and the router. Those with a state are made once; their services share what they know.
 pub(crate) struct ClientStack {
-    sections: Sections,
+    sections: Arc<Sections>,
     pub(crate) waiting: WaitingCallLayer,
     audit: AuditLayer,
     cancelling: StreamLayer,
@@ -79,7 +79,7 @@ impl ClientStack {
         let recording = recording.arguments(audit.arguments.clone()).clock(audit.clock.clone());
         let own = OwnMethods::new(sections, tools);
         Self {
-            sections: sections.clone(),
+            sections: Arc::new(sections.clone()),
             waiting: WaitingCallLayer::new(),
             parking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
             audit: recording,
@@ -95,8 +95,8 @@ impl ClientStack {
     }
 
     fn layers(&self, auth: &AuthLayer) -> impl RpcService<Future: 'static> + Sync + use<> {
-        let Sections { config, policies, audit, fleet, visibility, counts, .. } = &self.sections;
-        let (catalog, life) = (visibility.catalog.clone(), &self.sections.lifecycle.life);
+        let Sections { policies, audit, fleet, visibility, counts, lifecycle, .. } = &*self.sections;
+        let catalog = visibility.catalog.clone();
         let auth = auth.clone().methods_as_tools().resolved_behind(move |name| {
             let snapshot = catalog.read();
             let tool = &snapshot.called(name)?.resolved;
@@ -105,7 +105,7 @@ impl ClientStack {
         // A kernel that ends waits for the calls of its clients, not for what goes on behind their answers. A call by
         // `mgp.tools.call` is one of the tool that it names, for all that follows. Log lines of all layers further in stand in
         // the span of the request.
-        gates![self.sections.lifecycle.unanswered.clone(), UnlistedCallGate::new()].layer(telemetry::traced(
+        gates![lifecycle.unanswered.clone(), UnlistedCallGate::new()].layer(telemetry::traced(
             stack![
                 // Nothing is done for an unknown caller, and nothing is recorded without a name.
                 auth,
@@ -116,7 +116,7 @@ impl ClientStack {
                     // What is refused is a result too, for those who want results in envelopes.
                     EnvelopeGate::new(),
                     // The agent that a client speaks for is the caller, for everybody further in.
-                    DelegationGate { config: Arc::clone(config), audit: Arc::clone(audit) },
+                    DelegationGate(Arc::clone(&self.sections)),
                 ],
                 // The fallback tool is held to the same rules, and recorded like one that was asked for.
                 fallback::layer(visibility.catalog.clone(), Arc::clone(fleet), audit.port()),
@@ -132,33 +132,24 @@ impl ClientStack {
                     // All that knows the caller and may refuse stands further in.
                     RefusalGate(Arc::clone(counts)),
                     // From here on the tool of a call is known.
-                    ResolveToolGate {
-                        visibility: Arc::clone(visibility),
-                        config: Arc::clone(config),
-                        life: life.clone(),
-                    },
+                    ResolveToolGate(Arc::clone(&self.sections)),
                     KeyScopeGate,
                     policies.limit.clone(),
                     // What changes something takes a person, over a connection of an operator.
-                    ProofGate { policies: Arc::clone(policies), audit: Arc::clone(audit) },
+                    ProofGate(Arc::clone(&self.sections)),
                     MethodsAsToolsGate::default(),
                 ],
                 // An agent's calls wait for its own places. Requests that end work or ask about health pass, and so do methods
                 // of operators.
                 SendingLayer::new().places(counts.agent_places.clone()),
                 // Nothing new begins while the kernel drains. The router answers the methods of health.
-                LifecycleLayer::new(life.clone()).answered_behind(),
+                LifecycleLayer::new(lifecycle.life.clone()).answered_behind(),
                 gates![
                     // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
                     ListedSecurityGate,
                     self.faults.clone(),
                     // What is suggested is what the caller may see, as it is when the call is made.
-                    SuggestionGate {
-                        visibility: Arc::clone(visibility),
-                        config: Arc::clone(config),
-                        index: self.sections.tools.index.clone(),
-                        audit: Arc::clone(audit),
-                    },
+                    SuggestionGate(Arc::clone(&self.sections)),
                 ],
                 => self.router.clone()
             ],

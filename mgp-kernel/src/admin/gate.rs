@@ -8,9 +8,7 @@ use mgp_types::{Error, Flow, Gate, MethodEffect, Principal, PrincipalRole, Reque
 
 use crate::admin::list::OperationEntry;
 use crate::admin::operation::{OperatorCall, ProofNeed};
-use crate::policies::Policies;
 use crate::proof::OperatorConnection;
-use crate::record::AuditTrail;
 use crate::sections::Sections;
 use crate::servers::upstream::WaitingCall;
 
@@ -19,17 +17,14 @@ use crate::servers::upstream::WaitingCall;
 ///
 /// Sits behind authentication and the record. Reads `context.principal`.
 #[derive(Clone)]
-pub(crate) struct ProofGate {
-    pub(crate) policies: Arc<Policies>,
-    pub(crate) audit: Arc<AuditTrail>,
-}
+pub(crate) struct ProofGate(pub(crate) Arc<Sections>);
 
 impl Gate for ProofGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
         let connection = request.extensions.get_shared::<OperatorConnection>();
-        let proofs = &self.policies.proofs;
+        let proofs = &self.0.policies.proofs;
         match (&connection, operator(request)) {
             (Some(connection), Some(by)) if !needs_no_proof(request, connection) => {
                 if let Err(error) = proofs.admit(connection) {
@@ -37,7 +32,7 @@ impl Gate for ProofGate {
                         (&request.method, trace_of(request).unwrap_or_else(TraceId::random));
                     tracing::warn!(%method, "a connection that did not prove that a person is there was refused");
                     let details = [("reason", "no proof of a person"), ("method", method.as_str())];
-                    return Flow::answer_later(self.audit.refused(by, trace, &details, error));
+                    return Flow::answer_later(self.0.audit.refused(by, trace, &details, error));
                 }
             }
             // A command that proved nothing is a client of the person who typed it, and shows nothing of other clients.

@@ -9,8 +9,7 @@ use mgp_types::mgp::{AgentPattern, TraceId};
 use mgp_types::{Error, Flow, Gate, Principal, PrincipalKind, Request, agent_family, code};
 
 use crate::call::AGENT_META;
-use crate::record::AuditTrail;
-use crate::running::RunningConfig;
+use crate::sections::Sections;
 
 /// A gate that takes requests to come from the agent that they name, where the configuration lets their sender speak
 /// for it.
@@ -23,10 +22,7 @@ use crate::running::RunningConfig;
 ///
 /// Costs a look at `_meta`; allocates for claims only. Nobody further in, and no server, sees the claim.
 #[derive(Clone)]
-pub(crate) struct DelegationGate {
-    pub(crate) config: Arc<RunningConfig>,
-    pub(crate) audit: Arc<AuditTrail>,
-}
+pub(crate) struct DelegationGate(pub(crate) Arc<Sections>);
 
 impl Gate for DelegationGate {
     type Pass = ();
@@ -50,12 +46,12 @@ impl Gate for DelegationGate {
             request.context.principal = Some(speaker);
             return Flow::Pass(());
         }
-        if !may_speak(&self.config.load().agents, &speaker, &claimed) {
+        if !may_speak(&self.0.config.load().agents, &speaker, &claimed) {
             tracing::warn!(?speaker, "somebody claimed to speak for an agent for which it may not");
             let why = "the caller may not speak for this agent; an operator can allow it by `speaks_for` in mgp.toml";
             let error = Error::new(code::PERMISSION_DENIED, why);
             let details = [("claimed_agent", &*claimed)];
-            return Flow::answer_later(self.audit.refused(&speaker, trace, &details, error));
+            return Flow::answer_later(self.0.audit.refused(&speaker, trace, &details, error));
         }
         request.context.principal =
             Some(Principal::of(PrincipalKind::Delegated, claimed).through(speaker.client()));

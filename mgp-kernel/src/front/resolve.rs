@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::config::model::ListLevel;
-use mgp_lifecycle::server::ServerLifecycle;
 use mgp_types::mgp::method;
 use mgp_types::{Context, Flow, Gate, Method, Principal, PrincipalRole, RawJson, Request};
 use tokio::time::{Instant, timeout_at};
 
-use crate::running::RunningConfig;
+use crate::sections::Sections;
 use crate::servers::upstream::{AgentLists, FirstStart, WaitingCall};
 use crate::visibility::{CallerView, Visibility};
 
@@ -31,24 +30,20 @@ use crate::visibility::{CallerView, Visibility};
 /// Servers that wait until somebody needs them all start with the first request of an agent's client that is no call of
 /// a tool, and one by one with calls.
 #[derive(Clone)]
-pub(crate) struct ResolveToolGate {
-    pub(crate) visibility: Arc<Visibility>,
-    pub(crate) config: Arc<RunningConfig>,
-    pub(crate) life: ServerLifecycle,
-}
+pub(crate) struct ResolveToolGate(pub(crate) Arc<Sections>);
 
 impl Gate for ResolveToolGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        let wanted = wanted(self, request);
+        let wanted = wanted(&self.0, request);
         let is_call = request.method == Method::TOOLS_CALL;
         let is_for_one = is_call && matches!(wanted, None | Some(RequiredLists::Tool { .. }));
         if !is_for_one && !is_operator(&request.context) {
-            self.visibility.fleet.release();
+            self.0.fleet.release();
         }
         let Some(wanted) = wanted else { return Flow::Pass(()) };
-        let visibility = Arc::clone(&self.visibility);
+        let visibility = Arc::clone(&self.0.visibility);
         if let RequiredLists::Tool { start, name } = wanted {
             let mut request = request.take();
             return Flow::wait(async move {
@@ -62,7 +57,7 @@ impl Gate for ResolveToolGate {
         }
         // An operator is told what is known, and which servers have not listed anything yet.
         let caller = request.context.principal.as_ref().filter(|_| !is_operator(&request.context));
-        let starts = starts(self, &wanted, caller);
+        let starts = starts(&self.0, &wanted, caller);
         if starts.is_empty() {
             if is_call {
                 resolve(&visibility, request, UnlistedToolCall::SendNow);
@@ -110,8 +105,8 @@ enum UnlistedToolCall {
 
 /// Returns the lists that the request waits for, if servers are starting that may have them. Notes the tool that is
 /// called, if it is known.
-fn wanted(resolver: &ResolveToolGate, request: &mut Request) -> Option<RequiredLists> {
-    let visibility = &*resolver.visibility;
+fn wanted(kernel: &Sections, request: &mut Request) -> Option<RequiredLists> {
+    let visibility = &*kernel.visibility;
     if request.method == Method::TOOLS_CALL {
         let called = request.params.get("name")?;
         if resolve(visibility, request, UnlistedToolCall::WaitForList) {
@@ -131,7 +126,7 @@ fn wanted(resolver: &ResolveToolGate, request: &mut Request) -> Option<RequiredL
         return (!is_known).then_some(RequiredLists::Name);
     }
     if request.method == Method::TOOLS_LIST {
-        return Some(RequiredLists::Tools(resolver.config.load().tools.level));
+        return Some(RequiredLists::Tools(kernel.config.load().tools.level));
     }
     let is_list = LISTS.contains(&request.method) || searches(request.method.as_str());
     is_list.then_some(RequiredLists::All)
@@ -173,20 +168,19 @@ pub(crate) fn awaits_first_tools(visibility: &Visibility, context: &Context) -> 
 /// Returns the starts of the servers that are being connected to for the first time, and the moment until which each is
 /// waited for. Begins the caller's own connections.
 fn starts(
-    resolver: &ResolveToolGate,
+    kernel: &Sections,
     wanted: &RequiredLists,
     caller: Option<&Principal>,
 ) -> Vec<(FirstStart, Instant)> {
     let Some(caller) = caller else { return Vec::new() };
     let now = Instant::now();
-    let visibility = &*resolver.visibility;
-    let view = CallerView::of_agent(visibility, caller);
+    let view = CallerView::of_agent(&kernel.visibility, caller);
     let can_search = matches!(wanted, RequiredLists::Tools(level) if *level != ListLevel::L0);
     let has_enough = can_search && !view.has_no_tool();
-    let all = visibility.fleet.all();
+    let all = kernel.fleet.all();
     let starts = all.iter().filter_map(|upstream| {
         let start = upstream.begun(caller)?;
-        let since = if upstream.is_by_agent() { start.age() } else { resolver.life.uptime() };
+        let since = if upstream.is_by_agent() { start.age() } else { kernel.lifecycle.life.uptime() };
         let patience = match wanted {
             RequiredLists::Tool { .. } | RequiredLists::Name => OF_CALLS,
             RequiredLists::Tools(_) if has_enough || !view.names_of_tools(upstream.id()).is_empty() => {
@@ -274,9 +268,7 @@ mod tests {
     use crate::test_kernel::{TestClient, TestKernel};
 
     async fn called(kernel: &TestKernel, name: &str) -> Result<Response, Error> {
-        let life = ServerLifecycle::new("mgp".into());
-        let (visibility, config) = (Arc::clone(&kernel.visibility), Arc::clone(&kernel.config));
-        let gate = ResolveToolGate { visibility, config, life };
+        let gate = ResolveToolGate(Arc::new(kernel.sections.clone()));
         let client = TestClient::begin(kernel, "one").await;
         let request = client.request("tools/call", &format!(r#"{{"name":"{name}","arguments":{{}}}}"#));
         gate.layer(kernel.router.clone()).call(request).await

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memchr::memmem;
-use mgp_toolindex::{Index, Search, VisibleTools};
+use mgp_toolindex::{Search, VisibleTools};
 use mgp_types::ext::{ExtensionId, Suggestion};
 use mgp_types::mgp::{Actor, AuditTarget, EventType, Outcome, ResolvedTool, TraceId};
 use mgp_types::{
@@ -11,9 +11,8 @@ use mgp_types::{
 };
 
 use crate::call::hints::purpose;
-use crate::record::AuditTrail;
-use crate::running::RunningConfig;
-use crate::visibility::{CallerView, Visibility};
+use crate::sections::Sections;
+use crate::visibility::CallerView;
 
 /// A gate that tells clients which declared `intent_hints` of a tool that suits the purpose of their call better.
 ///
@@ -23,12 +22,7 @@ use crate::visibility::{CallerView, Visibility};
 /// call, or that has a higher risk than the called one. Each suggestion that reaches the client is noted in the record.
 /// All other requests pass untouched.
 #[derive(Clone)]
-pub(crate) struct SuggestionGate {
-    pub(crate) visibility: Arc<Visibility>,
-    pub(crate) config: Arc<RunningConfig>,
-    pub(crate) index: Index,
-    pub(crate) audit: Arc<AuditTrail>,
-}
+pub(crate) struct SuggestionGate(pub(crate) Arc<Sections>);
 
 /// A call whose client takes suggestions.
 pub(crate) struct AdvisedCall {
@@ -103,9 +97,9 @@ impl SuggestionGate {
 
     /// Searches the tools that the caller may call for one that suits the purpose clearly better than the called one.
     async fn better(&self, call: &AdvisedCall, purpose: &str) -> Option<Advice> {
-        let snapshot = self.index.snapshot();
+        let snapshot = self.0.tools.index.snapshot();
         let visible = {
-            let view = CallerView::of_agent(&self.visibility, &call.caller);
+            let view = CallerView::of_agent(&self.0.visibility, &call.caller);
             VisibleTools::of(&snapshot, |tool| view.finds(&tool.server, &tool.name))
         };
         let found = snapshot.search(&Search::new(purpose).visible(&visible)).await;
@@ -139,15 +133,15 @@ impl SuggestionGate {
 
     /// Returns the suggestion of this tool, if the caller may call it and its risk is no higher than that of the called one.
     fn named(&self, call: &AdvisedCall, server: &str, name: &str) -> Option<Advice> {
-        let snapshot = self.visibility.catalog.snapshot();
+        let snapshot = self.0.visibility.catalog.snapshot();
         let tool = snapshot.tool(server, name)?.resolved.clone();
-        let view = CallerView::of_agent(&self.visibility, &call.caller);
+        let view = CallerView::of_agent(&self.0.visibility, &call.caller);
         if !view.finds(&tool.server, &tool.name) || tool.security.risk > call.tool.security.risk {
             return None;
         }
         let mut client = Context::default();
         client.session = Some(Arc::clone(&call.session));
-        let known_as = self.config.names(&client).write(server, name);
+        let known_as = self.0.config.names(&client).write(server, name);
         let mut suggestion = Suggestion::new(&*known_as, "it fits the purpose of the call better");
         suggestion.server_id = Some(server.into());
         Some(Advice { tool, suggestion })
@@ -156,11 +150,11 @@ impl SuggestionGate {
     fn note(&self, call: &AdvisedCall, advice: &Advice) {
         let Some(trace) = call.trace else { return };
         let kind = EventType::Custom(SUGGESTED.into());
-        let mut event = self.audit.event(kind, Actor::of(&call.caller), Outcome::Success);
+        let mut event = self.0.audit.event(kind, Actor::of(&call.caller), Outcome::Success);
         event.trace_id = trace;
         event.target = AuditTarget::new(Some(call.tool.server.clone()), Some(call.tool.name.clone()));
         let tool = format!("{}.{}", advice.tool.server, advice.tool.name);
-        self.audit.port().record_now(vec![event.with_detail("suggested_tool", &tool)]);
+        self.0.audit.port().record_now(vec![event.with_detail("suggested_tool", &tool)]);
     }
 }
 

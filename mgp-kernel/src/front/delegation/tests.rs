@@ -12,7 +12,7 @@ const CONFIG: &str = r#"{"access":{"default":"opt-in"},"agents":[
     {"id":"plain"}]}"#;
 
 fn gate(scene: &TestKernel) -> DelegationGate {
-    DelegationGate { config: Arc::clone(&scene.config), audit: Arc::clone(&scene.audit) }
+    DelegationGate(Arc::new(scene.sections.clone()))
 }
 
 fn request(by: &Principal, meta: &str) -> Request {

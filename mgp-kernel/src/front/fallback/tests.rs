@@ -1,5 +1,4 @@
 use mgp_lifecycle::call::FallbackLayer;
-use mgp_lifecycle::server::ServerLifecycle;
 use tower_layer::Layer as _;
 use tower_service::Service as _;
 
@@ -15,11 +14,7 @@ use crate::test_kernel::{TestClient, TestKernel, TestServer};
 
 /// The way of a call as far as it matters here.
 async fn called(scene: &TestKernel, fallback: FallbackLayer, name: &str) -> Result<Response, Error> {
-    let gate = ResolveToolGate {
-        visibility: Arc::clone(&scene.visibility),
-        config: Arc::clone(&scene.config),
-        life: ServerLifecycle::new("mgp".into()),
-    };
+    let gate = ResolveToolGate(Arc::new(scene.sections.clone()));
     let service = gate.layer(scene.router.clone());
     let peer = TestClient::begin(scene, "one").await;
     let params = format!(r#"{{"name":"{name}","arguments":{{"q":1}}}}"#);

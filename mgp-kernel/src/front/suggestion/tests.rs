@@ -38,12 +38,7 @@ async fn with_tools() -> (TestKernel, SuggestionGate, TestServer) {
     let index = &kernel.support.tools.index;
     index.put_server(ServerTools::new("ops", listings.collect())).await;
     index.settled().await;
-    let gate = SuggestionGate {
-        visibility: Arc::clone(&kernel.visibility),
-        config: Arc::clone(&kernel.config),
-        index: kernel.support.tools.index.clone(),
-        audit: Arc::clone(&kernel.audit),
-    };
+    let gate = SuggestionGate(Arc::new(kernel.sections.clone()));
     (kernel, gate, server)
 }
 

@@ -24,7 +24,7 @@ use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
 use mgp_toolindex::discovery::{ToolDiscoveryGate, UnlistedCallGate};
 use mgp_types::ext::{EnvelopeGate, ExtensionId};
-use mgp_types::{BoxedService, Gate, Request, RpcService, gates};
+use mgp_types::{BoxedService, Gate, Principal, Request, RpcService, gates};
 use tower_layer::Layer;
 
 use crate::admin::ProofGate;
@@ -281,9 +281,9 @@ fn call_rules(shared: &ConnectionShared) -> Result<CallRules, StartError> {
     let ServerSupport { policies, audit, tools, .. } = &**support;
     let (config, id) = (support.config.load(), line.server.clone());
     let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
-    let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
-        .configured(settings::configured_server(&config, server)?);
-    let definitions = line.agent.iter().fold(definitions, |all, agent| all.of_agent(&agent.access_id()));
+    let agent = line.agent.as_ref().map(Principal::access_id);
+    let configured = settings::configured_server(&config, server)?;
+    let definitions = DefinitionGuardLayer::new(id.clone(), agent.as_deref(), guard, configured, port, clock);
     let approver = approvers_of(&support.config, policies, audit, &shared.asked);
     let folder = support.folder(server, line);
     let protected = paths::protected(&config, server, &policies.own_files, &folder);

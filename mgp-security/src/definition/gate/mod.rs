@@ -60,44 +60,22 @@ struct ListState {
 type KeptBack = HashMap<DefinitionName, Box<str>, foldhash::fast::RandomState>;
 
 impl DefinitionGuardLayer {
-    /// Returns a layer that has `guard` examine the lists of `server`, and records in `audit` what is kept back.
+    /// Returns a layer that has `guard` examine the lists of `server` by the given configuration of it, and records in
+    /// `audit` what is kept back.
+    ///
+    /// With an `agent`, the layer is for the connection of this agent to a server to which agents have connections of
+    /// their own: an approval on one connection does not hold on another.
     pub fn new(
         server: ServerId,
+        agent: Option<&str>,
         guard: Arc<DefinitionGuard>,
+        configured: ConfiguredServer,
         audit: Arc<dyn AuditPort>,
         clock: Clock,
     ) -> Self {
-        Self(Arc::new(DefinitionGuardShared {
-            holder: server.clone(),
-            server,
-            guard,
-            configured: ConfiguredServer::default(),
-            audit,
-            clock,
-            lists: Default::default(),
-        }))
-    }
-
-    /// Makes the layer judge by the given configuration of the server.
-    ///
-    /// # Panics
-    /// Panics if the layer is shared already.
-    pub fn configured(self, configured: ConfiguredServer) -> Self {
-        self.with(|shared| shared.configured = configured)
-    }
-
-    /// Makes the layer one for the connection of `agent` to a server to which agents have connections of their own: an
-    /// approval on one connection does not hold on another.
-    ///
-    /// # Panics
-    /// Panics if the layer is shared already.
-    pub fn of_agent(self, agent: &str) -> Self {
-        self.with(|shared| shared.holder = pinned_for(&shared.server, agent))
-    }
-
-    fn with(mut self, change: impl FnOnce(&mut DefinitionGuardShared)) -> Self {
-        change(Arc::get_mut(&mut self.0).expect("the layer is not shared yet"));
-        self
+        let holder = agent.map_or_else(|| server.clone(), |agent| pinned_for(&server, agent));
+        let lists = Default::default();
+        Self(Arc::new(DefinitionGuardShared { server, holder, guard, configured, audit, clock, lists }))
     }
 
     /// Returns the gate, which gets the lists of the server from `lists`: as a rule, the service that it is put in front of.

@@ -33,7 +33,8 @@ fn asking_pins() -> PinnedDefinitions {
 }
 
 fn layer(pins: PinnedDefinitions, port: &Arc<RecordingAuditPort>) -> DefinitionGuardLayer {
-    DefinitionGuardLayer::new("s".into(), Arc::new(DefinitionGuard::new(pins)), port.clone(), Clock::system())
+    let (guard, configured) = (Arc::new(DefinitionGuard::new(pins)), ConfiguredServer::default());
+    DefinitionGuardLayer::new("s".into(), None, guard, configured, port.clone(), Clock::system())
 }
 
 fn trusting_layer(port: &Arc<RecordingAuditPort>) -> DefinitionGuardLayer {

@@ -7,7 +7,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, ToSql, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, ToSql, Transaction, TransactionBehavior, params,
+};
 
 use crate::shared::{self, Shared};
 use crate::{Change, Order, OrderKey, Reserve, StoreError};
@@ -111,7 +113,8 @@ impl Database {
     /// Fails if the database cannot be read.
     pub fn versions(&self) -> Result<BTreeMap<String, u32>, StoreError> {
         let query = "SELECT section, version FROM mgp_schema";
-        Ok(self.read_all(query, |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?.into_iter().collect())
+        let versions = self.read_all(query, [], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+        Ok(versions.into_iter().collect())
     }
 
     /// Locks and returns the connection. The lock lasts as long as the guard, so do not hold the guard across an
@@ -195,15 +198,16 @@ impl Database {
         if self.inner.reserve.get().is_some_and(Reserve::is_spent) { Err(StoreError::Full) } else { change() }
     }
 
-    /// Returns what `read` makes of each row that `query` selects.
+    /// Returns what `read` makes of each row that `query` selects with `values`.
     pub fn read_all<T>(
         &self,
         query: &str,
-        mut read: impl FnMut(&rusqlite::Row<'_>) -> Result<T, StoreError>,
+        values: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let connection = self.connection();
-        let mut query = connection.prepare(query)?;
-        let mut rows = query.query([])?;
+        let mut query = connection.prepare_cached(query)?;
+        let mut rows = query.query(values)?;
         let mut all = Vec::new();
         while let Some(row) = rows.next()? {
             all.push(read(row)?);

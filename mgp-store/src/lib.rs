@@ -14,7 +14,7 @@
 //!
 //! let things = Database::in_memory()?.section("things", &["CREATE TABLE things (name TEXT PRIMARY KEY) STRICT"])?;
 //! things.execute("INSERT INTO things VALUES (?1)", params!["lamp"])?;
-//! let names = things.read_all("SELECT name FROM things", |row| Ok(row.get::<_, String>(0)?))?;
+//! let names = things.read_all("SELECT name FROM things", [], |row| Ok(row.get::<_, String>(0)?))?;
 //! assert_eq!(names, ["lamp"]);
 //! # Ok::<(), mgp_store::StoreError>(())
 //! ```

@@ -20,7 +20,7 @@ fn kernel_with(order: &Arc<MemoryOrder>, key: &str, migrations: &[&str]) -> Data
 }
 
 fn names(kernel: &Database) -> Vec<String> {
-    kernel.read_all("SELECT name FROM things ORDER BY id", |row| Ok(row.get(0)?)).unwrap()
+    kernel.read_all("SELECT name FROM things ORDER BY id", [], |row| Ok(row.get(0)?)).unwrap()
 }
 
 fn add(kernel: &Database, name: &str) -> Result<(), StoreError> {
@@ -41,7 +41,7 @@ fn what_one_kernel_changes_the_others_find() {
         let read = |row: &rusqlite::Row<'_>| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<Vec<u8>>>(2)?))
         };
-        kernel.read_all(query, read).unwrap()
+        kernel.read_all(query, [], read).unwrap()
     };
     assert_eq!(all(&other), all(&one));
     assert_eq!(all(&other)[0], (1, "lamp".to_owned(), Some(vec![0, 1, 255])));
@@ -133,7 +133,7 @@ fn a_kernel_that_comes_late_begins_with_a_copy_of_all_tables() {
     assert_eq!(late.catch_up().unwrap().into_iter().collect::<Vec<_>>(), ["things"]);
     assert_eq!(names(&late), ["a", "c"]);
     let rows = |kernel: &Database| {
-        kernel.read_all("SELECT id FROM things ORDER BY id", |row| Ok(row.get::<_, i64>(0)?)).unwrap()
+        kernel.read_all("SELECT id FROM things ORDER BY id", [], |row| Ok(row.get::<_, i64>(0)?)).unwrap()
     };
     assert_eq!(rows(&late), rows(&one), "numbers are never given twice");
     assert_eq!(late.version().unwrap(), one.version().unwrap());

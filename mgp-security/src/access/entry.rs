@@ -223,6 +223,7 @@ impl AccessStore {
         self.0.read_all(
             "SELECT id, agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at
              FROM access_entries",
+            [],
             read,
         )
     }

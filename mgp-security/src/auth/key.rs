@@ -160,6 +160,7 @@ impl KeyStore {
             "SELECT id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at,
                  member_of
              FROM api_keys",
+            [],
             read,
         )
     }

@@ -52,7 +52,8 @@ impl FoldedText {
             Some('.') => lines.is_some(),
             Some('!' | '?' | ';' | '。' | '।' | '؟') => true,
             Some('"' | '\'' | ')') => {
-                lines.is_some() && self.text.trim_end_matches(['"', '\'', ')', ' ']).ends_with(['.', '!', '?'])
+                lines.is_some()
+                    && self.text.trim_end_matches(['"', '\'', ')', ' ']).ends_with(['.', '!', '?'])
             }
             _ => false,
         };

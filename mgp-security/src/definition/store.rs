@@ -66,7 +66,7 @@ impl PinStore {
 
     /// Returns all pins, each with the id that it is pinned for.
     pub(super) fn load(&self) -> Result<Vec<(ServerId, PinState)>, StoreError> {
-        self.0.read_all("SELECT server, kind, name, approved, pending FROM definition_pins", read)
+        self.0.read_all("SELECT server, kind, name, approved, pending FROM definition_pins", [], read)
     }
 
     /// Stores `state` in place of the earlier state of the definition.
@@ -87,7 +87,7 @@ impl PinStore {
     /// Returns all records that are kept beside the pins.
     pub(super) fn load_beside(&self) -> Result<PinAnnotations, StoreError> {
         let mut beside = PinAnnotations::default();
-        self.0.read_all("SELECT server, kind, name, digest, remark FROM definition_remarks", |row| {
+        self.0.read_all("SELECT server, kind, name, digest, remark FROM definition_remarks", [], |row| {
             let (server, name) =
                 (ServerId::from(text(row, 0)?), DefinitionName::new(kind(row, 1)?, text(row, 2)?));
             let what = RemarkKind::read(text(row, 4)?).ok_or_else(|| damaged("an unknown remark"))?;
@@ -96,7 +96,7 @@ impl PinStore {
             beside.remark(&server, &name, remarks);
             Ok(())
         })?;
-        let entries = self.0.read_all("SELECT server, kind, digest FROM definition_entries", |row| {
+        let entries = self.0.read_all("SELECT server, kind, digest FROM definition_entries", [], |row| {
             Ok(((ServerId::from(text(row, 0)?), kind(row, 1)?), digest(row, 2)?))
         })?;
         beside.entries.extend(entries);

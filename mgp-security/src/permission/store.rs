@@ -35,7 +35,7 @@ impl GrantStore {
     pub(super) fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
         let all = "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent,
                    question FROM permission_grants";
-        self.0.read_all(all, record)
+        self.0.read_all(all, [], record)
     }
 
     /// Stores a record in place of an older one about the same permission of the same server, for the same agent. A
@@ -109,7 +109,7 @@ impl QuestionStore {
 
     /// Returns all questions, the oldest first.
     pub(super) fn load(&self) -> Result<Vec<String>, StoreError> {
-        self.0.read_all("SELECT question FROM questions ORDER BY number", |row| Ok(row.get(0)?))
+        self.0.read_all("SELECT question FROM questions ORDER BY number", [], |row| Ok(row.get(0)?))
     }
 
     /// Stores a question in place of an older one with the same id.

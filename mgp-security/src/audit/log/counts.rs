@@ -22,18 +22,14 @@ impl LogStore {
         width: Duration,
         at_most: u64,
     ) -> Result<BTreeMap<u64, (u64, u64)>, StoreError> {
-        let connection = self.reader.connection();
-        let mut statement = connection.prepare_cached(
+        let counted = self.reader.read_all(
             "SELECT (millis - ?1) / ?2, count(*), sum(result <> 'SUCCESS') FROM audit_events INDEXED BY audit_facets
              WHERE seq > (SELECT max(seq) FROM audit_events) - ?3 AND millis >= ?1 AND (?4 IS NULL OR server = ?4)
              GROUP BY 1",
+            params![since.as_millis(), whole_millis(width), integer(at_most), server.map(ServerId::as_str)],
+            |row| Ok((natural(row.get(0)?), (natural(row.get(1)?), natural(row.get(2)?)))),
         )?;
-        let server = server.map(ServerId::as_str);
-        let values = params![since.as_millis(), whole_millis(width), integer(at_most), server];
-        let counted = statement.query_map(values, |row| {
-            Ok((natural(row.get(0)?), (natural(row.get(1)?), natural(row.get(2)?))))
-        })?;
-        Ok(counted.collect::<Result<_, _>>()?)
+        Ok(counted.into_iter().collect())
     }
 
     /// Returns the times in milliseconds that calls of tools of `server` took, in rising order, for each span of `width` from
@@ -48,23 +44,22 @@ impl LogStore {
         width: Duration,
         at_most: u64,
     ) -> Result<BTreeMap<u64, Vec<u64>>, StoreError> {
-        let connection = self.reader.connection();
+        let mut times = BTreeMap::<u64, Vec<u64>>::new();
+        let (at_most, server) = (integer(at_most), server.as_str());
         // The times stand in the events, and reading those costs far more than searching the index.
-        let mut statement = connection.prepare_cached(
+        self.reader.read_all(
             "SELECT (millis - ?1) / ?2, CAST(json_extract(event, '$.details.duration_ms') AS INTEGER) AS took
              FROM audit_events WHERE seq IN (
                 SELECT seq FROM audit_events INDEXED BY audit_facets
                 WHERE seq > (SELECT max(seq) FROM audit_events) - ?3 AND millis >= ?1 AND server = ?4
                     AND event_type = 'TOOL_EXECUTED' ORDER BY seq DESC LIMIT ?5
              ) AND took IS NOT NULL ORDER BY took",
+            params![since.as_millis(), whole_millis(width), at_most, server, Self::MAX_TIMED],
+            |row| {
+                times.entry(natural(row.get(0)?)).or_default().push(natural(row.get(1)?));
+                Ok(())
+            },
         )?;
-        let (at_most, server) = (integer(at_most), server.as_str());
-        let values = params![since.as_millis(), whole_millis(width), at_most, server, Self::MAX_TIMED];
-        let mut rows = statement.query(values)?;
-        let mut times = BTreeMap::<u64, Vec<u64>>::new();
-        while let Some(row) = rows.next()? {
-            times.entry(natural(row.get(0)?)).or_default().push(natural(row.get(1)?));
-        }
         Ok(times)
     }
 

@@ -76,15 +76,13 @@ impl LogStore {
     /// # Errors
     /// Fails if the store cannot be read.
     pub fn callers(&self, since: Timestamp, at_most: u64) -> Result<Vec<(String, u64)>, StoreError> {
-        let connection = self.reader.connection();
-        let mut statement = connection.prepare_cached(
+        self.reader.read_all(
             "SELECT agent, count(*) FROM audit_events INDEXED BY audit_facets
              WHERE seq > (SELECT max(seq) FROM audit_events) - ?2 AND millis >= ?1 AND agent IS NOT NULL
                 AND event_type IN ('TOOL_EXECUTED', 'TOOL_BLOCKED') GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 100",
-        )?;
-        let values = params![since.as_millis(), integer(at_most)];
-        let counted = statement.query_map(values, |row| Ok((row.get(0)?, natural(row.get(1)?))))?;
-        Ok(counted.collect::<Result<_, _>>()?)
+            params![since.as_millis(), integer(at_most)],
+            |row| Ok((row.get(0)?, natural(row.get(1)?))),
+        )
     }
 }
 

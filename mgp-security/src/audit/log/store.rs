@@ -208,8 +208,6 @@ impl LogStore {
         );
         let behind = integer(query.behind.unwrap_or(start));
         let limit = integer(query.limit.min(Query::MAX_LIMIT) as u64);
-        let connection = self.reader.connection();
-        let mut statement = connection.prepare(&sql)?;
         let Filter { event_types, agent_id, server_id, result, since, until, trace_id } = &query.filter;
         let types: Vec<_> = event_types.iter().map(EventType::as_str).collect();
         let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
@@ -227,8 +225,7 @@ impl LogStore {
             ":until": until.map(Timestamp::as_millis),
             ":trace": trace_id.map(|trace| trace.as_u128().to_be_bytes()),
         };
-        let entries = statement.query_map(values, read_entry)?.collect::<Result<_, _>>()?;
-        Ok(entries)
+        self.reader.read_all(&sql, values, |row| Ok(read_entry(row)?))
     }
 
     /// Returns the end and the number of the oldest entries up to `through` that `rule` does not keep at the time `now`, at

@@ -18,6 +18,11 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, word)| word)
 }
 
+/// Returns whether a name could be mistaken for another one: it differs in case, in separators or in one letter.
+pub fn looks_like(name: &str, other: &str) -> bool {
+    name != other && distance(&letters(name), &letters(other), 1) <= 1
+}
+
 const LONGEST: usize = 64;
 
 /// Returns the characters that are compared: in lower case, with all separators the same.
@@ -40,6 +45,12 @@ pub(crate) fn distance(one: &str, other: &str, most: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_differ_in_a_letter_look_alike() {
+        assert!(looks_like("server-f1lesystem", "server-filesystem") && looks_like("a-b", "A_b"));
+        assert!(!looks_like("github", "github") && !looks_like("gitlab", "github"));
+    }
 
     #[test]
     fn a_slip_of_the_finger_is_understood() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mgp_types::mgp::AskRule;
 use serde::Serialize;
-use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, Value};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, TomlError, Value};
 
 use super::model::{Config, FolderRule, ServerConfig};
 use super::problem::ConfigError;
@@ -78,6 +78,39 @@ impl ConfigFile {
             return Err(EditError::Unfit { id: server.id.clone(), why: describe(&error) });
         }
         self.push("servers", table)
+    }
+
+    /// Sets these keys of a server as `server` has them. Its other keys stay, and so do comments.
+    pub fn update(&mut self, server: &ServerConfig, keys: &[&str]) -> Result<(), EditError> {
+        let missing = || EditError::Missing(server.id.clone());
+        let index = self.position(&server.id).ok_or_else(missing)?;
+        let wanted = written(server)?;
+        let mut document = self.document()?;
+        let entry: Option<&mut dyn TableLike> = match document.get_mut("servers") {
+            Some(Item::ArrayOfTables(tables)) => tables.get_mut(index).map(|table| table as &mut dyn TableLike),
+            Some(Item::Value(Value::Array(array))) => {
+                let table = array.get_mut(index).and_then(Value::as_inline_table_mut);
+                table.map(|table| table as &mut dyn TableLike)
+            }
+            _ => None,
+        };
+        let entry = entry.ok_or_else(missing)?;
+        for key in keys {
+            match wanted.get(key) {
+                Some(item) => drop(entry.insert(key, item.clone())),
+                None => drop(entry.remove(key)),
+            }
+        }
+        self.text = document.to_string();
+        Ok(())
+    }
+
+    /// Sets a key of a section to a text. Comments stay.
+    pub fn set(&mut self, section: &str, key: &str, text: &str) -> Result<(), EditError> {
+        let mut document = self.document()?;
+        document.entry(section).or_insert_with(toml_edit::table)[key] = toml_edit::value(text);
+        self.text = document.to_string();
+        Ok(())
     }
 
     /// Adds a rule for the folders that are open to clients after the others.

@@ -54,5 +54,5 @@ pub use self::shape::schema;
 pub use self::template::{InvalidReference, literal};
 pub(crate) use self::template::{Reference, refers_to_secret, unspelled};
 pub use self::trust::{FolderFile, FolderTrust, TrustedFile, TrustedFolders, UntrustedFile};
-pub use crate::nearest::nearest;
+pub use crate::nearest::{looks_like, nearest};
 pub use crate::secrets::environment::{Environment, ProcessEnvironment, Secret};

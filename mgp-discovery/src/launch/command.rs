@@ -19,6 +19,7 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Prepa
     }
     let program = program(package, registry)?;
     let runtime = arguments(&package.runtime_arguments, "runtime_argument", filler)?;
+    check_options(registry == PackageRegistry::Oci, &runtime)?;
     let arguments = arguments(&package.arguments, "argument", filler)?;
     let mut config = ServerConfig { command: Some(program.to_owned()), ..ServerConfig::default() };
     for variable in &package.environment_variables {
@@ -30,11 +31,14 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Prepa
         }
     }
     let mut notes = Vec::new();
-    if package.version.is_none() && !registry.is_versioned(&package.identifier) {
+    if package.version.as_deref().is_none_or(|version| version == "latest")
+        && !registry.is_versioned(&package.identifier)
+    {
         notes.push("no version is named: the newest version is started".to_owned());
     }
     let permissions = requests(registry == PackageRegistry::Oci, &runtime);
     let name = registry.package_name(package, program)?;
+    let image = (registry == PackageRegistry::Oci && !name.contains('@')).then(|| name.clone());
     let index = index(package, registry)?;
     config.args = match registry {
         PackageRegistry::Npm | PackageRegistry::PyPi => {
@@ -61,7 +65,7 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Prepa
         }
     };
     let shown = command_line(&config);
-    Ok(PreparedLaunch { config, shown, permissions, variables: Vec::new(), notes })
+    Ok(PreparedLaunch { config, shown, permissions, secrets: Vec::new(), image, notes })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,22 +83,9 @@ impl PackageRegistry {
             "pypi" => Ok(Self::PyPi),
             "nuget" => Ok(Self::NuGet),
             "oci" | "docker" => Ok(Self::Oci),
-            "mcpb" => {
-                let url = visible(&package.identifier);
-                let sha256 = package.file_sha256.as_deref().unwrap_or_default().to_ascii_lowercase();
-                let whole = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
-                Err(LaunchError::Refused(if whole {
-                    format!(
-                        "download {url}, check that its SHA-256 is {sha256}, unpack it, and add the command that its \
-                         manifest.json names"
-                    )
-                } else {
-                    format!(
-                        "the bundle {url} comes without `fileSha256`, so nobody can tell whether it is the right one: \
-                         ask its publisher to add it, or take another package"
-                    )
-                }))
-            }
+            "mcpb" => Err(LaunchError::Refused(
+                "a bundle is unpacked before its server is started: `mgp install` does that".to_owned(),
+            )),
             other => Err(LaunchError::Refused(format!(
                 "packages from `{}` are not supported: the registry is one of npm, pypi, nuget, oci, mcpb",
                 visible(other)
@@ -226,6 +217,57 @@ fn is_flag(argument: &Argument) -> bool {
     let said = Input { description: None, ..argument.input.clone() };
     said == Input::default() && argument.value_hint.is_none() && !argument.is_repeated
 }
+
+/// Checks that no option opens the machine to a container, or has a program run other code than its package.
+fn check_options(container: bool, words: &[String]) -> Result<(), LaunchError> {
+    for (at, word) in words.iter().enumerate() {
+        let (option, value) = match word.split_once('=') {
+            Some((option, value)) => (option, value),
+            None => (word.as_str(), words.get(at + 1).map_or("", String::as_str)),
+        };
+        let refused = if container {
+            let is_listed = |[listed]: [&'static str; 1]| {
+                listed.split(' ').any(|refused| refused == "*" || refused.eq_ignore_ascii_case(value))
+            };
+            table(include_str!("refused_options.txt"), option).is_some_and(is_listed) || mounts_machine(word)
+        } else {
+            RUNNER_REFUSED.contains(&option)
+        };
+        if refused {
+            let why = if container {
+                "opens the machine to the container"
+            } else {
+                "runs other code than the package"
+            };
+            return Err(LaunchError::Refused(format!(
+                "`{}` {why}, so the server is not added: start the server yourself, and add that with `mgp add`",
+                visible(word)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a word of an option mounts the whole machine, files of the system, or a socket: that of the program that
+/// runs containers is a way to everything.
+fn mounts_machine(word: &str) -> bool {
+    let pairs: Vec<&str> = word.split([',', '=']).collect();
+    let named = pairs.windows(2).filter(|pair| ["src", "source"].contains(&pair[0])).map(|pair| pair[1]);
+    // Of `-v SOURCE:/TARGET`, with or without the option in front.
+    let volume = word.find('/').filter(|at| word.contains(":/") && !word[..*at].ends_with(':'));
+    named.chain(volume.and_then(|at| word[at..].split(':').next())).any(|source| {
+        let mut folders = source.split('/').filter(|part| !part.is_empty() && *part != ".");
+        let is_of_system = folders.next().is_none_or(|first| OF_THE_SYSTEM.contains(&first));
+        let is_aside = source.contains("/..") || source.contains("/var/run");
+        source.starts_with('/') && (is_of_system || is_aside) || source.ends_with(".sock")
+    })
+}
+
+/// The options with which programs that start packages run other code.
+const RUNNER_REFUSED: &[&str] = &["-c", "--call", "--node-options", "--script-shell", "-e", "--eval", "--node-arg"];
+
+/// The folders at the root that belong to the system.
+const OF_THE_SYSTEM: &[&str] = &["boot", "dev", "etc", "proc", "run", "sys"];
 
 /// A demand of a package beyond being started.
 #[derive(Debug, Clone, PartialEq, Eq)]

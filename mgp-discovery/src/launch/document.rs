@@ -40,11 +40,7 @@ impl ServerJson {
         } else {
             serde_json::from_str(text)
         };
-        let mut server = read.map_err(|why| LaunchError::Document {
-            line: why.line().max(1),
-            column: why.column().max(1),
-            what: what(&why),
-        })?;
+        let mut server = read.map_err(|why| unreadable(&why))?;
         if server.ways() > MAX_CHOICES {
             return Err(LaunchError::too_large("packages and remotes", MAX_CHOICES));
         }
@@ -54,10 +50,12 @@ impl ServerJson {
     }
 }
 
-/// Returns the text of an error, without the position that is shown beside it.
-fn what(why: &serde_json::Error) -> String {
+/// Returns the error of a text that is not the document it should be.
+pub(super) fn unreadable(why: &serde_json::Error) -> LaunchError {
     let text = why.to_string();
-    text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]).to_owned()
+    // The position is shown beside the text.
+    let what = text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]).to_owned();
+    LaunchError::Document { line: why.line().max(1), column: why.column().max(1), what }
 }
 
 /// The members that tell a file from the answer of a registry.

@@ -14,7 +14,7 @@ pub(super) struct Filler<'a> {
     /// The names of the values that can be answered.
     asked: Vec<String>,
     pub(super) missing: Vec<RequiredInput>,
-    variables: Vec<String>,
+    secrets: Vec<String>,
     wrong: Option<LaunchError>,
 }
 
@@ -28,12 +28,12 @@ impl<'a> Filler<'a> {
             names: UniqueNames::default(),
             asked: Vec::new(),
             missing: Vec::new(),
-            variables: Vec::new(),
+            secrets: Vec::new(),
             wrong: None,
         }
     }
 
-    /// Returns the variables that have to be set, if all values are answered.
+    /// Returns the secrets that have to be set, if all values are answered.
     pub(super) fn finish(self) -> Result<Vec<String>, LaunchError> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
@@ -45,7 +45,7 @@ impl<'a> Filler<'a> {
             let why = format!("there is no value of this name; the names are: {}", self.asked.join(", "));
             return Err(LaunchError::BadAnswer { name: name.clone(), why });
         }
-        Ok(self.variables)
+        Ok(self.secrets)
     }
 
     /// Returns the value of an input; `None` if it is optional and has no answer.
@@ -128,15 +128,16 @@ impl<'a> Filler<'a> {
         if !answers.is_empty() {
             return Ok(answers);
         }
-        let variable =
-            format!("{}_{}", names::variable(&self.id.to_uppercase()), names::variable(&name.to_uppercase()));
         if input.is_secret {
             if !input.is_required {
-                // A reference to a variable that is not set would keep the server from starting.
+                // A reference to a secret that is not set would keep the server from starting.
                 return Ok(Vec::new());
             }
-            self.variables.push(variable.clone());
-            return Ok(vec![format!("${{{variable}}}")]);
+            let [id, name] = [&self.id, &name].map(|part| names::variable(&part.to_uppercase()));
+            let secret = format!("{id}_{name}");
+            let reference = format!("${{secret:{secret}}}");
+            self.secrets.push(secret);
+            return Ok(vec![reference]);
         }
         if input.default.is_none() && input.is_required {
             let (description, choices) = (input.description.clone(), input.choices.clone());
@@ -165,10 +166,10 @@ pub(super) fn authored(place: &str, text: &str) -> Result<(), LaunchError> {
 }
 
 fn fits(input: &Input, answer: &str) -> Result<(), String> {
-    let reference =
-        answer.strip_prefix("${").and_then(|text| text.strip_suffix('}')).is_some_and(names::is_variable);
+    let inner = answer.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
+    let reference = inner.is_some_and(|name| names::is_variable(name.trim_start_matches("secret:")));
     if input.is_secret && !reference {
-        return Err("the value is a secret: answer `${NAME}`, and set that variable".to_owned());
+        return Err("the value is a secret: answer `${secret:NAME}`, and set that secret".to_owned());
     }
     if answer.contains(|c: char| c.is_control()) {
         return Err("the answer has control characters".to_owned());

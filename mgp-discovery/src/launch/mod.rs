@@ -6,14 +6,17 @@
 //! A `server.json` was written by a stranger. So the document chooses among a few programs only, cannot refer to the
 //! environment of the kernel, and each demand beyond its package is listed as a [`PackagePermission`].
 
+use std::path::Path;
+
 use mgp_types::shell_word;
 
-use self::document::{Input, Remote};
+use self::document::{Input, Package, Remote};
 use self::fill::Filler;
 use crate::config::model::{ServerConfig, TransportKind};
 use crate::names;
 use crate::registry::visible;
 
+mod bundle;
 mod command;
 mod document;
 mod fill;
@@ -93,8 +96,10 @@ pub struct PreparedLaunch {
     pub shown: String,
     /// The demands of the server beyond its package.
     pub permissions: Vec<PackagePermission>,
-    /// The variables that have to be set before the server starts.
-    pub variables: Vec<String>,
+    /// The secrets of the user that have to be set before the server starts.
+    pub secrets: Vec<String>,
+    /// The image of a container that is named by a tag, which its publisher can move.
+    pub image: Option<String>,
     /// Further notes for the person.
     pub notes: Vec<String>,
 }
@@ -107,17 +112,38 @@ pub fn launch(
     way: usize,
     answers: &[(String, String)],
 ) -> Result<PreparedLaunch, LaunchError> {
+    prepared(server, way, answers, command::launch)
+}
+
+/// Makes a server of `mgp.toml` from a bundle that is unpacked in `folder`, or will be: its `manifest.json` says how the
+/// server is started. Otherwise as [`launch`].
+pub fn launch_bundle(
+    server: &ServerJson,
+    way: usize,
+    answers: &[(String, String)],
+    manifest: &str,
+    folder: &Path,
+) -> Result<PreparedLaunch, LaunchError> {
+    prepared(server, way, answers, |_, filler| bundle::launch(manifest, folder, filler))
+}
+
+fn prepared(
+    server: &ServerJson,
+    way: usize,
+    answers: &[(String, String)],
+    launch: impl FnOnce(&Package, &mut Filler<'_>) -> Result<PreparedLaunch, LaunchError>,
+) -> Result<PreparedLaunch, LaunchError> {
     let mut filler = Filler::new(&server.id(), answers);
     let remote = || server.remotes.get(way.checked_sub(server.packages.len())?);
     let mut launch = match (server.packages.get(way), remote()) {
-        (Some(package), _) => command::launch(package, &mut filler)?,
+        (Some(package), _) => launch(package, &mut filler)?,
         (None, Some(remote)) => launch_remote(remote, &mut filler)?,
         (None, None) => return Err(LaunchError::NoSuchWay { ways: server.ways() }),
     };
     launch.config.id = server.id();
     launch.config.enabled = true;
     launch.config.description = server.description.clone().filter(|text| !text.is_empty());
-    launch.variables = filler.finish()?;
+    launch.secrets = filler.finish()?;
     Ok(launch)
 }
 
@@ -127,8 +153,23 @@ impl ServerJson {
         self.packages.len() + self.remotes.len()
     }
 
+    /// Returns the names of its packages in their registries.
+    pub fn identifiers(&self) -> impl Iterator<Item = &str> {
+        self.packages.iter().map(|package| package.identifier.as_str())
+    }
+
+    /// Returns the address of a bundle and its SHA-256 in hexadecimal digits, if this way to use the server is one.
+    pub fn bundle(&self, way: usize) -> Result<Option<(&str, String)>, LaunchError> {
+        match self.packages.get(way) {
+            Some(package) if package.registry_type.eq_ignore_ascii_case("mcpb") => {
+                bundle::source(package).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Returns the id of the server in `mgp.toml`: the last part of its name.
-    pub(crate) fn id(&self) -> String {
+    pub fn id(&self) -> String {
         names::server_id(self.name.rsplit('/').next().unwrap_or_default())
     }
 }
@@ -162,7 +203,7 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLau
         }
     }
     let shown = visible(config.url.as_deref().unwrap_or_default());
-    Ok(PreparedLaunch { config, shown, permissions: Vec::new(), variables: Vec::new(), notes })
+    Ok(PreparedLaunch { config, shown, permissions: Vec::new(), secrets: Vec::new(), image: None, notes })
 }
 
 /// Returns the command of a server in the form in which a person would type it.

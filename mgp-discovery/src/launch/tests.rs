@@ -73,8 +73,8 @@ fn both_generations_say_the_same() {
     let [old, new] = [old, new].map(|json| launch(&server(json), 0, &answers).unwrap());
     assert_eq!(old, new);
     assert_eq!(new.config.id, "w");
-    assert_eq!(new.config.env["W_KEY"], "${W_W_KEY}");
-    assert_eq!(new.variables, ["W_W_KEY"]);
+    assert_eq!(new.config.env["W_KEY"], "${secret:W_W_KEY}");
+    assert_eq!(new.secrets, ["W_W_KEY"]);
     assert_eq!(new.shown, "npx -y w@2 --dir '/my dir'");
 }
 
@@ -108,42 +108,42 @@ fn answers_have_to_fit() {
         assert!(matches!(&refused, LaunchError::BadAnswer { name: of, .. } if of == name), "{refused}");
         assert!(!refused.to_string().contains("literal"));
     }
-    let launch = launched(rest, &answers(&[("S", "${MY_S}")]));
-    assert_eq!(launch.config.env["S"], "${MY_S}");
+    let launch = launched(rest, &answers(&[("S", "${secret:MY_S}")]));
+    assert_eq!(launch.config.env["S"], "${secret:MY_S}");
 }
 
 #[test]
 fn containers_get_their_variables_and_tell_what_they_ask_for() {
     let rest = r#""registryType": "oci", "identifier": "docker.io/x/w", "version": "sha256:abc",
         "runtimeArguments": [
-            {"type": "named", "name": "--network", "value": "host"},
+            {"type": "named", "name": "--network", "value": "own"},
             {"type": "named", "name": "--mount", "value": "type=bind,src={src},dst=/p", "isRepeated": true,
              "variables": {"src": {"isRequired": true}}},
-            {"type": "positional", "value": "--privileged"}, {"type": "positional", "value": "-v/:/host"},
+            {"type": "positional", "value": "--device=/x"}, {"type": "positional", "value": "-v/data:/host"},
             {"type": "positional", "value": "--rm"}, {"type": "named", "name": "--entrypoint", "value": "sh"},
             {"type": "named", "name": "--name", "value": "w"}],
         "environmentVariables": [{"name": "TOKEN", "isSecret": true, "isRequired": true}]"#;
     let launch = launched(rest, &answers(&[("src", "/data")]));
     assert!(
-        launch.shown.starts_with("docker run -i --rm -e TOKEN --network host --mount "),
+        launch.shown.starts_with("docker run -i --rm -e TOKEN --network own --mount "),
         "{}",
         launch.shown
     );
     assert!(launch.shown.ends_with(" docker.io/x/w@sha256:abc"), "{}", launch.shown);
-    assert_eq!(launch.config.env["TOKEN"], "${WEATHER_TOKEN}");
+    assert_eq!(launch.config.env["TOKEN"], "${secret:WEATHER_TOKEN}");
     let kinds: Vec<String> = launch.permissions.iter().map(|request| request.kind.to_owned()).collect();
     assert_eq!(kinds, ["network", "files", "privileges", "files", "an option", "an option"]);
-    assert_eq!(launch.permissions[0].words, "--network host");
+    assert_eq!(launch.permissions[0].words, "--network own");
 }
 
 #[test]
 fn nothing_hides_among_harmless_options() {
     for (words, expected) in [
         (r#""-it", "-eA=b", "--name", "x""#, 0),
-        (r#""-iv", "/:/host""#, 2),
+        (r#""-iv", "/data:/host""#, 2),
         (r#""--init", "evil/image""#, 1),
         (r#""--name=x", "evil/image""#, 1),
-        (r#""-e", "--privileged""#, 1),
+        (r#""-e", "--gpus""#, 1),
     ] {
         let words: Vec<String> =
             words.split(", ").map(|word| format!(r#"{{"type": "positional", "value": {word}}}"#)).collect();
@@ -166,10 +166,41 @@ fn what_hangs_on_an_answer_that_nobody_gave_is_left_out() {
 #[test]
 fn options_of_other_programs_are_told_as_well() {
     let rest = r#""registryType": "npm", "identifier": "w", "version": "1",
-        "runtimeArguments": [{"type": "positional", "value": "-y"}, {"type": "named", "name": "-c", "value": "rm -rf ~"}]"#;
+        "runtimeArguments": [{"type": "positional", "value": "-y"}, {"type": "named", "name": "--cache", "value": "a b"}]"#;
     let launch = launched(rest, &[]);
     assert_eq!(launch.permissions.len(), 2);
-    assert_eq!(launch.shown, "npx -y -c 'rm -rf ~' w@1");
+    assert_eq!(launch.shown, "npx -y --cache 'a b' w@1");
+}
+
+#[test]
+fn options_that_open_the_machine_or_run_other_code_are_refused() {
+    for (registry, words) in [
+        ("oci", r#""--privileged""#),
+        ("oci", r#""--privileged=true""#),
+        ("oci", r#""--network", "host""#),
+        ("oci", r#""--net=host""#),
+        ("oci", r#""--pid=Host""#),
+        ("oci", r#""--cap-add", "ALL""#),
+        ("oci", r#""-v/:/host""#),
+        ("oci", r#""-iv", "/:/host""#),
+        ("oci", r#""-v", "/./:/host""#),
+        ("oci", r#""--volume=/etc:/e""#),
+        ("oci", r#""-v", "/x/../etc:/e""#),
+        ("oci", r#""-v", "/var/run/docker.sock:/s""#),
+        ("oci", r#""--mount", "type=bind,source=/,target=/h""#),
+        ("oci", r#""--mount=src=/x/podman.sock,target=/h""#),
+        ("npm", r#""-c", "rm -rf ~""#),
+        ("npm", r#""--node-options=--import=data:x""#),
+    ] {
+        let each: Vec<String> =
+            words.split(", ").map(|word| format!(r#"{{"type": "positional", "value": {word}}}"#)).collect();
+        let each = each.join(", ");
+        let rest = format!(r#""registryType": "{registry}", "identifier": "x", "version": "1", "runtimeArguments": [{each}]"#);
+        let why = if registry == "oci" { "opens the machine" } else { "runs other code" };
+        assert!(is_refused(&refused(&rest), why), "{words}: {}", refused(&rest));
+    }
+    let rest = r#""registryType": "npm", "identifier": "w", "version": "1", "packageArguments": [{"type": "positional", "value": "; rm -rf ~"}]"#;
+    assert_eq!(launched(rest, &[]).config.args.last().unwrap(), "; rm -rf ~", "no shell reads it");
 }
 
 #[test]
@@ -190,12 +221,63 @@ fn documents_cannot_choose_programs_inject_options_or_reach_into_the_environment
 }
 
 #[test]
-fn bundles_are_refused_with_what_to_do() {
+fn bundles_have_to_come_with_a_digest() {
     let rest = r#""registryType": "mcpb", "identifier": "https://h/w.mcpb", "version": "1""#;
-    assert!(refused(rest).to_string().contains("fileSha256"));
-    let sum = "a".repeat(64);
-    let refused = refused(&format!(r#"{rest}, "fileSha256": "{sum}""#));
-    assert!(refused.to_string().contains(&sum));
+    let lacking = package(rest).bundle(0).unwrap_err();
+    assert!(lacking.to_string().contains("fileSha256"), "{lacking}");
+    let sum = "A".repeat(64);
+    let server = package(&format!(r#"{rest}, "fileSha256": "{sum}""#));
+    assert_eq!(server.bundle(0), Ok(Some(("https://h/w.mcpb", "a".repeat(64)))));
+    assert_eq!(server.bundle(1), Ok(None));
+}
+
+fn bundled(manifest: &str, given: &[(&str, &str)]) -> Result<PreparedLaunch, LaunchError> {
+    let server = package(r#""registryType": "mcpb", "identifier": "https://h/w.mcpb""#);
+    launch_bundle(&server, 0, &answers(given), manifest, Path::new("/data/w"))
+}
+
+#[test]
+fn a_bundle_is_started_in_its_folder_as_its_manifest_says() {
+    let manifest = r#"{"server": {"type": "node", "entry_point": "s.js", "mcp_config": {
+        "command": "node", "args": ["${__dirname}/s.js", "${user_config.dirs}", "--level=${user_config.level}"],
+        "env": {"KEY": "${user_config.key}", "HOME_DIR": "${HOME}/x", "NONE": "${user_config.none}"}}},
+        "user_config": {"dirs": {"type": "directory", "multiple": true, "required": true, "default": ["${HOME}"]},
+            "level": {"type": "number", "default": 3}, "none": {"type": "string"},
+            "key": {"type": "string", "sensitive": true, "required": true}}}"#;
+    let LaunchError::Missing { needed } = bundled(manifest, &[]).unwrap_err() else { panic!() };
+    assert_eq!(needed[0].name, "dirs");
+    let launch = bundled(manifest, &[("dirs", "/a"), ("dirs", "/b")]).unwrap();
+    assert_eq!(launch.shown, "node /data/w/s.js /a /b --level=3");
+    assert_eq!(launch.config.cwd.as_deref(), Some("/data/w"));
+    assert_eq!(launch.config.env["KEY"], "${secret:WEATHER_KEY}");
+    assert_eq!(launch.config.env["HOME_DIR"], "${HOME}/x");
+    assert!(!launch.config.env.contains_key("NONE"));
+    let own = r#"{"server": {"type": "binary", "mcp_config": {"command": "bin/server"}}}"#;
+    assert_eq!(bundled(own, &[]).unwrap().shown, "/data/w/bin/server");
+    let uv = r#"{"server": {"type": "uv", "entry_point": "src/server.py"}}"#;
+    assert_eq!(bundled(uv, &[]).unwrap().shown, "uv run src/server.py");
+}
+
+#[test]
+fn a_bundle_starts_nothing_else_and_refers_to_no_variable() {
+    for (command, args, why) in [
+        ("/bin/sh", "", "none of its files"),
+        ("../sh", "", "none of its files"),
+        ("${__dirname}/../sh", "", "none of its files"),
+        ("node", "${AWS_SECRET_ACCESS_KEY}", "refers to the environment"),
+        ("node", "${user_config.other}", "refers to the environment"),
+        ("node", "${", "refers to the environment"),
+    ] {
+        let manifest =
+            format!(r#"{{"server": {{"type": "node", "mcp_config": {{"command": "{command}", "args": ["{args}"]}}}}}}"#);
+        let refused = bundled(&manifest, &[]).unwrap_err();
+        assert!(is_refused(&refused, why), "{command} {args}: {refused}");
+    }
+    // A name without a folder is a file of the bundle, never a program of the system.
+    let own = r#"{"server": {"type": "node", "mcp_config": {"command": "sh"}}}"#;
+    assert_eq!(bundled(own, &[]).unwrap().config.command.as_deref(), Some("/data/w/sh"));
+    assert!(matches!(bundled("{", &[]), Err(LaunchError::Document { .. })));
+    assert!(bundled(r#"{"server": {"type": "node"}}"#, &[]).is_err());
 }
 
 #[test]
@@ -209,9 +291,9 @@ fn remotes_are_reached_with_headers_and_variables() {
     assert_eq!(server.ways(), 3);
     let first = launch(&server, 0, &answers(&[("tenant", "us")])).unwrap();
     assert_eq!(first.config.url.as_deref(), Some("https://us.h/mcp"));
-    assert_eq!(first.config.headers["Authorization"], "Bearer ${W_TOKEN}");
-    assert_eq!(first.config.headers["X-Plain"], "${W_X_PLAIN}");
-    assert_eq!(first.variables, ["W_TOKEN", "W_X_PLAIN"]);
+    assert_eq!(first.config.headers["Authorization"], "Bearer ${secret:W_TOKEN}");
+    assert_eq!(first.config.headers["X-Plain"], "${secret:W_X_PLAIN}");
+    assert_eq!(first.secrets, ["W_TOKEN", "W_X_PLAIN"]);
     let second = launch(&server, 1, &[]).unwrap();
     assert_eq!(second.config.transport, Some(TransportKind::Sse));
     assert_eq!(second.notes.len(), 1);

@@ -44,6 +44,19 @@ tables! {
         pub secret: Option<String>,
     }
 
+    /// The places from which commands bring servers and new versions of `mgp`.
+    pub struct DownloadSettings: Debug, Eq {
+        /// The registry of `mgp install`: the URL of an MCP registry, or a file or folder with copies of its documents;
+        /// the official registry if left out.
+        pub registry: Option<String>,
+        /// The signed list of versions that `mgp self` reads: an `https://` URL or a file, with its signature of
+        /// minisign beside it in a file that ends in `.minisig`. If left out, no version is looked for.
+        pub releases: Option<String>,
+        /// The public key of minisign with which `releases` is signed, such as `RWQf6LRC…`; that of this build if left
+        /// out.
+        pub releases_key: Option<String>,
+    }
+
     /// The kernel's log, traces and metrics.
     pub struct TelemetrySettings: Eq {
         /// The filter of the log, such as `info` or `mgp_kernel=debug`; `warn` if left out. `-v`, `-q` and the variable

@@ -18,8 +18,8 @@ pub use self::authorization::{
     TokenIntrospection, TokenIssuer,
 };
 pub use self::kernel::{
-    ApprovalSettings, EffectSettings, KernelSettings, ListenSettings, Notification, PageSettings,
-    RegistrationSettings, TelemetrySettings,
+    ApprovalSettings, DownloadSettings, EffectSettings, KernelSettings, ListenSettings, Notification,
+    PageSettings, RegistrationSettings, TelemetrySettings,
 };
 use self::policy::AskRuleShape;
 pub use self::policy::{
@@ -78,6 +78,8 @@ tables! {
         /// The servers that may register themselves while the kernel runs (§15.4). Without entries, no server can be
         /// registered.
         pub registration: RegistrationSettings,
+        /// The places from which commands bring servers and new versions of `mgp`.
+        pub downloads: DownloadSettings,
         /// The page for people.
         pub ui: PageSettings,
         /// The kernel's log, traces and metrics.

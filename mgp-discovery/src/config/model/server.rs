@@ -52,6 +52,9 @@ tables! {
         pub enabled: bool = true,
         /// The purpose of the server, in one line. Models find tools by this text.
         pub description: Option<String>,
+        /// The name and version in the registry from which `mgp install` has the server, such as
+        /// `io.github.someone/weather@1.2.3`. `mgp outdated` and `mgp upgrade` compare them.
+        pub package: Option<String>,
         /// The declarations of the server that are known before it connects (§15.3). Without them, the server counts as
         /// plain MCP until then.
         pub mgp: Option<ServerMgp>,

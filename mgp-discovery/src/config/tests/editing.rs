@@ -194,3 +194,33 @@ fn a_new_file_is_for_its_owner_and_an_old_one_keeps_its_mode() {
     assert_eq!(config(&fs::read_to_string(&path).unwrap()).servers.len(), 2);
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
 }
+
+#[test]
+fn keys_of_a_server_are_set_and_what_a_person_wrote_stays() {
+    let (_directory, mut file) = opened(
+        "[[servers]]\nid = 'files'\ncommand = 'npx' # mine\nargs = ['a@1']\nenabled = false\n\n[servers.env]\nOLD = '1'\n",
+    );
+    let mut wanted = server("files");
+    wanted.args = vec!["a@2".into()];
+    wanted.env = BTreeMap::from([("NEW".into(), "2".into())]);
+    wanted.package = Some("x/a@2".into());
+    file.update(&wanted, &["args", "env", "package", "cwd"]).unwrap();
+    let now = config(file.text()).servers;
+    assert_eq!(now, [ServerConfig { enabled: false, ..wanted.clone() }]);
+    assert!(file.text().contains("command = 'npx' # mine"), "{}", file.text());
+    let (_directory, mut inline) = opened("servers = [{ id = 'files', command = 'npx' }]\n");
+    inline.update(&wanted, &["args", "env", "package"]).unwrap();
+    assert_eq!(config(inline.text()).servers, [wanted]);
+    assert!(matches!(inline.update(&server("other"), &["args"]), Err(EditError::Missing(_))));
+}
+
+#[test]
+fn a_key_of_a_section_is_set_whether_or_not_the_section_is_there() {
+    let (_directory, mut file) = opened("# mine\n[listen] # here\nhttp = '127.0.0.1:1'\n");
+    file.set("downloads", "releases", "https://a.example/list.json").unwrap();
+    file.set("listen", "http", "127.0.0.1:2").unwrap();
+    let now = config(file.text());
+    assert_eq!(now.downloads.releases.as_deref(), Some("https://a.example/list.json"));
+    assert_eq!(now.listen.http.as_deref(), Some("127.0.0.1:2"));
+    assert!(file.text().starts_with("# mine\n[listen] # here\n"), "{}", file.text());
+}

@@ -36,6 +36,7 @@ mod demo;
 mod error;
 mod forwarded_positions;
 mod front;
+mod install;
 mod json_receiver;
 mod kernel;
 mod lifecycle;
@@ -51,6 +52,8 @@ mod proof;
 mod record;
 mod record_push;
 mod registration;
+#[cfg(unix)]
+mod releases;
 mod reload;
 mod restore;
 mod router;
@@ -67,6 +70,7 @@ mod telemetry;
 mod terminal;
 #[cfg(test)]
 mod test_kernel;
+mod version_order;
 mod visibility;
 mod webhook;
 

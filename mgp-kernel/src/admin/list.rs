@@ -12,7 +12,7 @@ use super::{
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 54] = [
+static OPERATIONS: [OperationEntry; 56] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
@@ -64,6 +64,8 @@ static OPERATIONS: [OperationEntry; 54] = [
     OperationEntry::of::<server_orders::StartServer>("kernel/server/start", ProofNeed::All),
     OperationEntry::of::<server_orders::StopServer>("kernel/server/stop", ProofNeed::Others),
     OperationEntry::of::<server_additions::AddServers>("kernel/servers/add", ProofNeed::All),
+    OperationEntry::of::<server_additions::FindServers>("kernel/servers/find", ProofNeed::None),
+    OperationEntry::of::<server_additions::InstallServer>("kernel/servers/install", ProofNeed::All),
     OperationEntry::of::<servers::ListServers>("kernel/servers", ProofNeed::None),
     OperationEntry::of::<status::ReadStats>("kernel/stats", ProofNeed::None),
     OperationEntry::of::<tools::ListTools>("kernel/tools", ProofNeed::None),
@@ -145,8 +147,8 @@ mod tests {
             "audit/head", "audit/verify", "config/unmatched", "config/show", "explain", "status", "yield",
             "keys/list", "operators/token", "operators/prove", "operators/standing", "operators/passphrase",
             "page/open", "permissions/list", "permissions/pending", "permissions/show", "permissions/watch",
-            "pins/list", "pins/diff", "registrations/list", "server/logs", "server/show", "servers", "stats",
-            "tools",
+            "pins/list", "pins/diff", "registrations/list", "server/logs", "server/show", "servers/find", "servers",
+            "stats", "tools",
         ];
         assert_eq!(with(ProofNeed::None), reading);
     }

@@ -1,5 +1,7 @@
 //! Servers that operators add to the configuration while the kernel runs.
 
+use std::collections::BTreeMap;
+
 use mgp_discovery::clients::{ClientKind, LiteralSecrets, ReadOptions, read};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{ConfigFile, ProcessEnvironment};
@@ -11,6 +13,7 @@ use serde_json::json;
 use super::operation::{KernelNeed, Operation, OperatorCall};
 use crate::AppliedConfig;
 use crate::config_import::{ConfigImport, client_by_content};
+use crate::install::{InstallLookup, InstallRequest, Installer};
 use crate::terminal::Failure;
 
 /// Adds servers to the file of the configuration as `mgp import` does, all of them or none, and takes the configuration.
@@ -73,6 +76,58 @@ impl AddServers {
             return Err(format!("no server stands in what was pasted, which should look like {form}"));
         }
         Ok(found.servers.into_iter().map(|server| server.config).collect())
+    }
+}
+
+/// Looks a server up in the registry: those that are meant, and if that is one, what would be started.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct FindServers {
+    #[serde(flatten)]
+    pub(crate) request: InstallRequest,
+    /// The fields of a form, of which those named `answer.NAME` are answers.
+    #[serde(flatten)]
+    pub(crate) fields: BTreeMap<String, String>,
+}
+
+impl Operation for FindServers {
+    type Reply = InstallLookup;
+
+    async fn run(mut self, call: &OperatorCall) -> Result<InstallLookup, Error> {
+        let answers = self.fields.into_iter();
+        let answers = answers.filter_map(|(name, value)| Some((name.strip_prefix("answer.")?.to_owned(), value)));
+        self.request.answers.extend(answers);
+        let config = call.kernel.config.load_full();
+        let looked_up = async {
+            let installer = Installer::new(config.downloads.registry.as_deref())?;
+            installer.look_up(&self.request, &config.servers).await
+        };
+        looked_up.await.map_err(|failure| Error::invalid_params(failure.message().to_owned()))
+    }
+}
+
+/// Adds a server of the registry to the file of the configuration, as it was shown, and takes the configuration.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct InstallServer {
+    /// The command that was shown; if the registry says another one by now, nothing is added.
+    command: String,
+    #[serde(flatten)]
+    wanted: FindServers,
+}
+
+impl Operation for InstallServer {
+    const NEED: KernelNeed = KernelNeed::Running;
+    type Reply = AppliedConfig;
+
+    async fn run(self, call: &OperatorCall) -> Result<AppliedConfig, Error> {
+        let plan = self.wanted.run(call).await?.plan;
+        let Some(plan) = plan.filter(|plan| plan.command == self.command) else {
+            return Err(Error::invalid_params("nothing was added: the registry says something else by now; look again"));
+        };
+        let target = AuditTarget::new(Some(plan.server_id.as_str().into()), None);
+        call.record("dev.cloto.mgp.server_added", target, &[("package", plan.package.as_str())]).await?;
+        let applied = call.kernel.reload.change(Box::new(move |file| plan.add_to(file))).await;
+        applied.map_err(|error| Error::invalid_params(error.to_string()))
     }
 }
 

@@ -16,8 +16,9 @@ use serde_json::json;
 
 use super::output::{Global, Output};
 use super::{
-    access, apply, audit, backup, call, call_rules, config, export, import, login, model, page, permissions,
-    pins, proof, replacing, secrets, serve, server_commands, servers_edit, service, spec, tools, trust,
+    access, apply, audit, backup, call, call_rules, config, export, import, install, login, model, new_server,
+    page, permissions, pins, proof, replacing, secrets, self_update, serve, server_commands, servers_edit,
+    service, spec, tools, trust,
 };
 use crate::admin::backup::BackUp;
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey, RotateKey};
@@ -65,6 +66,12 @@ pub(super) enum Command {
     Export(export::ExportArgs),
     /// Add a server to the configuration
     Add(servers_edit::AddServerArgs),
+    /// Add a server of the MCP registry by its name
+    Install(install::InstallArgs),
+    /// List the servers of which the registry has newer versions
+    Outdated(install::RegistryArgs),
+    /// Replace a server by the newest version of it in the registry, and show what changes
+    Upgrade(install::UpgradeArgs),
     /// Remove a server from the configuration
     Remove(servers_edit::RemoveServerArgs),
     /// Open a folder to the calls of clients, besides those in which they work
@@ -176,6 +183,12 @@ pub(super) enum Command {
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
+    /// Begin a project from a template
+    #[command(subcommand)]
+    New(NewCommand),
+    /// Look for a newer version of mgp, and install it
+    #[command(name = "self", subcommand)]
+    Itself(self_update::SelfCommand),
     /// Check and show the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -213,6 +226,12 @@ pub(super) enum RegistrationsCommand {
     Keep(KeepRegistration),
 }
 
+#[derive(Debug, Subcommand)]
+pub(super) enum NewCommand {
+    /// Write a small server that works, in a new folder
+    Server(new_server::NewServerArgs),
+}
+
 impl Command {
     /// Returns whether the command depends on the configuration of the folder in which it runs.
     pub(super) const fn reads_configuration(&self) -> bool {
@@ -225,6 +244,7 @@ impl Command {
                 | Self::Completions { .. }
                 | Self::Man { .. }
                 | Self::Model(_)
+                | Self::New(_)
                 // It says so itself where it asks a server.
                 | Self::Spec(_)
                 | Self::Trust(_)

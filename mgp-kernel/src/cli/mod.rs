@@ -20,10 +20,12 @@ mod doctor;
 mod export;
 mod import;
 mod input;
+mod install;
 mod kernel_connector;
 mod link;
 mod login;
 mod model;
+mod new_server;
 mod output;
 mod page;
 mod permissions;
@@ -33,6 +35,7 @@ mod process;
 mod proof;
 mod replacing;
 mod secrets;
+mod self_update;
 mod serve;
 mod server_advice;
 mod server_commands;
@@ -51,7 +54,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use mgp_security::check::{CheckError, InputCheck};
 
-use self::args::{Cli, Command, KeysCommand, RegistrationsCommand};
+use self::args::{Cli, Command, KeysCommand, NewCommand, RegistrationsCommand};
 use self::context::CommandContext;
 use self::link::operate;
 use crate::admin::server_orders::{RestartServer, StopServer};
@@ -135,6 +138,11 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Login(args) => login::login(cx, args).await,
         Command::Logout(args) => login::logout(cx, args).await,
         Command::Add(args) => changed(cx, async { servers_edit::add(cx, args) }).await,
+        Command::Install(args) => changed(cx, Box::pin(install::install(cx, args))).await,
+        Command::Outdated(args) => Box::pin(install::outdated(cx, &args)).await,
+        Command::Upgrade(args) => Box::pin(install::upgrade(cx, args)).await,
+        Command::Itself(args) => Box::pin(self_update::run(cx, &args)).await,
+        Command::New(NewCommand::Server(args)) => new_server::run(&cx.output, &args),
         Command::Remove(args) => changed(cx, async { servers_edit::remove(cx, &args) }).await,
         Command::Open(args) => changed(cx, Box::pin(call_rules::open(cx, args))).await,
         Command::Ask(args) => changed(cx, Box::pin(call_rules::ask(cx, args))).await,

@@ -78,7 +78,7 @@ async fn download(output: &Output, store: &ModelStore, model: &PublishedModel) -
     output.waiting("");
     brought.map_err(|error| {
         let exit = if matches!(error, InstallError::File { .. }) { Exit::Usage } else { Exit::Unreachable };
-        let files: Vec<_> = model.files.iter().map(|file| file.name).collect();
+        let files: Vec<_> = model.files.iter().map(|file| file.name.as_str()).collect();
         Failure::new(exit, error.to_string()).hint(format!(
             "the same command continues; HTTPS_PROXY names a proxy; `mgp model install {} --from FOLDER` takes {} from a \
              folder",

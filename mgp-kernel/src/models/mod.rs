@@ -27,12 +27,12 @@ pub(crate) struct PublishedModel {
 /// A file of a model, at one revision.
 #[derive(Debug, Deserialize)]
 pub(crate) struct PublishedFile {
-    pub(crate) name: &'static str,
-    pub(crate) url: &'static str,
+    pub(crate) name: String,
+    pub(crate) url: String,
     /// The length in bytes.
     pub(crate) size: u64,
     /// The SHA-256 of the contents, in hexadecimal digits.
-    pub(crate) sha256: &'static str,
+    pub(crate) sha256: String,
 }
 
 impl PublishedModel {
@@ -74,7 +74,7 @@ pub(crate) enum InstallError {
     #[error(
         "{origin} is not the published file: its SHA-256 is {found} instead of {expected}; what was brought is removed"
     )]
-    OtherFile { origin: String, found: String, expected: &'static str },
+    OtherFile { origin: String, found: String, expected: String },
     #[error("{}: {error}", path.display())]
     File { path: PathBuf, error: io::Error },
 }
@@ -99,7 +99,7 @@ impl ModelStore {
     /// Returns whether all files of a model are there. What is in them was checked when they were installed.
     pub(crate) fn has(&self, model: &PublishedModel) -> bool {
         let folder = self.folder(model);
-        model.files.iter().all(|file| has_length(&folder.join(file.name), file.size))
+        model.files.iter().all(|file| has_length(&folder.join(&file.name), file.size))
     }
 
     /// Returns the first of the known models that is installed.
@@ -118,7 +118,7 @@ impl ModelStore {
         let folder = self.made(model)?;
         let mut done = 0;
         for file in &model.files {
-            let goal = folder.join(file.name);
+            let goal = folder.join(&file.name);
             if !is_published(&goal, file) {
                 downloader.fetch(file, &goal, |bytes| on_progress(done + bytes)).await?;
             }
@@ -132,7 +132,7 @@ impl ModelStore {
     pub(crate) fn copy(&self, model: &PublishedModel, from: &Path) -> Result<(), InstallError> {
         let folder = self.made(model)?;
         let mut files = model.files.iter();
-        files.try_for_each(|file| copy(file, &from.join(file.name), &folder.join(file.name)))
+        files.try_for_each(|file| copy(file, &from.join(&file.name), &folder.join(&file.name)))
     }
 
     /// Removes a model, and what there is of one that was not installed to the end. Returns whether there was anything.
@@ -171,7 +171,7 @@ fn is_published(path: &Path, file: &PublishedFile) -> bool {
 }
 
 /// Copies a file if it is the published one. It takes its place when it is complete.
-fn copy(file: &PublishedFile, from: &Path, goal: &Path) -> Result<(), InstallError> {
+pub(crate) fn copy(file: &PublishedFile, from: &Path, goal: &Path) -> Result<(), InstallError> {
     let part = part(goal);
     let unwritable = at(&part);
     let source = File::open(from).map_err(at(from))?;
@@ -182,7 +182,7 @@ fn copy(file: &PublishedFile, from: &Path, goal: &Path) -> Result<(), InstallErr
     if found != file.sha256 {
         let _gone = fs::remove_file(&part);
         let origin = from.display().to_string();
-        return Err(InstallError::OtherFile { origin, found, expected: file.sha256 });
+        return Err(InstallError::OtherFile { origin, found, expected: file.sha256.clone() });
     }
     written.sync_all().map_err(&unwritable)?;
     fs::rename(&part, goal).map_err(unwritable)
@@ -198,16 +198,16 @@ mod tests {
         licence: "",
         files: vec![
             PublishedFile {
-                name: "one",
-                url: "https://localhost/one",
+                name: "one".to_owned(),
+                url: "https://localhost/one".to_owned(),
                 size: 3,
-                sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+                sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".to_owned(),
             },
             PublishedFile {
-                name: "none",
-                url: "https://localhost/none",
+                name: "none".to_owned(),
+                url: "https://localhost/none".to_owned(),
                 size: 0,
-                sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+                sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".to_owned(),
             },
         ],
     });
@@ -256,8 +256,8 @@ mod tests {
         for model in &*KNOWN {
             assert!(is_name(model.name), "{}", model.name);
             for file in &model.files {
-                assert!(is_name(file.name), "{}", file.name);
-                assert!(file.url.starts_with("https://") && file.url.ends_with(file.name), "{}", file.url);
+                assert!(is_name(&file.name), "{}", file.name);
+                assert!(file.url.starts_with("https://") && file.url.ends_with(&file.name), "{}", file.url);
                 let revision = file.url.split('/').rev().nth(1).unwrap();
                 assert!(
                     revision.len() == 40 && revision.chars().all(|c| c.is_ascii_hexdigit()),

@@ -59,37 +59,6 @@ fn the_schema_and_the_reference_of_the_configuration_are_printed() {
 }
 
 #[test]
-fn a_server_of_a_registry_is_added_with_what_it_asks_for() {
-    let home = Home::new();
-    let server = json!({
-        "name": "io.github.someone/weather",
-        "description": "Forecasts",
-        "packages": [{
-            "registryType": "npm", "identifier": "@someone/weather", "version": "1.2.3",
-            "transport": {"type": "stdio"},
-            "packageArguments": [{"type": "named", "name": "--units", "isRequired": true, "description": "Which"}],
-            "environmentVariables": [{"name": "WEATHER_KEY", "isRequired": true, "isSecret": true}],
-        }],
-    });
-    home.write("server.json", &server.to_string());
-    let lacking = home.run(["add", "weather", "--server-json", "server.json"]);
-    assert!(lacking.code == Some(1) && lacking.err.contains("--answer"), "{lacking:?}");
-    assert!(!home.path(".config/mgp/servers.toml").exists());
-    let answered = ["add", "weather", "--server-json", "server.json", "--answer", "units=metric"];
-    let shown = home.json(answered.into_iter().chain(["--dry-run"]));
-    assert!(!home.path(".config/mgp/servers.toml").exists(), "{shown}");
-    let added = home.json(answered);
-    assert!(added["command"].as_str().unwrap().contains("@someone/weather@1.2.3"), "{added}");
-    assert_eq!(added["variables"], json!(["WEATHER_WEATHER_KEY"]));
-    let text = home.read(".config/mgp/servers.toml");
-    assert!(text.contains("metric") && text.contains("${WEATHER_WEATHER_KEY}"), "{text}");
-    let again = home.run(answered);
-    assert!(again.code == Some(1) && again.err.contains("already"), "{again:?}");
-    let broken = home.run(["add", "other", "--server-json", "mgp.toml"]);
-    assert_eq!(broken.code, Some(1), "{broken:?}");
-}
-
-#[test]
 fn a_faulty_server_is_shown_with_the_reason_and_stops_no_other() {
     let home = Home::new();
     home.json(["add", "bad", "--env", "TOKEN=${NO_SUCH_VARIABLE}", "--", "x"]);

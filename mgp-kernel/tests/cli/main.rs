@@ -31,6 +31,7 @@ mod hints;
 mod home;
 #[path = "../support/http.rs"]
 mod http;
+mod install;
 mod instances;
 #[path = "../support/program.rs"]
 mod kernel;
@@ -39,6 +40,7 @@ mod listening;
 mod metrics;
 mod models;
 mod network;
+mod new_server;
 mod notifications;
 mod operators;
 mod page;
@@ -50,6 +52,7 @@ mod registry_keys;
 mod rows;
 mod rules;
 mod secrets;
+mod self_update;
 mod service;
 mod service_manager;
 mod serving;

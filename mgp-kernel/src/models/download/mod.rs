@@ -96,7 +96,8 @@ impl Downloader {
         let found = found.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(at(&path))?;
         if found != file.sha256 {
             fs::remove_file(&path).await.map_err(at(&path))?;
-            return Err(InstallError::OtherFile { origin: file.url.into(), found, expected: file.sha256 });
+            let (origin, expected) = (file.url.clone(), file.sha256.clone());
+            return Err(InstallError::OtherFile { origin, found, expected });
         }
         fs::rename(&path, goal).await.map_err(at(&path))
     }
@@ -111,8 +112,8 @@ impl Downloader {
     ) -> Result<(), InstallError> {
         // A part that is longer than the file is of something else.
         let have = if have < file.size { have } else { 0 };
-        let answer = self.answer(file.url, have).await?;
-        let url = || file.url.to_owned();
+        let answer = self.answer(&file.url, have).await?;
+        let url = || file.url.clone();
         let range = answer.headers().get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
         let is_next = range.is_some_and(|range| range.starts_with(&format!("bytes {have}-")));
         let mut have = match answer.status() {

@@ -84,7 +84,7 @@ impl Server {
         }
         let url = format!("https://localhost:{}/file", self.port);
         let size = u64::try_from(size).unwrap();
-        PublishedFile { name: "file", url: url.leak(), size, sha256: sha256.leak() }
+        PublishedFile { name: "file".to_owned(), url, size, sha256 }
     }
 
     fn ranges(&self) -> Vec<Option<String>> {
@@ -200,7 +200,7 @@ async fn another_file_is_removed_and_named() {
     let (server, (folder, goal)) = (Server::start(&[Step::Other(OTHER)]).await, goal());
     let file = server.file_of(OTHER.len(), CONTENTS);
     let error = server.downloader(no_proxy()).fetch(&file, &goal, |_| ()).await.unwrap_err();
-    assert!(error.to_string().contains(file.sha256) && error.to_string().contains("removed"), "{error}");
+    assert!(error.to_string().contains(&file.sha256) && error.to_string().contains("removed"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

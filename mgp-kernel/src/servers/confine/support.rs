@@ -63,6 +63,14 @@ impl Support {
         }
     }
 
+    /// Checks that this system can confine a program that may connect to some ports only.
+    ///
+    /// # Errors
+    /// Fails if it cannot, with the reason in words.
+    pub(crate) fn confines_by_port(self) -> Result<(), String> {
+        self.holds(&Confinement { connect: Ports::Only(Vec::new()), ..Confinement::default() })
+    }
+
     /// Checks that this system can confine programs at all.
     ///
     /// # Errors

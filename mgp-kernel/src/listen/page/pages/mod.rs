@@ -26,7 +26,7 @@ pub(super) async fn page(client: &PageClient, path: &[String], query: &Form) -> 
     match path[..] {
         [""] => inbox::page(client).await,
         ["questions", id] => question::page(client, id).await,
-        ["servers"] => servers::all(client).await,
+        ["servers"] => servers::all(client, query).await,
         ["servers", id] => servers::one(client, id).await,
         ["tools"] => tools::all(client, query).await,
         ["tools", name] => tools::one(client, name, query).await,

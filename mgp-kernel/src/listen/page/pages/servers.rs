@@ -5,17 +5,25 @@ use std::time::Duration;
 use maud::{Markup, html};
 use mgp_types::Error;
 
+use super::super::form::Form;
 use super::super::layout::{Page, block, button, field, form, segment, table, visible};
 use super::super::page_client::PageClient;
 use super::super::plot;
 use crate::admin::audit::CountEvents;
 use crate::admin::operation::ServersToBegin;
+use crate::admin::server_additions::FindServers;
 use crate::admin::server_details::{ServerDetails, ShowServer};
 use crate::admin::server_orders::ReadServerLog;
 use crate::admin::servers::{ListServers, ServerRow};
+use crate::install::{InstallLookup, InstallRequest};
+use crate::terminal::TextWriter;
 
-pub(super) async fn all(client: &PageClient) -> Result<Page, Error> {
+pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error> {
     let servers = client.ask(&ListServers { begin: ServersToBegin::None }).await?.servers;
+    let found = match query.get("name") {
+        Some(_) => found(query, client.ask(&wanted(query)).await),
+        None => html! {},
+    };
     let fields = html! {
         div.row {
             (field("Id", &html! { input name="server_id"; }))
@@ -28,11 +36,68 @@ pub(super) async fn all(client: &PageClient) -> Result<Page, Error> {
     };
     let body = html! {
         div #servers data-live { (overview(&servers)) }
+        h2 #registry { "Add a server by name" }
+        p.faint { "The registry is searched, and what would be started is shown before anything is written." }
+        form method="get" action="/servers#registry" {
+            (field("Name", &html! { input name="name" value=(query.get("name").unwrap_or_default()) placeholder="weather"; }))
+            button { "Search" }
+        }
+        (found)
         h2 { "Add a server" }
         p.faint { "It is written to the configuration, as by " code { "mgp add" } ". What looks like a secret is kept among your secrets." }
         (form("servers/add", "/servers", &fields))
     };
     Ok(Page::new("Servers", body))
+}
+
+/// Returns the search in the registry that a form stands for.
+fn wanted(query: &Form) -> FindServers {
+    let name = query.get("name").unwrap_or_default().to_owned();
+    let request = InstallRequest { name, ..InstallRequest::default() };
+    let fields = query.fields().filter(|(name, value)| name.starts_with("answer.") && !value.is_empty());
+    FindServers { request, fields: fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
+}
+
+/// Returns what the registry says: the servers that may be meant, or what would be started.
+fn found(query: &Form, lookup: Result<InstallLookup, Error>) -> Markup {
+    let lookup = match lookup {
+        Ok(lookup) => lookup,
+        Err(error) => return html! { p.notice.bad role="status" { (visible(error.message())) } },
+    };
+    let hidden = html! {
+        @for (name, value) in query.fields() { input type="hidden" name=(name) value=(value); }
+    };
+    let rows = lookup.found.iter().map(|found| {
+        let description = found.description.as_deref().unwrap_or_default();
+        html! {
+            td { a href={ "/servers?name=" (segment(&found.name)) "#registry" } { (visible(&found.name)) } }
+            td { (visible(&found.version)) }
+            td { (visible(description)) }
+        }
+    });
+    let plan = lookup.plan.as_ref().map(|plan| {
+        let fields = html! {
+            (hidden)
+            input type="hidden" name="command" value=(plan.command);
+            (field("Id", &html! { input name="server_id" value=(plan.server_id); }))
+            button.primary { "Add" }
+        };
+        html! { (block(&TextWriter::text_of(plan))) (form("servers/install", "/servers", &fields)) }
+    });
+    html! {
+        (table(&["Server", "Version", "Description"], &rows.collect::<Vec<_>>(), "No server of the registry has this name."))
+        @if !lookup.needed.is_empty() {
+            form method="get" action="/servers#registry" {
+                (hidden)
+                @for needed in &lookup.needed {
+                    (field(&needed.name, &html! { input name={ "answer." (needed.name) } placeholder=(needed.choices.join(", ")); }))
+                    p.faint { (visible(needed.description.as_deref().unwrap_or_default())) }
+                }
+                button { "Go on" }
+            }
+        }
+        @if let Some(plan) = plan { (plan) }
+    }
 }
 
 /// Returns a table of servers.

@@ -1,0 +1,84 @@
+//! `mgp self`: looks for a newer version of this program, and installs it.
+
+use std::env;
+
+use clap::Subcommand;
+use mgp_discovery::config::model::DownloadSettings;
+use serde_json::json;
+
+use super::context::CommandContext;
+use super::input::{agrees, is_person_there};
+use crate::releases::{ReleaseSource, upgrade_command};
+use crate::terminal::{Exit, Failure, Result, printable};
+use crate::version_order::is_newer;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SelfCommand {
+    /// Say whether a newer version is there
+    Check,
+    /// Put the newest version in the place of this program, and keep the former one as mgp.former
+    Update {
+        /// Install it without asking
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+pub(super) async fn run(cx: &CommandContext, command: &SelfCommand) -> Result {
+    let source = ReleaseSource::new(&settings(cx).await?)?;
+    let list = source.read().await?;
+    let newest = printable(&list.version);
+    let program = env::current_exe().and_then(|path| path.canonicalize());
+    let program = program.map_err(Failure::with_error("the file of this program is not known"))?;
+    let managed = upgrade_command(&program);
+    let is_there = is_newer(&list.version, VERSION);
+    let SelfCommand::Update { yes } = command else {
+        let report = json!({ "version": VERSION, "newest": newest, "newer": is_there, "upgrade": managed });
+        let text = match (is_there, managed) {
+            (false, _) => format!("mgp {VERSION} is the newest version"),
+            (true, Some(command)) => format!("mgp {newest} is there: {command}"),
+            (true, None) => format!("mgp {newest} is there: `mgp self update` installs it"),
+        };
+        return cx.output.line(&report, &text);
+    };
+    if is_newer(VERSION, &list.version) {
+        let older = format!("nothing was changed: the list names mgp {newest}, which is older than this one, {VERSION}");
+        return Err(Failure::usage(older));
+    }
+    if !is_there {
+        let report = json!({ "version": VERSION, "updated": false });
+        return cx.output.line(&report, &format!("mgp {VERSION} is the newest version"));
+    }
+    if let Some(command) = managed {
+        let message = format!("nothing was changed: a package manager owns {}", program.display());
+        return Err(Failure::usage(message).hint(format!("{command} upgrades it")));
+    }
+    let question = format!("put mgp {newest} in the place of {}?", program.display());
+    if !yes && !(is_person_there() && agrees(&question).await?) {
+        return Err(Failure::usage("nothing was changed: nobody agreed").hint("`--yes` agrees"));
+    }
+    let former = source.install(&list, &program).await?.display().to_string();
+    let report = json!({ "version": newest, "updated": true, "former": former });
+    cx.output.line(&report, &format!("mgp is {newest} from now on; the former program is {former}"))?;
+    cx.output.note("`mgp restart` has a running kernel become the new version without a gap");
+    Ok(Exit::Done)
+}
+
+/// Returns the places of new versions. No version is looked for before a person has agreed to that once.
+async fn settings(cx: &CommandContext) -> Result<DownloadSettings> {
+    let mut settings = cx.read()?.config.downloads;
+    if settings.releases.is_none() && is_person_there() && !cx.output.json {
+        let question = format!("no list of versions is configured: look at {USUAL_LIST} from now on?");
+        if agrees(&question).await? {
+            cx.change(&cx.to_make(false)?, |file| Ok(file.set("downloads", "releases", USUAL_LIST)?))?;
+            settings.releases = Some(USUAL_LIST.to_owned());
+        }
+    }
+    Ok(settings)
+}
+
+/// The version of this program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The list of the versions that the project publishes.
+const USUAL_LIST: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/releases/latest/download/releases.json");

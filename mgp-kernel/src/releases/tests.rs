@@ -1,0 +1,172 @@
+//! Tests of new versions from lists that the tests sign.
+
+use std::io::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+
+use super::*;
+
+/// A folder with a program, and a list of versions beside it.
+struct Scene {
+    folder: TempDir,
+    source: ReleaseSource,
+}
+
+const KEY_ID: &[u8] = b"Ed12345678";
+const OLD: &str = "#!/bin/sh\necho mgp 0.1.0\n";
+
+fn key(seed: u8) -> Ed25519KeyPair {
+    Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap()
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("bin")).unwrap();
+        std::fs::write(folder.path().join("bin/mgp"), OLD).unwrap();
+        let public = STANDARD.encode([KEY_ID, key(7).public_key().as_ref()].concat());
+        let mut settings = DownloadSettings::default();
+        settings.releases = Some(folder.path().join("releases.json").display().to_string());
+        settings.releases_key = Some(public);
+        Self { source: ReleaseSource::new(&settings).unwrap(), folder }
+    }
+
+    fn program(&self) -> PathBuf {
+        self.folder.path().join("bin/mgp")
+    }
+
+    /// Writes a list, with the signature of the key of this seed.
+    fn list(&self, list: &str, seed: u8) {
+        let key = key(seed);
+        let signed = key.sign(list.as_bytes());
+        let comment = "made by a test";
+        let whole = key.sign(&[signed.as_ref(), comment.as_bytes()].concat());
+        let lines = [
+            "untrusted comment: x".to_owned(),
+            STANDARD.encode([KEY_ID, signed.as_ref()].concat()),
+            format!("trusted comment: {comment}"),
+            STANDARD.encode(whole.as_ref()),
+        ];
+        std::fs::write(self.folder.path().join("releases.json"), list).unwrap();
+        std::fs::write(self.folder.path().join("releases.json.minisig"), lines.join("\n")).unwrap();
+    }
+
+    /// Publishes a version whose program is this script, for a platform.
+    fn publish(&self, version: &str, script: &str, platform: &str) -> String {
+        let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        for (path, text, mode) in [("mgp/completions/mgp", "no program", 0o644), ("mgp/mgp", script, 0o755)] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_mode(mode);
+            tar.append_data(&mut header, path, text.as_bytes()).unwrap();
+        }
+        let archive = tar.into_inner().unwrap().finish().unwrap();
+        let digits = mgp_types::hex::<64>(&Sha256::digest(&archive));
+        std::fs::write(self.folder.path().join("mgp.tar.gz"), &archive).unwrap();
+        let list = format!(
+            r#"{{"version": "{version}", "archives": [{{"platform": "{platform}", "file": "mgp.tar.gz", "size": {}, "sha256": "{}"}}]}}"#,
+            archive.len(),
+            String::from_utf8_lossy(&digits)
+        );
+        self.list(&list, 7);
+        list
+    }
+
+    async fn install(&self) -> Result<PathBuf> {
+        let list = self.source.read().await?;
+        self.source.install(&list, &self.program()).await
+    }
+
+    /// Checks that an installation fails for this reason, and leaves nothing but what was there.
+    async fn refuses(&self, why: &str) {
+        let refused = self.install().await.unwrap_err();
+        assert!(refused.message().contains(why), "{}", refused.message());
+        assert_eq!(std::fs::read_to_string(self.program()).unwrap(), OLD);
+        assert_eq!(std::fs::read_dir(self.folder.path().join("bin")).unwrap().count(), 1);
+    }
+}
+
+fn here() -> String {
+    format!("{OS}-{ARCH}")
+}
+
+#[tokio::test]
+async fn the_newest_version_takes_the_place_of_the_program_which_is_kept() {
+    let scene = Scene::new();
+    let new = "#!/bin/sh\necho mgp 0.2.0\n";
+    scene.publish("0.2.0", new, &here());
+    let former = scene.install().await.unwrap();
+    assert_eq!(std::fs::read_to_string(scene.program()).unwrap(), new);
+    assert_eq!(former, scene.folder.path().join("bin/mgp.former"));
+    assert_eq!(std::fs::read_to_string(former).unwrap(), OLD);
+    assert_eq!(std::fs::read_dir(scene.folder.path().join("bin")).unwrap().count(), 2);
+}
+
+#[tokio::test]
+async fn a_list_that_was_not_signed_so_is_not_used() {
+    let scene = Scene::new();
+    let list = scene.publish("0.2.0", "#!/bin/sh\necho mgp 0.2.0\n", &here());
+    scene.list(&list, 8);
+    scene.refuses("not signed with the key").await;
+    scene.list(&list, 7);
+    std::fs::write(scene.folder.path().join("releases.json"), list.replace("0.2.0", "0.3.0")).unwrap();
+    scene.refuses("not signed with the key").await;
+    std::fs::write(scene.folder.path().join("releases.json.minisig"), "x").unwrap();
+    scene.refuses("none of minisign").await;
+    scene.list("[]", 7);
+    scene.refuses("no list of versions").await;
+}
+
+#[tokio::test]
+async fn an_archive_that_is_not_the_published_one_is_not_installed() {
+    let scene = Scene::new();
+    scene.publish("0.2.0", "#!/bin/sh\necho mgp 0.2.0\n", &here());
+    let path = scene.folder.path().join("mgp.tar.gz");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    scene.refuses("is not the published file").await;
+    let mut file = std::fs::File::create(&path).unwrap();
+    file.write_all(&whole).unwrap();
+    file.write_all(b"more").unwrap();
+    scene.refuses("is not the published file").await;
+    std::fs::remove_file(&path).unwrap();
+    scene.refuses("nothing was changed").await;
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_run_here_or_is_another_version_is_not_installed() {
+    let scene = Scene::new();
+    scene.publish("0.2.0", "#!/bin/sh\necho mgp 0.1.5\n", &here());
+    scene.refuses("says that it is `mgp 0.1.5`").await;
+    scene.publish("0.2.0", "#!/no/such/interpreter\n", &here());
+    scene.refuses("does not run here").await;
+    scene.publish("0.2.0", "#!/bin/sh\necho mgp 0.2.0\n", "plan9-mips");
+    scene.refuses(&format!("not there for {}", here())).await;
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_written_to_is_named() {
+    let scene = Scene::new();
+    scene.publish("0.2.0", "#!/bin/sh\necho mgp 0.2.0\n", &here());
+    let list = scene.source.read().await.unwrap();
+    let refused = scene.source.install(&list, Path::new("/proc/self/mgp")).await.unwrap_err();
+    assert!(refused.message().starts_with("/proc/self"), "{}", refused.message());
+    assert!(refused.advice().unwrap().contains("writable"));
+}
+
+#[test]
+fn without_a_list_or_a_key_the_keys_of_the_configuration_are_named() {
+    let mut settings = DownloadSettings::default();
+    let refused = ReleaseSource::new(&settings).map(drop).unwrap_err();
+    assert!(refused.advice().unwrap().contains("`releases_key`"));
+    settings.releases = Some("https://a.example/releases.json".to_owned());
+    settings.releases_key = Some("none".to_owned());
+    let refused = ReleaseSource::new(&settings).map(drop).unwrap_err();
+    assert!(refused.message().contains("no public key"), "{}", refused.message());
+}

@@ -1,0 +1,137 @@
+//! Servers of a registry, of which the tests have a copy in files.
+
+use std::io::{Cursor, Write as _};
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::home::Home;
+use crate::shell_servers::shell_server;
+
+fn weather(version: &str) -> Value {
+    json!({
+        "name": "io.github.someone/weather",
+        "description": "Forecasts",
+        "version": version,
+        "packages": [{
+            "registryType": "npm", "identifier": "@someone/weather", "version": version,
+            "transport": {"type": "stdio"},
+            "packageArguments": [{"type": "named", "name": "--units", "isRequired": true, "description": "Which"}],
+            "environmentVariables": [{"name": "WEATHER_KEY", "isRequired": true, "isSecret": true}],
+        }],
+    })
+}
+
+const INSTALL: [&str; 6] = ["install", "weather", "--registry", "server.json", "--answer", "units=metric"];
+
+#[test]
+fn a_server_is_installed_by_its_name_after_somebody_agreed() {
+    let home = Home::new();
+    home.write("server.json", &weather("1.2.3").to_string());
+    let lacking = home.run(["install", "weather", "--registry", "server.json"]);
+    assert!(lacking.code == Some(1) && lacking.err.contains("--answer units=VALUE  Which"), "{lacking:?}");
+    let shown = home.json(INSTALL.into_iter().chain(["--dry-run"]));
+    assert_eq!(shown["plan"]["command"], "npx -y @someone/weather@1.2.3 --units metric");
+    assert_eq!(shown["plan"]["secrets"], json!(["WEATHER_WEATHER_KEY"]));
+    let alone = home.run(INSTALL);
+    assert!(alone.code == Some(1) && alone.err.contains("nobody was there"), "{alone:?}");
+    assert!(alone.err.contains("npx -y @someone/weather@1.2.3"), "{alone:?}");
+    assert!(!home.path(".config/mgp/servers.toml").exists());
+    let added = home.run(INSTALL.into_iter().chain(["--yes"]));
+    assert!(added.code == Some(0) && added.err.contains("mgp secrets set WEATHER_WEATHER_KEY"), "{added:?}");
+    let text = home.read(".config/mgp/servers.toml");
+    assert!(text.contains("package = \"io.github.someone/weather@1.2.3\""), "{text}");
+    assert!(text.contains("${secret:WEATHER_WEATHER_KEY}") && text.contains("metric"), "{text}");
+    let again = home.run(INSTALL.into_iter().chain(["--yes"]));
+    assert!(again.code == Some(1) && again.err.contains("already"), "{again:?}");
+}
+
+#[test]
+fn a_registry_is_named_in_the_configuration_and_what_it_lacks_is_said() {
+    let home = Home::with_state();
+    home.write("mirror/one.json", &json!({"servers": [{"server": weather("1.2.3")}]}).to_string());
+    home.write("mirror/other.json", &json!({"name": "a.b/weather", "remotes": []}).to_string());
+    home.configure(&format!("[downloads]\nregistry = {:?}\n", home.path("mirror").display().to_string()));
+    let several = home.run(["install", "weather"]);
+    assert!(several.code == Some(1) && several.err.contains("a.b/weather"), "{several:?}");
+    let unknown = home.run(["install", "nothing"]);
+    assert!(unknown.code == Some(1) && unknown.err.contains("no server called nothing"), "{unknown:?}");
+    let version = home.run(["install", "io.github.someone/weather@9.9.9"]);
+    assert!(version.code == Some(1) && version.err.contains("no server called"), "{version:?}");
+    home.write("mirror/broken.json", "{\"name\": 3}");
+    let broken = home.run(["install", "nothing"]);
+    assert!(broken.code == Some(1) && broken.err.contains("line 1"), "{broken:?}");
+    let elsewhere = home.run(["install", "nothing", "--registry", "http://registry.example"]);
+    assert!(elsewhere.code == Some(4) && elsewhere.err.contains("gives no answer"), "{elsewhere:?}");
+}
+
+#[test]
+fn a_name_that_looks_like_another_one_is_agreed_to_only_in_full() {
+    let home = Home::new();
+    let mut document = weather("1.2.3");
+    document["packages"] = json!([{"registryType": "npm", "identifier": "mcp-server-fetsh", "version": "1.0.0"}]);
+    home.write("server.json", &document.to_string());
+    let short = home.run(["install", "weather", "--registry", "server.json", "--yes"]);
+    assert!(short.code == Some(1) && short.err.contains("looks like `mcp-server-fetch`"), "{short:?}");
+    home.done(["install", "io.github.someone/weather", "--registry", "server.json", "--yes"]);
+}
+
+#[test]
+fn newer_versions_are_listed_and_an_upgrade_is_shown_before_it_is_made() {
+    let home = Home::new();
+    home.write("server.json", &weather("1.2.3").to_string());
+    home.done(INSTALL.into_iter().chain(["--yes"]));
+    let outdated = ["outdated", "--registry", "server.json"];
+    assert_eq!(home.json(outdated)["servers"][0]["outdated"], false);
+    let upgrade = ["upgrade", "weather", "--registry", "server.json", "--answer", "units=metric"];
+    assert_eq!(home.json(upgrade)["upgraded"], false);
+    home.write("server.json", &weather("1.10.0").to_string());
+    let listed = home.json(outdated);
+    assert_eq!((&listed["servers"][0]["newest"], &listed["servers"][0]["outdated"]), (&json!("1.10.0"), &json!(true)));
+    let shown = home.json(upgrade.into_iter().chain(["--dry-run"]));
+    assert_eq!(shown["before"], "npx -y @someone/weather@1.2.3 --units metric");
+    assert_eq!(shown["plan"]["command"], "npx -y @someone/weather@1.10.0 --units metric");
+    home.write("server.json", &weather("1.0.0").to_string());
+    assert_eq!(home.json(upgrade)["upgraded"], false, "an older version is no upgrade");
+    let other = home.run(["upgrade", "other", "--registry", "server.json"]);
+    assert!(other.code == Some(1) && other.err.contains("no server `other`"), "{other:?}");
+}
+
+/// Publishes a version of a bundle, whose server has a tool with this description.
+fn publish(home: &Home, version: &str, description: &str) {
+    let tools = format!(r#"[{{"name":"now","description":"{description}","inputSchema":{{"type":"object"}}}}]"#);
+    let script = format!("#!/bin/sh\n{}", shell_server(&tools, "result='{\"content\":[]}'"));
+    let manifest = json!({"server": {"type": "binary", "mcp_config": {"command": "run.sh"}}}).to_string();
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, text, mode) in [("manifest.json", &manifest, 0o644), ("run.sh", &script, 0o755)] {
+        writer.start_file(name, SimpleFileOptions::default().unix_permissions(mode)).unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+    }
+    let bytes = writer.finish().unwrap().into_inner();
+    let digits = mgp_types::hex::<64>(&Sha256::digest(&bytes));
+    let bundle = json!({
+        "registryType": "mcpb", "identifier": "https://bundles.example/clock.mcpb",
+        "fileSha256": String::from_utf8_lossy(&digits),
+    });
+    let document = json!({"name": "io.github.someone/clock", "version": version, "packages": [bundle]});
+    home.write("mirror/clock.json", &document.to_string());
+    std::fs::write(home.path("mirror/clock.mcpb"), bytes).unwrap();
+}
+
+#[test]
+fn an_upgrade_shows_which_definitions_changed_and_they_wait() {
+    let home = Home::with_state();
+    publish(&home, "1.0.0", "Tells the time.");
+    home.json(["install", "clock", "--registry", "mirror", "--unconfined", "--yes"]);
+    let servers = home.json(["servers", "--wait"]);
+    assert_eq!(servers["servers"][0]["state"], "connected", "{servers}");
+    publish(&home, "1.1.0", "Tells the time, and the date.");
+    let upgraded = home.json(["upgrade", "clock", "--registry", "mirror", "--yes"]);
+    let change = &upgraded["definitions"][0]["changes"][0];
+    assert_eq!(change["at"], "/description", "{upgraded}");
+    assert!(home.read("mgp.toml").contains("io.github.someone/clock@1.1.0"));
+    let waiting = home.json(["pin", "list", "clock", "--waiting"]);
+    assert_eq!(waiting["pins"][0]["name"], "now", "{waiting}");
+}

@@ -63,7 +63,7 @@ fn a_registry_is_named_in_the_configuration_and_what_it_lacks_is_said() {
     home.write("mirror/broken.json", "{\"name\": 3}");
     let broken = home.run(["install", "nothing"]);
     assert!(broken.code == Some(1) && broken.err.contains("line 1"), "{broken:?}");
-    let elsewhere = home.run(["install", "nothing", "--registry", "http://registry.example"]);
+    let elsewhere = home.run(["install", "nothing", "--registry", "http://127.0.0.1:1"]);
     assert!(elsewhere.code == Some(4) && elsewhere.err.contains("gives no answer"), "{elsewhere:?}");
 }
 

@@ -7,8 +7,8 @@ fn a_server_is_written_in_each_language() {
     let home = Home::new();
     for (lang, files) in [
         ("rust", &["Cargo.toml", "src/main.rs"][..]),
-        ("python", &["server.py"]),
-        ("typescript", &["package.json", "server.ts"]),
+        ("python", &["server.py"][..]),
+        ("typescript", &["package.json", "server.ts"][..]),
     ] {
         let name = format!("my-{lang}");
         let ran = home.done(["new", "server", &name, "--lang", lang]);

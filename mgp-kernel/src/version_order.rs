@@ -11,17 +11,11 @@ pub(crate) fn is_newer(version: &str, than: &str) -> bool {
 fn order(version: &str) -> (Vec<u64>, bool, Vec<(u64, &str)>) {
     let version = version.trim_start_matches('v').split('+').next().unwrap_or_default();
     let (release, before) = version.split_once('-').unwrap_or((version, ""));
-    let mut numbers: Vec<u64> = release.split('.').map(|part| part.parse().unwrap_or(0)).collect();
     // `1.2` and `1.2.0` are the same.
-    while numbers.last() == Some(&0) {
-        numbers.pop();
-    }
-    let part = |part| match str::parse(part) {
-        Ok(number) => (number, ""),
-        // Words come after numbers.
-        Err(_) => (u64::MAX, part),
-    };
-    (numbers, before.is_empty(), before.split('.').map(part).collect())
+    let numbers = release.trim_end_matches(".0").split('.').map(|part| part.parse().unwrap_or(0)).collect();
+    // Words come after numbers.
+    let parts = before.split('.').map(|part| part.parse().map_or((u64::MAX, part), |number| (number, "")));
+    (numbers, before.is_empty(), parts.collect())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mgp_types::mgp::AskRule;
 use serde::Serialize;
-use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, TomlError, Value};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, Value};
 
 use super::model::{Config, FolderRule, ServerConfig};
 use super::problem::ConfigError;
@@ -82,19 +82,11 @@ impl ConfigFile {
 
     /// Sets these keys of a server as `server` has them. Its other keys stay, and so do comments.
     pub fn update(&mut self, server: &ServerConfig, keys: &[&str]) -> Result<(), EditError> {
-        let missing = || EditError::Missing(server.id.clone());
-        let index = self.position(&server.id).ok_or_else(missing)?;
-        let wanted = written(server)?;
-        let mut document = self.document()?;
-        let entry: Option<&mut dyn TableLike> = match document.get_mut("servers") {
-            Some(Item::ArrayOfTables(tables)) => tables.get_mut(index).map(|table| table as &mut dyn TableLike),
-            Some(Item::Value(Value::Array(array))) => {
-                let table = array.get_mut(index).and_then(Value::as_inline_table_mut);
-                table.map(|table| table as &mut dyn TableLike)
-            }
-            _ => None,
-        };
-        let entry = entry.ok_or_else(missing)?;
+        let index = self.position(&server.id).ok_or_else(|| EditError::Missing(server.id.clone()))?;
+        let (wanted, mut document) = (written(server)?, self.document()?);
+        // Both ways to write a list of tables have the same tables.
+        let entry = document.get_mut("servers").and_then(|servers| servers.get_mut(index));
+        let Some(entry) = entry.and_then(Item::as_table_like_mut) else { return Ok(()) };
         for key in keys {
             match wanted.get(key) {
                 Some(item) => drop(entry.insert(key, item.clone())),

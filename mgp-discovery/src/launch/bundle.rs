@@ -1,7 +1,8 @@
 //! Bundles: a server with its code in one file (`.mcpb`), which is started as its `manifest.json` says.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path};
+use std::env::consts::OS;
+use std::path::{Component, MAIN_SEPARATOR, Path};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,34 +25,28 @@ struct Manifest {
 
 #[derive(Deserialize)]
 struct BundledServer {
-    #[serde(rename = "type")]
-    kind: String,
-    entry_point: Option<String>,
-    mcp_config: Option<StartCommand>,
+    mcp_config: StartCommand,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct StartCommand {
     command: Option<String>,
     args: Option<Vec<String>>,
-    #[serde(default)]
     env: BTreeMap<String, String>,
-    #[serde(default)]
     platform_overrides: BTreeMap<String, Self>,
 }
 
 /// A value that the person who installs the bundle gives.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Setting {
-    #[serde(rename = "type", default)]
-    kind: String,
+    #[serde(rename = "type")]
+    kind: Option<String>,
     description: Option<String>,
     default: Option<Value>,
-    #[serde(default)]
     required: bool,
-    #[serde(default)]
     multiple: bool,
-    #[serde(default)]
     sensitive: bool,
 }
 
@@ -62,11 +57,8 @@ pub(super) fn source(package: &Package) -> Result<(&str, String), LaunchError> {
     if sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok((url, sha256));
     }
-    Err(LaunchError::Refused(format!(
-        "the bundle {} comes without `fileSha256`, so nobody can tell whether it is the right one: ask its publisher to add \
-         it, or take another package",
-        visible(url)
-    )))
+    let why = "comes without `fileSha256`, so nobody can tell whether it is the right one: ask its publisher to add it";
+    Err(LaunchError::Refused(format!("the bundle {} {why}", visible(url))))
 }
 
 /// Returns the launch of a bundle that lies in `folder`.
@@ -76,88 +68,64 @@ pub(super) fn launch(
     filler: &mut Filler<'_>,
 ) -> Result<PreparedLaunch, LaunchError> {
     let Manifest { server, user_config } = serde_json::from_str(manifest).map_err(|why| unreadable(&why))?;
-    let mut start = server.start()?;
-    if let Some(own) = start.platform_overrides.remove(PLATFORM) {
-        start.command = own.command.or(start.command);
-        start.args = own.args.or(start.args);
-        start.env.extend(own.env);
-    }
-    let mut texts = BundleTexts { folder, settings: BTreeMap::new() };
+    let mut start = server.mcp_config;
+    let platform = match OS {
+        "macos" => "darwin",
+        "windows" => "win32",
+        other => other,
+    };
+    let own = start.platform_overrides.remove(platform).unwrap_or_default();
+    start.env.extend(own.env);
+    let mut texts = BundleTexts { folder: literal(&folder.to_string_lossy()), settings: BTreeMap::new() };
     for (name, setting) in user_config {
         let given = filler.many(&name, &setting.input(), setting.multiple)?;
         texts.settings.insert(name, given);
     }
-    let mut config = ServerConfig { cwd: Some(literal(&folder.to_string_lossy())), ..ServerConfig::default() };
-    let command = texts.text("the command", start.command.as_deref().unwrap_or_default())?;
-    config.command = Some(texts.program(command)?);
-    for word in start.args.iter().flatten() {
+    let mut config = ServerConfig { cwd: Some(texts.folder.clone()), ..ServerConfig::default() };
+    let command = own.command.or(start.command).unwrap_or_default();
+    config.command = Some(texts.program(&texts.text("the command", &command)?)?);
+    for word in own.args.or(start.args).iter().flatten() {
         config.args.extend(texts.words(word)?);
     }
     for (name, value) in &start.env {
         if !is_variable(name) {
             return Err(LaunchError::malformed("name of a variable", name));
         }
-        let value = texts.text(name, value)?;
         // A setting that nobody gave is no variable at all.
-        if !value.is_empty() {
-            config.env.insert(name.clone(), value);
-        }
+        let value = Some(texts.text(name, value)?).filter(|value| !value.is_empty());
+        config.env.extend(value.map(|value| (name.clone(), value)));
     }
     let shown = command_line(&config);
     let (permissions, secrets, notes) = (Vec::new(), Vec::new(), Vec::new());
     Ok(PreparedLaunch { config, shown, permissions, secrets, image: None, notes })
 }
 
-impl BundledServer {
-    fn start(self) -> Result<StartCommand, LaunchError> {
-        match (self.mcp_config, self.entry_point) {
-            (Some(start), _) if start.command.is_some() => Ok(start),
-            (_, Some(file)) if self.kind == "uv" => Ok(StartCommand {
-                command: Some("uv".to_owned()),
-                args: Some(vec!["run".to_owned(), file]),
-                env: BTreeMap::new(),
-                platform_overrides: BTreeMap::new(),
-            }),
-            _ => Err(LaunchError::Refused(
-                "the manifest.json of the bundle has no `server.mcp_config.command`: ask its publisher to add it".to_owned(),
-            )),
-        }
-    }
-}
-
 impl Setting {
     fn input(&self) -> Input {
-        let format = match self.kind.as_str() {
-            known @ ("number" | "boolean") => Some(known.to_owned()),
-            _ => None,
-        };
-        let default = match &self.default {
-            // A default that refers to a folder of the user is for the person to write out.
-            Some(Value::String(text)) if !text.contains("${") => Some(text.clone()),
-            Some(value @ (Value::Bool(_) | Value::Number(_))) => Some(value.to_string()),
-            _ => None,
-        };
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let default = self.default.as_ref().filter(|value| !value.is_array()).map(text);
         Input {
             description: self.description.clone(),
             is_required: self.required,
             is_secret: self.sensitive,
-            format,
-            default,
+            format: self.kind.clone(),
+            // A default that refers to a folder of the user is for the person to write out.
+            default: default.filter(|text| !text.contains("${")),
             ..Input::default()
         }
     }
 }
 
 /// The texts of a manifest, with the values that stand in the places of names in them.
-struct BundleTexts<'b> {
-    folder: &'b Path,
+struct BundleTexts {
+    folder: String,
     settings: BTreeMap<String, Vec<String>>,
 }
 
-impl BundleTexts<'_> {
+impl BundleTexts {
     /// Returns the words for a word of the command line: several for a setting that has several values.
     fn words(&self, word: &str) -> Result<Vec<String>, LaunchError> {
-        let name = word.strip_prefix(SETTING).and_then(|rest| rest.strip_suffix('}'));
+        let name = word.strip_prefix("${user_config.").and_then(|rest| rest.strip_suffix('}'));
         match name.and_then(|name| self.settings.get(name)) {
             Some(given) => Ok(given.clone()),
             None => Ok(vec![self.text("an argument", word)?]),
@@ -165,56 +133,41 @@ impl BundleTexts<'_> {
     }
 
     fn text(&self, place: &str, text: &str) -> Result<String, LaunchError> {
-        let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some((before, behind)) = rest.split_once("${") {
-            out.push_str(before);
-            let (name, after) = behind.split_once('}').unwrap_or((behind, ""));
+        let mut parts = text.split("${");
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, after) = part.split_once('}').unwrap_or((part, ""));
             let setting = name.strip_prefix("user_config.").and_then(|name| self.settings.get(name));
             match (name, setting) {
-                ("__dirname", _) => out.push_str(&literal(&self.folder.to_string_lossy())),
+                ("__dirname", _) => out.push_str(&self.folder),
                 ("HOME", _) => out.push_str("${HOME}"),
-                ("/" | "pathSeparator", _) => out.push(std::path::MAIN_SEPARATOR),
+                ("/" | "pathSeparator", _) => out.push(MAIN_SEPARATOR),
                 (_, Some(given)) => out.push_str(given.first().map_or("", String::as_str)),
                 // No other name stands for anything, least of all a variable of the kernel.
                 _ => authored(place, text)?,
             }
-            rest = after;
+            out.push_str(after);
         }
-        out.push_str(rest);
         authored(place, &out.replace("${", ""))?;
         Ok(out)
     }
 
     /// Returns the program: one of few that everybody has, or a file of the bundle.
-    fn program(&self, command: String) -> Result<String, LaunchError> {
-        if RUNTIMES.contains(&command.as_str()) {
-            return Ok(command);
+    fn program(&self, command: &str) -> Result<String, LaunchError> {
+        if RUNTIMES.contains(&command) {
+            return Ok(command.to_owned());
         }
-        let folder = literal(&self.folder.to_string_lossy());
-        let within = Path::new(&command).strip_prefix(&folder).unwrap_or_else(|_| Path::new(&command));
+        let path = Path::new(command);
+        let within = path.strip_prefix(&self.folder).unwrap_or(path);
         let is_within = within.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if !is_within || within.as_os_str().is_empty() {
-            let (command, runtimes) = (visible(&command), RUNTIMES.join(", "));
-            return Err(LaunchError::Refused(format!(
-                "the bundle starts `{command}`, which is none of its files and none of {runtimes}"
-            )));
+        if is_within && within.file_name().is_some() {
+            return Ok(format!("{}/{}", self.folder, within.display()));
         }
-        Ok(format!("{folder}/{}", within.display()))
+        let (command, runtimes) = (visible(command), RUNTIMES.join(", "));
+        let why = format!("the bundle starts `{command}`, which is none of its files and none of {runtimes}");
+        Err(LaunchError::Refused(why))
     }
 }
 
-/// The beginning of a place for a setting.
-const SETTING: &str = "${user_config.";
-
 /// The programs that a bundle may start besides its own.
 const RUNTIMES: &[&str] = &["node", "npx", "python", "python3", "uv", "uvx"];
-
-/// The name of this system in manifests.
-const PLATFORM: &str = if cfg!(target_os = "macos") {
-    "darwin"
-} else if cfg!(windows) {
-    "win32"
-} else {
-    "linux"
-};

@@ -220,32 +220,23 @@ fn is_flag(argument: &Argument) -> bool {
 
 /// Checks that no option opens the machine to a container, or has a program run other code than its package.
 fn check_options(container: bool, words: &[String]) -> Result<(), LaunchError> {
-    for (at, word) in words.iter().enumerate() {
+    let is_refused = |(at, word): &(usize, &String)| {
         let (option, value) = match word.split_once('=') {
             Some((option, value)) => (option, value),
             None => (word.as_str(), words.get(at + 1).map_or("", String::as_str)),
         };
-        let refused = if container {
-            let is_listed = |[listed]: [&'static str; 1]| {
-                listed.split(' ').any(|refused| refused == "*" || refused.eq_ignore_ascii_case(value))
-            };
-            table(include_str!("refused_options.txt"), option).is_some_and(is_listed) || mounts_machine(word)
-        } else {
-            RUNNER_REFUSED.contains(&option)
-        };
-        if refused {
-            let why = if container {
-                "opens the machine to the container"
-            } else {
-                "runs other code than the package"
-            };
-            return Err(LaunchError::Refused(format!(
-                "`{}` {why}, so the server is not added: start the server yourself, and add that with `mgp add`",
-                visible(word)
-            )));
+        if !container {
+            return RUNNER_REFUSED.contains(&option);
         }
-    }
-    Ok(())
+        let is_listed = |[listed]: [&'static str; 1]| {
+            listed.split(' ').any(|refused| refused == "*" || refused.eq_ignore_ascii_case(value))
+        };
+        table(include_str!("refused_options.txt"), option).is_some_and(is_listed) || mounts_machine(word)
+    };
+    let Some((_, word)) = words.iter().enumerate().find(is_refused) else { return Ok(()) };
+    let why = if container { "opens the machine to the container" } else { "runs other code than the package" };
+    let why = format!("`{}` {why}: start the server yourself, and add that with `mgp add`", visible(word));
+    Err(LaunchError::Refused(why))
 }
 
 /// Returns whether a word of an option mounts the whole machine, files of the system, or a socket: that of the program that

@@ -9,6 +9,7 @@
 use std::path::Path;
 
 use mgp_types::shell_word;
+use serde::{Deserialize, Serialize};
 
 use self::document::{Input, Package, Remote};
 use self::fill::Filler;
@@ -25,7 +26,7 @@ pub use self::command::PackagePermission;
 pub use self::document::ServerJson;
 
 /// A value that a person has to fill in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RequiredInput {
     /// The name of the value in the answers.

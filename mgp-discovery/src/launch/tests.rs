@@ -254,8 +254,9 @@ fn a_bundle_is_started_in_its_folder_as_its_manifest_says() {
     assert!(!launch.config.env.contains_key("NONE"));
     let own = r#"{"server": {"type": "binary", "mcp_config": {"command": "bin/server"}}}"#;
     assert_eq!(bundled(own, &[]).unwrap().shown, "/data/w/bin/server");
-    let uv = r#"{"server": {"type": "uv", "entry_point": "src/server.py"}}"#;
-    assert_eq!(bundled(uv, &[]).unwrap().shown, "uv run src/server.py");
+    let several = r#"{"server": {"mcp_config": {"command": "uv", "args": ["a"], "platform_overrides": {
+        "linux": {"args": ["b"]}, "darwin": {"args": ["b"]}, "win32": {"args": ["b"]}}}}}"#;
+    assert_eq!(bundled(several, &[]).unwrap().shown, "uv b");
 }
 
 #[test]

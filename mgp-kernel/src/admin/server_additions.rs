@@ -126,7 +126,7 @@ impl Operation for InstallServer {
         };
         let target = AuditTarget::new(Some(plan.server_id.as_str().into()), None);
         call.record("dev.cloto.mgp.server_added", target, &[("package", plan.package.as_str())]).await?;
-        let applied = call.kernel.reload.change(Box::new(move |file| plan.add_to(file))).await;
+        let applied = call.kernel.reload.change(Box::new(move |file| plan.write_to(file, false))).await;
         applied.map_err(|error| Error::invalid_params(error.to_string()))
     }
 }

@@ -4,22 +4,20 @@ use std::io::Write as _;
 
 use clap::Args;
 use mgp_discovery::Config;
-use mgp_discovery::config::ProcessEnvironment;
-use mgp_discovery::config::model::ServerConfig;
-use mgp_discovery::secrets::{SecretName, Secrets, user_store};
+use mgp_discovery::launch::command_line;
 use mgp_types::mgp::ServerId;
 use serde_json::json;
 
+use super::changed;
 use super::context::{CommandContext, ConfigScope};
 use super::input::{agrees, is_person_there};
 use super::link::KernelLink;
 use super::pins::pins;
 use super::servers_edit::pair;
-use super::{changed, secrets};
 use crate::admin::config::ReloadConfig;
 use crate::admin::operation::KernelNeed;
 use crate::admin::pins::PinnedName;
-use crate::install::{InstallLookup, InstallPlan, InstallRequest, Installer, NeededAnswer};
+use crate::install::{InstallLookup, InstallPlan, InstallRequest, Installer};
 use crate::terminal::{Exit, Failure, Result, TextForm as _, TextWriter, printable};
 use crate::version_order::is_newer;
 
@@ -74,39 +72,28 @@ struct PlanArgs {
 }
 
 pub(super) async fn install(cx: &CommandContext, args: InstallArgs) -> Result {
-    let InstallArgs { name, id, unconfined, common } = args;
-    // A name may begin with an `@` of its own.
-    let (name, version) = match name.rsplit_once('@') {
-        Some((name, version)) if !name.is_empty() => (name.to_owned(), Some(version.to_owned())),
-        _ => (name, None),
+    let InstallArgs { name, id: server_id, unconfined, common } = args;
+    let (name, version) = match name.split_once('@') {
+        Some((name, version)) => (name.to_owned(), Some(version.to_owned())),
+        None => (name, None),
     };
     let is_whole_name = name.contains('/');
-    let answers = common.answer.clone();
-    let (server_id, way) = (id, common.way);
-    let request =
-        InstallRequest { name, version, server_id, way, unconfined, answers, ..InstallRequest::default() };
-    let config = cx.read()?.config;
-    let plan = planned(&common, &config, &request, &config.servers).await?;
+    let (answers, way) = (common.answer.clone(), common.way);
+    let request = InstallRequest { name, version, server_id, way, unconfined, answers };
+    let plan = planned(&common, &cx.read()?.config, &request).await?;
     let path = cx.to_change_in(common.scope)?;
-    let file = path.display().to_string();
-    if !common.dry_run {
+    let (file, is_trial) = (path.display().to_string(), common.dry_run);
+    if !is_trial {
         // A name that looks like another one is no slip only if somebody wrote all of it.
         let yes = common.yes && (plan.warnings.is_empty() || is_whole_name);
         agreed(&TextWriter::text_of(&plan), &format!("add it to {file}?"), yes).await?;
-        cx.change(&path, |file| plan.add_to(file))?;
+        cx.change(&path, |file| plan.write_to(file, false))?;
     }
-    let is_trial = common.dry_run;
     let report = json!({ "plan": plan, "file": file, "dry_run": is_trial });
     cx.output.show(&report, |_, out| {
-        if is_trial || common.yes {
-            plan.write(out)?;
-        }
+        plan.write(out)?;
         writeln!(out, "{} {} to {file}", if is_trial { "would add" } else { "added" }, plan.server_id)
-    })?;
-    if !is_trial {
-        ask_for_secrets(cx, &plan).await?;
-    }
-    Ok(Exit::Done)
+    })
 }
 
 pub(super) async fn outdated(cx: &CommandContext, args: &RegistryArgs) -> Result {
@@ -114,62 +101,51 @@ pub(super) async fn outdated(cx: &CommandContext, args: &RegistryArgs) -> Result
     let installer = installer(args, &config)?;
     let mut rows = Vec::new();
     for server in &config.servers {
-        let Some((name, version)) = server.package.as_deref().and_then(|package| package.rsplit_once('@')) else {
-            continue;
-        };
-        let newest = installer.newest(name).await?;
-        let is_outdated = newest.as_deref().is_some_and(|newest| is_newer(newest, version));
-        rows.push((server.id.as_str(), name, version, newest.unwrap_or_else(|| "-".to_owned()), is_outdated));
+        if let Some((name, version)) = server.package.as_deref().and_then(|package| package.rsplit_once('@'))
+            && let Some(newest) = installer.newest(name).await?
+            && is_newer(&newest, version)
+        {
+            rows.push([server.id.clone(), name.to_owned(), version.to_owned(), newest]);
+        }
     }
-    let each = rows.iter().map(|(id, name, version, newest, is_outdated)| {
-        json!({ "server_id": id, "name": name, "version": version, "newest": newest, "outdated": is_outdated })
+    let each = rows.iter().map(|[id, name, version, newest]| {
+        json!({ "server_id": id, "name": name, "version": version, "newest": newest })
     });
     cx.output.show(&json!({ "servers": each.collect::<Vec<_>>() }), |_, out| {
-        let newer = rows.iter().filter(|(.., is_outdated)| *is_outdated);
-        let cells = newer.map(|(id, name, version, newest, _)| [*id, *name, *version, newest.as_str()].map(str::to_owned));
-        out.table(&["SERVER", "NAME", "VERSION", "NEWEST"], cells, "no server has a newer version in the registry")
+        let none = "no server has a newer version in the registry";
+        out.table(&["SERVER", "NAME", "VERSION", "NEWEST"], rows.clone(), none)
     })
 }
 
 pub(super) async fn upgrade(cx: &CommandContext, args: UpgradeArgs) -> Result {
     let UpgradeArgs { server: id, common } = args;
-    let config = cx.read()?.config;
-    let Some(old) = config.server(&id) else {
-        return Err(Failure::usage(format!("there is no server `{id}`")).hint("`mgp servers` lists them"));
-    };
-    let Some((name, version)) = old.package.as_deref().and_then(|package| package.rsplit_once('@')) else {
-        let why = format!("`{id}` is of no registry, because its entry has no `package`");
-        return Err(Failure::usage(why).hint("`mgp install NAME` adds a server that can be upgraded"));
-    };
-    let request = InstallRequest {
-        name: name.to_owned(),
-        way: common.way,
-        answers: common.answer.clone(),
-        variables: old.env.clone(),
-        ..InstallRequest::default()
+    let mut config = cx.read()?.config;
+    let place = config.servers.iter().position(|server| server.id == id && server.package.is_some());
+    let Some(place) = place else {
+        return Err(Failure::usage(format!("there is no server `{id}` with a `package` of a registry"))
+            .hint("`mgp servers` lists the servers, `mgp install` adds one of a registry"));
     };
     // The server itself is none that the new version could be mistaken for.
-    let others: Vec<_> = config.servers.iter().filter(|server| server.id != id).cloned().collect();
-    let mut plan = planned(&common, &config, &request, &others).await?;
-    let newest = plan.package.rsplit_once('@').map_or("", |(_, version)| version).to_owned();
+    let old = config.servers.remove(place);
+    let (name, version) = old.package.as_deref().and_then(|it| it.rsplit_once('@')).unwrap_or_default();
+    let (answers, way) = (common.answer.clone(), common.way);
+    let request = InstallRequest { name: name.to_owned(), way, answers, ..InstallRequest::default() };
+    let mut plan = planned(&common, &config, &request).await?;
+    let newest = plan.package.rsplit('@').next().unwrap_or_default().to_owned();
     if !is_newer(&newest, version) {
         let same = json!({ "server_id": id, "version": version, "upgraded": false });
         return cx.output.line(&same, &format!("{id} is {name} {version}, and the registry has nothing newer"));
     }
-    let before = mgp_discovery::launch::command_line(old);
-    plan.upgrade(old);
-    let mut shown = TextWriter::text_of(&plan);
-    if !before.is_empty() {
-        shown = format!("started until now: {}\n{shown}", printable(&before));
-    }
+    plan.upgrade(&old);
+    let before = command_line(&old);
+    let shown = format!("before: {}\n{}", printable(&before), TextWriter::text_of(&plan));
     if common.dry_run {
         return cx.output.line(&json!({ "plan": plan, "before": before, "dry_run": true }), shown.trim_end());
     }
     agreed(&shown, &format!("upgrade {id} from {version} to {newest}?"), common.yes).await?;
     let path = cx.to_change_in(common.scope)?;
-    changed(cx, async { cx.change(&path, |file| plan.replace_in(file)).map(|()| Exit::Done) }).await?;
-    ask_for_secrets(cx, &plan).await?;
-    cx.output.note(&format!("{id} is {newest} from now on"));
+    let change = async { cx.change(&path, |file| plan.write_to(file, true)).map(|()| Exit::Done) };
+    changed(cx, change).await?;
     show_definitions(cx, &id, &newest).await
 }
 
@@ -189,15 +165,10 @@ async fn show_definitions(cx: &CommandContext, id: &str, version: &str) -> Resul
     let diffs = KernelLink::with(cx, KernelNeed::of_server(Some(&server)), listed).await?;
     let report = json!({ "server_id": id, "version": version, "upgraded": true, "definitions": diffs });
     cx.output.show(&report, |_, out| {
-        if diffs.is_empty() {
-            return writeln!(out, "no definition changed that needs an approval");
-        }
-        diffs.iter().try_for_each(|diff| diff.write(out))
-    })?;
-    if !diffs.is_empty() {
-        cx.output.note(&format!("`mgp pin approve {id}` approves these definitions"));
-    }
-    Ok(Exit::Done)
+        diffs.iter().try_for_each(|diff| diff.write(out))?;
+        let count = diffs.len();
+        writeln!(out, "{id} is {version} from now on; {count} definitions wait for `mgp pin approve {id}`")
+    })
 }
 
 fn installer(args: &RegistryArgs, config: &Config) -> Result<Installer> {
@@ -205,75 +176,29 @@ fn installer(args: &RegistryArgs, config: &Config) -> Result<Installer> {
 }
 
 /// Returns the plan for the one server that is meant.
-async fn planned(
-    args: &PlanArgs,
-    config: &Config,
-    request: &InstallRequest,
-    servers: &[ServerConfig],
-) -> Result<InstallPlan> {
+async fn planned(args: &PlanArgs, config: &Config, request: &InstallRequest) -> Result<InstallPlan> {
     let installer = installer(&args.registry, config)?;
-    let InstallLookup { found, plan, needed } = installer.look_up(request, servers).await?;
-    let name = printable(&request.name);
-    match (plan, &found[..]) {
-        (Some(plan), _) => Ok(plan),
-        (None, []) => Err(Failure::usage(format!("the registry has no server called {name}"))),
-        (None, [_]) => {
-            let asked: Vec<_> = needed.iter().map(question).collect();
-            Err(Failure::usage(format!("{name} needs values")).hint(asked.join("\n")))
-        }
-        (None, several) => {
-            let names = several.iter().map(|found| {
-                let about = found.description.as_deref().unwrap_or_default();
-                printable(&format!("{}  {about}", found.name)).replace('\n', " ")
-            });
-            let names: Vec<_> = names.collect();
-            Err(Failure::usage(format!("several servers are called {name}: name one in full")).hint(names.join("\n")))
-        }
-    }
-}
-
-/// Returns the option that gives an answer, with a description of the answer.
-fn question(needed: &NeededAnswer) -> String {
-    let mut text = format!("--answer {}=VALUE", needed.name);
-    text.extend(needed.description.iter().map(|description| format!("  {description}")));
-    if !needed.choices.is_empty() {
-        text = format!("{text} ({})", needed.choices.join(", "));
-    }
-    printable(&text)
+    let InstallLookup { found, plan, needed } = installer.look_up(request, &config.servers).await?;
+    let wrong = match (plan, found.len()) {
+        (Some(plan), _) => return Ok(plan),
+        (None, 0) => "the registry has no server called",
+        (None, 1) => "values are needed for",
+        (None, _) => "name one in full of the servers called",
+    };
+    let names = found.iter().filter(|_| found.len() > 1).map(|(name, _, about)| format!("{name}  {about}"));
+    let asked = needed.iter().map(|needed| {
+        let (name, about) = (&needed.name, needed.description.as_deref().unwrap_or_default());
+        format!("--answer {name}=VALUE  {about} {}", needed.choices.join(" | "))
+    });
+    let lines: Vec<_> = names.chain(asked).map(|line| printable(&line).replace('\n', " ")).collect();
+    Err(Failure::usage(format!("{wrong} {}", printable(&request.name))).hint(lines.join("\n")))
 }
 
 /// Checks that a person agrees to what is shown.
 async fn agreed(shown: &str, question: &str, yes: bool) -> Result<()> {
-    if yes {
+    if yes || (is_person_there() && agrees(&format!("{shown}{question}")).await?) {
         return Ok(());
     }
-    if !is_person_there() {
-        let hint = "`--yes` agrees to it, for a name that looks like another one only if it is written in full";
-        return Err(Failure::usage(format!("nobody was there to agree to this:\n{}", shown.trim_end())).hint(hint));
-    }
-    if agrees(&format!("{shown}{question}")).await? {
-        return Ok(());
-    }
-    Err(Failure::usage("nothing was changed"))
-}
-
-/// Has the person at the terminal type the secrets that the server needs and nobody has set.
-async fn ask_for_secrets(cx: &CommandContext, plan: &InstallPlan) -> Result<()> {
-    if plan.secrets.is_empty() {
-        return Ok(());
-    }
-    let store = user_store(&ProcessEnvironment)?;
-    for name in &plan.secrets {
-        let Ok(name) = name.parse::<SecretName>() else { continue };
-        if store.secret(&name)?.is_some() {
-            continue;
-        }
-        if cx.output.json || !is_person_there() {
-            cx.output.note(&format!("`mgp secrets set {name}` sets the secret that {} needs", plan.server_id));
-            continue;
-        }
-        let value = secrets::typed(&name).await?;
-        store.set(Secrets::from([(name, value.into())]))?;
-    }
-    Ok(())
+    let hint = "`--yes` agrees to it, for a name that looks like another one only if it is written in full";
+    Err(Failure::usage(format!("nothing was changed, because nobody agreed to this:\n{}", shown.trim_end())).hint(hint))
 }

@@ -169,7 +169,7 @@ fn on_command_line(name: &str) -> Failure {
 }
 
 /// Reads the value: a line that is typed and not shown, or all of standard input without the end of its last line.
-pub(super) async fn typed(name: &SecretName) -> Result<String> {
+async fn typed(name: &SecretName) -> Result<String> {
     let asked = format!("value of {name} (not shown): ");
     let read = tokio::task::spawn_blocking(move || {
         if io::stdin().is_terminal() {

@@ -30,28 +30,23 @@ pub(super) async fn run(cx: &CommandContext, command: &SelfCommand) -> Result {
     let newest = printable(&list.version);
     let program = env::current_exe().and_then(|path| path.canonicalize());
     let program = program.map_err(Failure::with_error("the file of this program is not known"))?;
-    let managed = upgrade_command(&program);
-    let is_there = is_newer(&list.version, VERSION);
-    let SelfCommand::Update { yes } = command else {
-        let report = json!({ "version": VERSION, "newest": newest, "newer": is_there, "upgrade": managed });
-        let text = match (is_there, managed) {
-            (false, _) => format!("mgp {VERSION} is the newest version"),
-            (true, Some(command)) => format!("mgp {newest} is there: {command}"),
-            (true, None) => format!("mgp {newest} is there: `mgp self update` installs it"),
-        };
+    let (managed, is_there) = (upgrade_command(&program), is_newer(&list.version, VERSION));
+    let upgrade = managed.unwrap_or("mgp self update");
+    let &SelfCommand::Update { yes } = command else {
+        let report = json!({ "version": VERSION, "newest": newest, "newer": is_there, "upgrade": upgrade });
+        let text = if is_there { format!("mgp {newest} is there: `{upgrade}`") } else { NEWEST.to_owned() };
         return cx.output.line(&report, &text);
     };
     if is_newer(VERSION, &list.version) {
-        let older = format!("nothing was changed: the list names mgp {newest}, which is older than this one, {VERSION}");
+        let older = format!("nothing was changed: the list names mgp {newest}, which is older than {VERSION}");
         return Err(Failure::usage(older));
     }
     if !is_there {
-        let report = json!({ "version": VERSION, "updated": false });
-        return cx.output.line(&report, &format!("mgp {VERSION} is the newest version"));
+        return cx.output.line(&json!({ "version": VERSION, "updated": false }), NEWEST);
     }
-    if let Some(command) = managed {
+    if managed.is_some() {
         let message = format!("nothing was changed: a package manager owns {}", program.display());
-        return Err(Failure::usage(message).hint(format!("{command} upgrades it")));
+        return Err(Failure::usage(message).hint(format!("`{upgrade}` upgrades it")));
     }
     let question = format!("put mgp {newest} in the place of {}?", program.display());
     if !yes && !(is_person_there() && agrees(&question).await?) {
@@ -67,18 +62,19 @@ pub(super) async fn run(cx: &CommandContext, command: &SelfCommand) -> Result {
 /// Returns the places of new versions. No version is looked for before a person has agreed to that once.
 async fn settings(cx: &CommandContext) -> Result<DownloadSettings> {
     let mut settings = cx.read()?.config.downloads;
-    if settings.releases.is_none() && is_person_there() && !cx.output.json {
-        let question = format!("no list of versions is configured: look at {USUAL_LIST} from now on?");
-        if agrees(&question).await? {
-            cx.change(&cx.to_make(false)?, |file| Ok(file.set("downloads", "releases", USUAL_LIST)?))?;
-            settings.releases = Some(USUAL_LIST.to_owned());
-        }
+    let question = format!("no list of versions is configured: look at {USUAL_LIST} from now on?");
+    if settings.releases.is_none() && is_person_there() && agrees(&question).await? {
+        cx.change(&cx.to_make(false)?, |file| Ok(file.set("downloads", "releases", USUAL_LIST)?))?;
+        settings.releases = Some(USUAL_LIST.to_owned());
     }
     Ok(settings)
 }
 
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The answer if there is none that is newer.
+const NEWEST: &str = concat!("mgp ", env!("CARGO_PKG_VERSION"), " is the newest version");
 
 /// The list of the versions that the project publishes.
 const USUAL_LIST: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/releases/latest/download/releases.json");

@@ -13,7 +13,7 @@ use zip::ZipArchive;
 
 use super::registry::ServerRegistry;
 use crate::state_folder::users_folder;
-use crate::terminal::{Failure, Result, printable, with_causes};
+use crate::terminal::with_causes;
 
 /// A bundle whose digest was checked.
 pub(super) struct Bundle {
@@ -24,116 +24,92 @@ pub(super) struct Bundle {
 
 impl Bundle {
     /// Brings the bundle at `url`, or the copy of it beside the documents of the registry.
+    ///
+    /// # Errors
+    /// The bundle cannot be brought, or is not the published one, with the reason.
     pub(super) async fn bring(
         url: &str,
         sha256: &str,
         id: &str,
         registry: &ServerRegistry,
         fetcher: &Fetcher,
-    ) -> Result<Self> {
-        let fault = |why: &str| Failure::usage(printable(&format!("the bundle {url} {why}")));
-        let bytes = match registry.copy_of(url) {
-            Some(file) => Bytes::from(fs::read(&file).map_err(|error| Failure::file(&file, error))?),
-            None => {
-                let fetched = fetcher.get(url, &HeaderMap::new()).await;
-                let fetched = fetched.map_err(|error| {
-                    fault(&format!("cannot be brought: {}", with_causes(&error.to_string(), &error)))
-                })?;
-                if fetched.status != StatusCode::OK {
-                    return Err(fault(&format!("cannot be brought: its host answers with {}", fetched.status)));
-                }
-                fetched.body
+    ) -> Result<Self, String> {
+        let unreadable = |why: String| format!("the bundle {url} cannot be brought: {why}");
+        let bytes = if let Some(file) = registry.copy_of(url) {
+            Bytes::from(fs::read(&file).map_err(|error| unreadable(error.to_string()))?)
+        } else {
+            let fetched = fetcher.get(url, &HeaderMap::new()).await;
+            let fetched = fetched.map_err(|error| unreadable(with_causes(&error.to_string(), &error)))?;
+            if fetched.status != StatusCode::OK {
+                return Err(unreadable(fetched.status.to_string()));
             }
+            fetched.body
         };
         let digits = hex::<64>(&Sha256::digest(&bytes));
         let found = String::from_utf8_lossy(&digits);
         if found != sha256 {
-            return Err(fault(&format!("is not the published one: its SHA-256 is {found} instead of {sha256}")));
+            return Err(format!("the bundle {url} is not the published one: its SHA-256 is {found}, not {sha256}"));
         }
-        let data = users_folder("XDG_DATA_HOME", ".local/share").ok_or_else(|| {
-            Failure::usage("there is no home directory for bundles").hint("set HOME or XDG_DATA_HOME")
-        })?;
-        let folder = data.join("bundles").join(format!("{id}-{}", &sha256[..16]));
-        Ok(Self { bytes, folder })
+        let data = users_folder("XDG_DATA_HOME", ".local/share").ok_or("bundles need a home directory: set HOME")?;
+        Ok(Self { bytes, folder: data.join("bundles").join(format!("{id}-{}", &sha256[..16])) })
     }
 
     /// Returns the text of its `manifest.json`.
-    pub(super) fn manifest(&self) -> Result<String> {
-        let fault = |error: io::Error| Failure::usage(format!("the bundle has no readable manifest.json: {error}"));
-        let mut archive = ZipArchive::new(Cursor::new(&self.bytes)).map_err(|error| fault(error.into()))?;
-        let entry = archive.by_name("manifest.json").map_err(|error| fault(error.into()))?;
-        let mut text = String::new();
-        entry.take(MAX_MANIFEST).read_to_string(&mut text).map_err(fault)?;
-        Ok(text)
+    pub(super) fn manifest(&self) -> Result<String, String> {
+        let read = || {
+            let mut text = String::new();
+            let mut archive = ZipArchive::new(Cursor::new(&self.bytes))?;
+            archive.by_name("manifest.json")?.take(MAX_MANIFEST).read_to_string(&mut text)?;
+            Ok(text)
+        };
+        read().map_err(|error: io::Error| format!("the bundle has no manifest.json that can be read: {error}"))
     }
 
     /// Unpacks the bundle: its folder is there with all files, or not at all.
-    pub(super) fn unpack(&self) -> Result<()> {
+    pub(super) fn unpack(&self) -> io::Result<()> {
         if self.folder.is_dir() {
             return Ok(());
         }
-        self.unpacked().map_err(|error| {
-            let message = format!("the bundle is not unpacked to {}: {error}", self.folder.display());
-            Failure::usage(printable(&message))
-        })
-    }
-
-    fn unpacked(&self) -> io::Result<()> {
         let within = self.folder.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(within)?;
         let fresh = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(within)?;
         let mut archive = ZipArchive::new(Cursor::new(&self.bytes))?;
-        if archive.len() > MAX_FILES {
-            return Err(io::Error::other(format!("it has more than {MAX_FILES} files")));
-        }
         let mut room = MAX_UNPACKED;
         for index in 0..archive.len() {
             let mut entry = archive.by_index(index)?;
-            let (name, mode) = (entry.name().to_owned(), entry.unix_mode().unwrap_or(0));
-            let inner = inner_path(&name).filter(|_| [0, FILE, FOLDER].contains(&(mode & KIND)));
-            let Some(path) = inner.map(|inner| fresh.path().join(inner)) else {
-                return Err(io::Error::other(format!("{name} is a link, or leads out of the bundle")));
-            };
+            let (path, mode) = (PathBuf::from(entry.name()), entry.unix_mode().unwrap_or(0));
+            let is_inner = path.components().all(|part| matches!(part, Component::Normal(_)));
+            let is_plain = is_inner && !entry.name().contains(['\\', '\0', ':']);
+            if !is_plain || index > MAX_FILES || ![0, FILE, FOLDER].contains(&(mode & KIND)) {
+                let why = format!("{} is a link, leads out of the bundle, or is one of too many", entry.name());
+                return Err(io::Error::other(why));
+            }
+            let path = fresh.path().join(path);
             if entry.is_dir() {
                 fs::create_dir_all(path)?;
-                continue;
+            } else {
+                room -= extract(&mut entry, &path, mode, room)?;
             }
-            room = room.saturating_sub(extract(&mut entry, &path, room)?);
-            allow_running(&path, mode)?;
         }
         fs::rename(fresh.path(), &self.folder)
     }
 }
 
-/// Writes a file, and returns its length.
-fn extract(contents: &mut impl Read, path: &Path, room: u64) -> io::Result<u64> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
+/// Writes a file that may be run if the bundle says so, and returns its length.
+fn extract(contents: &mut impl Read, path: &Path, mode: u32, room: u64) -> io::Result<u64> {
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
     // A name that comes twice would be two files for two readers.
     let mut file = File::options().write(true).create_new(true).open(path)?;
     let length = io::copy(&mut contents.take(room + 1), &mut file)?;
     if length > room {
         return Err(io::Error::other(format!("its files are longer than {MAX_UNPACKED} bytes")));
     }
-    Ok(length)
-}
-
-/// Lets a file be run if the bundle does, and gives it no other mode: nobody else may write it.
-fn allow_running(path: &Path, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     if mode & 0o111 != 0 {
         use std::os::unix::fs::PermissionsExt as _;
-        return fs::set_permissions(path, fs::Permissions::from_mode(0o755));
+        file.set_permissions(fs::Permissions::from_mode(0o755))?;
     }
-    Ok(())
-}
-
-/// Returns the path of a file in the folder of its bundle, unless it leads elsewhere.
-fn inner_path(name: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(name);
-    let is_inner = path.components().all(|part| matches!(part, Component::Normal(_)));
-    (is_inner && !name.is_empty() && !name.contains(['\\', '\0', ':'])).then_some(path)
+    Ok(length)
 }
 
 /// The bits of a mode that say what kind of file it is, and the kinds that are unpacked.
@@ -170,7 +146,7 @@ mod tests {
     }
 
     /// Unpacks a bundle, and returns the outcome and the folder in which its own one should be.
-    fn unpacked(bytes: Vec<u8>) -> (Result<()>, tempfile::TempDir) {
+    fn unpacked(bytes: Vec<u8>) -> (io::Result<()>, tempfile::TempDir) {
         let within = tempfile::tempdir().unwrap();
         let bundle = Bundle { bytes: bytes.into(), folder: within.path().join("w-1") };
         (bundle.unpack(), within)
@@ -211,7 +187,7 @@ mod tests {
         for bytes in [out("../evil"), out("/0/evil"), out("a/../vi"), out("C:\\evil"), linked] {
             let (outcome, within) = unpacked(bytes);
             let refused = outcome.unwrap_err();
-            assert!(refused.message().contains("leads out of the bundle"), "{}", refused.message());
+            assert!(refused.to_string().contains("leads out of the bundle"), "{refused}");
             assert_eq!(fs::read_dir(within.path()).unwrap().count(), 0);
         }
         let (outcome, within) = unpacked(b"no archive".to_vec());
@@ -221,9 +197,9 @@ mod tests {
     #[test]
     fn files_that_are_too_long_together_are_not_written_to_the_end() {
         let folder = tempfile::tempdir().unwrap();
-        let refused = extract(&mut &b"12345"[..], &folder.path().join("a"), 4).unwrap_err();
+        let refused = extract(&mut &b"12345"[..], &folder.path().join("a"), 0, 4).unwrap_err();
         assert!(refused.to_string().contains("longer than"), "{refused}");
-        assert_eq!(extract(&mut &b"12345"[..], &folder.path().join("b"), 5).unwrap(), 5);
-        assert!(extract(&mut &b"1"[..], &folder.path().join("b"), 5).is_err(), "a name comes twice");
+        assert_eq!(extract(&mut &b"12345"[..], &folder.path().join("b"), 0, 5).unwrap(), 5);
+        assert!(extract(&mut &b"1"[..], &folder.path().join("b"), 0, 5).is_err(), "a name comes twice");
     }
 }

@@ -2,76 +2,55 @@
 
 use http::header::{ACCEPT, AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use mgp_security::network::{Fetched, Fetcher};
+use mgp_security::network::Fetcher;
 use mgp_types::hex;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-/// Returns the digest of what the tag of an image names now, such as `sha256:…`.
-///
-/// # Errors
-/// The registry of the image does not say it to everybody, with the reason.
-pub(super) async fn digest(image: &str, fetcher: &Fetcher) -> Result<String, String> {
+/// Returns the digest of what the tag of an image names now, such as `sha256:…`; `None` if the registry of the image does
+/// not say it to everybody.
+pub(super) async fn digest(image: &str, fetcher: &Fetcher) -> Option<String> {
     let url = manifest_url(image);
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static(MANIFESTS));
-    let mut answer = get(&url, &headers, fetcher).await?;
+    let mut answer = fetcher.get(&url, &headers).await.ok()?;
     if answer.status == StatusCode::UNAUTHORIZED {
-        let challenge = answer.headers.get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
-        let token_url = challenge.and_then(token_url).ok_or("its registry asks for a login of its own kind")?;
-        let given = get(token_url.as_str(), &HeaderMap::new(), fetcher).await?;
-        let given: GivenToken =
-            serde_json::from_slice(&given.body).map_err(|_| "its registry gives nobody a token".to_owned())?;
-        let bearer = HeaderValue::try_from(format!("Bearer {}", given.token.or(given.access_token).unwrap_or_default()));
-        headers.insert(AUTHORIZATION, bearer.map_err(|error| error.to_string())?);
-        answer = get(&url, &headers, fetcher).await?;
-    }
-    if answer.status != StatusCode::OK {
-        return Err(format!("its registry answers with {}", answer.status));
+        let token_url = token_url(answer.headers.get(WWW_AUTHENTICATE)?.to_str().ok()?)?;
+        let given = fetcher.get(token_url.as_str(), &HeaderMap::new()).await.ok()?;
+        let GivenToken { token } = serde_json::from_slice(&given.body).ok()?;
+        headers.insert(AUTHORIZATION, HeaderValue::try_from(format!("Bearer {token}")).ok()?);
+        answer = fetcher.get(&url, &headers).await.ok()?;
     }
     let digits = hex::<64>(&Sha256::digest(&answer.body));
-    Ok(format!("sha256:{}", String::from_utf8_lossy(&digits)))
-}
-
-async fn get(url: &str, headers: &HeaderMap, fetcher: &Fetcher) -> Result<Fetched, String> {
-    fetcher.get(url, headers).await.map_err(|error| format!("its registry cannot be asked: {error}"))
+    (answer.status == StatusCode::OK).then(|| format!("sha256:{}", String::from_utf8_lossy(&digits)))
 }
 
 #[derive(Deserialize)]
 struct GivenToken {
-    token: Option<String>,
-    access_token: Option<String>,
+    #[serde(alias = "access_token")]
+    token: String,
 }
 
 /// Returns the address of the manifest of an image, such as `ghcr.io/someone/it:1.0`.
 fn manifest_url(image: &str) -> String {
+    let image = image.trim_start_matches("docker.io/");
     let (host, path) = match image.split_once('/') {
-        Some((host, path)) if host.contains(['.', ':']) && host != "docker.io" => (host, path.to_owned()),
-        Some(("docker.io", path)) if path.contains('/') => (DOCKER, path.to_owned()),
-        Some(("docker.io", path)) => (DOCKER, format!("library/{path}")),
+        Some((host, path)) if host.contains(['.', ':']) => (host, path.to_owned()),
         Some(_) => (DOCKER, image.to_owned()),
         None => (DOCKER, format!("library/{image}")),
     };
     let (name, tag) = path.rsplit_once(':').unwrap_or((path.as_str(), "latest"));
     // As programs that start containers do it: registries of this machine have no TLS.
-    let scheme = if host.starts_with("localhost:") || host.starts_with("127.0.0.1:") { "http" } else { "https" };
+    let scheme = if host.starts_with("localhost:") { "http" } else { "https" };
     format!("{scheme}://{host}/v2/{name}/manifests/{tag}")
 }
 
 /// Returns the address at which everybody gets a token, as a challenge names it.
 fn token_url(challenge: &str) -> Option<Url> {
-    let value = |name: &str| {
-        let (_, rest) = challenge.split_once(&format!("{name}=\""))?;
-        rest.split('"').next()
-    };
-    let mut url = Url::parse(value("realm")?).ok()?;
-    for name in ["service", "scope"] {
-        if let Some(value) = value(name) {
-            url.query_pairs_mut().append_pair(name, value);
-        }
-    }
-    Some(url)
+    let value = |name: &str| challenge.split_once(&format!("{name}=\""))?.1.split('"').next();
+    let pairs = ["service", "scope"].into_iter().filter_map(|name| Some((name, value(name)?)));
+    Url::parse_with_params(value("realm")?, pairs).ok()
 }
 
 /// The registry of images that are named without one.

@@ -21,19 +21,11 @@ pub(super) enum ServerRegistry {
     Files(PathBuf),
 }
 
-/// A version of a server in a registry.
-pub(super) struct RegistryEntry {
-    pub(super) server: ServerJson,
-    /// The word of the registry for how it stands: `active`, `deprecated` or `deleted`.
-    pub(super) status: String,
-}
-
 impl ServerRegistry {
     pub(super) fn of(named: Option<&str>) -> Result<Self> {
         let named = named.unwrap_or(OFFICIAL);
         if !named.contains("://") {
-            let below_home = named.strip_prefix("~/").and_then(|rest| Some(std::env::home_dir()?.join(rest)));
-            return Ok(Self::Files(below_home.unwrap_or_else(|| named.into())));
+            return Ok(Self::Files(named.into()));
         }
         let url = Url::parse(named);
         url.map(Self::Web).map_err(|error| Failure::usage(format!("the registry {named} is no URL: {error}")))
@@ -46,24 +38,24 @@ impl ServerRegistry {
         fetcher: &Fetcher,
         name: &str,
         version: Option<&str>,
-    ) -> Result<Vec<RegistryEntry>> {
+    ) -> Result<Vec<ServerJson>> {
         let texts = match self {
             Self::Web(base) => vec![ask(base, fetcher, name, version).await?],
-            Self::Files(path) => texts(path)?,
+            Self::Files(path) => texts(path).map_err(|error| Failure::file(path, error))?,
         };
-        let (mut entries, mut faulty) = (Vec::new(), None);
-        for read in texts.iter().flat_map(|text| RegistryEntry::all(text)) {
+        let (mut servers, mut faulty) = (Vec::new(), None);
+        for read in texts.iter().flat_map(|text| documents(text)) {
             match read {
-                Ok(entry) => entries.push(entry),
+                Ok(server) => servers.push(server),
                 // A document that nobody can read must not hide the others.
-                Err(error) => faulty = faulty.or(Some(error)),
+                Err(error) => faulty = Some(error),
             }
         }
-        let found = matching(entries, name, version);
+        let found = matching(servers, name, version);
         match faulty {
             Some(error) if found.is_empty() => {
-                let message = format!("nothing readable is called {name}, and a document of the registry is wrong: {error}");
-                Err(Failure::usage(printable(&message)))
+                let why = format!("nothing is called {name}, and a document of the registry is wrong: {error}");
+                Err(Failure::usage(printable(&why)))
             }
             _ => Ok(found),
         }
@@ -72,29 +64,8 @@ impl ServerRegistry {
     /// Returns the copy of a file beside the documents, if there is one.
     pub(super) fn copy_of(&self, url: &str) -> Option<PathBuf> {
         let Self::Files(path) = self else { return None };
-        let name = url.rsplit('/').next().filter(|name| !name.is_empty() && *name != "..")?;
         let folder = if path.is_dir() { path } else { path.parent()? };
-        Some(folder.join(name)).filter(|file| file.is_file())
-    }
-}
-
-impl RegistryEntry {
-    /// Reads the entries of an answer of a registry with several, or the one of a document.
-    fn all(text: &str) -> Vec<Result<Self, LaunchError>> {
-        match serde_json::from_str::<Listing>(text) {
-            Ok(listing) => listing.servers.iter().map(|one| Self::read(one.get())).collect(),
-            Err(_) => vec![Self::read(text)],
-        }
-    }
-
-    fn read(text: &str) -> Result<Self, LaunchError> {
-        let server = ServerJson::parse(text)?;
-        let marked = serde_json::from_str::<Marked>(text).unwrap_or_default();
-        Ok(Self { server, status: marked.meta.official.status })
-    }
-
-    pub(super) fn version(&self) -> &str {
-        self.server.version.as_deref().unwrap_or_default()
+        Some(folder.join(url.rsplit('/').next()?)).filter(|file| file.is_file())
     }
 }
 
@@ -103,57 +74,42 @@ struct Listing {
     servers: Vec<Box<RawValue>>,
 }
 
-/// The part of an entry that the registry itself has written.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Marked {
-    #[serde(rename = "_meta")]
-    meta: RegistryMeta,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RegistryMeta {
-    #[serde(rename = "io.modelcontextprotocol.registry/official")]
-    official: OfficialMeta,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct OfficialMeta {
-    status: String,
+/// Reads the documents of an answer of a registry with several, or a single one.
+fn documents(text: &str) -> Vec<Result<ServerJson, LaunchError>> {
+    match serde_json::from_str::<Listing>(text) {
+        Ok(listing) => listing.servers.iter().map(|one| ServerJson::parse(one.get())).collect(),
+        Err(_) => vec![ServerJson::parse(text)],
+    }
 }
 
 /// Returns whether a name has the form of names in the registry, such as `io.github.someone/weather`, and no letter that
 /// could be mistaken for another one.
 pub(super) fn is_name(name: &str) -> bool {
-    let is_part = |part: &str| {
-        let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        !part.is_empty() && part.len() <= 128 && part.bytes().all(is_fit)
-    };
+    let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_fit);
     name.split_once('/').is_some_and(|(space, last)| is_part(space) && is_part(last))
 }
 
-fn matching(entries: Vec<RegistryEntry>, name: &str, version: Option<&str>) -> Vec<RegistryEntry> {
+/// Returns the version of a server, which old documents may lack.
+pub(super) fn version_of(server: &ServerJson) -> &str {
+    server.version.as_deref().unwrap_or_default()
+}
+
+fn matching(mut servers: Vec<ServerJson>, name: &str, version: Option<&str>) -> Vec<ServerJson> {
     let kinds: [fn(&str, &str) -> bool; 3] = [
         |known, name| known == name,
         |known, name| known.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(name)),
         |known, name| known.to_ascii_lowercase().contains(&name.to_ascii_lowercase()),
     ];
-    let is_wanted = |entry: &RegistryEntry| {
-        entry.status != "deleted" && version.is_none_or(|version| entry.version() == version)
-    };
-    let mut found: Vec<RegistryEntry> = Vec::new();
-    let is_of =
-        |entry: &RegistryEntry, kind: fn(&str, &str) -> bool| is_wanted(entry) && kind(&entry.server.name, name);
-    let Some(kind) = kinds.into_iter().find(|kind| entries.iter().any(|entry| is_of(entry, *kind))) else {
-        return found;
-    };
-    for entry in entries.into_iter().filter(|entry| is_of(entry, kind)) {
-        match found.iter_mut().find(|known| known.server.name == entry.server.name) {
-            Some(known) if is_newer(entry.version(), known.version()) => *known = entry,
+    servers.retain(|server| version.is_none_or(|version| version_of(server) == version));
+    let best = kinds.into_iter().find(|kind| servers.iter().any(|server| kind(&server.name, name)));
+    servers.retain(|server| best.is_some_and(|kind| kind(&server.name, name)));
+    let mut found: Vec<ServerJson> = Vec::new();
+    for server in servers {
+        match found.iter_mut().find(|known| known.name == server.name) {
+            Some(known) if is_newer(version_of(&server), version_of(known)) => *known = server,
             Some(_) => {}
-            None => found.push(entry),
+            None => found.push(server),
         }
     }
     found
@@ -163,47 +119,37 @@ async fn ask(base: &Url, fetcher: &Fetcher, name: &str, version: Option<&str>) -
     let mut url = base.clone();
     url.set_path(&format!("{}/v0.1/servers", base.path().trim_end_matches('/')));
     let version = version.unwrap_or("latest");
-    url.query_pairs_mut().extend_pairs([("search", name), ("version", version), ("limit", MAX_LISTED)]);
+    url.query_pairs_mut().extend_pairs([("search", name), ("version", version), ("limit", "100")]);
     let failed = |why: String| {
-        Failure::unreachable(format!("the registry {base} {why}"))
+        Failure::unreachable(format!("the registry {base} gives no answer: {why}"))
             .hint("`[downloads] registry` names another one, or a file or folder with copies of its documents")
     };
     let fetched = fetcher.get(url.as_str(), &HeaderMap::new()).await;
-    let fetched = fetched.map_err(|error| {
-        failed(format!("gives no answer: {}", with_causes(&error.to_string(), &error)))
-    })?;
-    if fetched.status != StatusCode::OK {
-        return Err(failed(format!("answers with {}", fetched.status)));
+    let fetched = fetched.map_err(|error| failed(with_causes(&error.to_string(), &error)))?;
+    match String::from_utf8(fetched.body.to_vec()) {
+        Ok(text) if fetched.status == StatusCode::OK => Ok(text),
+        _ => Err(failed(fetched.status.to_string())),
     }
-    String::from_utf8(fetched.body.to_vec()).map_err(|_| failed("answers with something else than text".to_owned()))
 }
 
-fn texts(path: &Path) -> Result<Vec<String>> {
+fn texts(path: &Path) -> io::Result<Vec<String>> {
     let mut files = vec![path.to_owned()];
     if path.is_dir() {
-        let entries = fs::read_dir(path).map_err(|error| Failure::file(path, error))?;
-        files = entries.flatten().map(|entry| entry.path()).collect();
+        files = fs::read_dir(path)?.flatten().map(|entry| entry.path()).collect();
         files.retain(|file| file.extension().is_some_and(|ending| ending == "json"));
         files.sort();
     }
-    files.iter().map(|file| read(file).map_err(|error| Failure::file(file, error))).collect()
-}
-
-fn read(file: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    if File::open(file)?.take(MAX_BYTES + 1).read_to_string(&mut text)? as u64 > MAX_BYTES {
-        return Err(io::Error::other(format!("the file is longer than {MAX_BYTES} bytes")));
-    }
-    Ok(text)
+    let read = |file: &PathBuf| {
+        let mut text = String::new();
+        File::open(file)?.take(MAX_BYTES).read_to_string(&mut text).map(|_| text)
+    };
+    files.iter().map(read).collect()
 }
 
 /// The registry of the makers of MCP.
 const OFFICIAL: &str = "https://registry.modelcontextprotocol.io";
 
-/// The number of servers that a registry lists at most.
-const MAX_LISTED: &str = "100";
-
-/// The largest length of a file with documents.
+/// The largest length of a file with documents; a longer one is cut, and then no JSON.
 const MAX_BYTES: u64 = 64 << 20;
 
 #[cfg(test)]
@@ -211,9 +157,9 @@ mod tests {
     use super::*;
 
     fn found(texts: &[&str], name: &str, version: Option<&str>) -> Vec<String> {
-        let entries = texts.iter().flat_map(|text| RegistryEntry::all(text)).map(Result::unwrap).collect();
-        let shown = |entry: &RegistryEntry| format!("{}@{}", entry.server.name, entry.version());
-        matching(entries, name, version).iter().map(shown).collect()
+        let servers = texts.iter().flat_map(|text| documents(text)).map(Result::unwrap).collect();
+        let shown = |server: &ServerJson| format!("{}@{}", server.name, version_of(server));
+        matching(servers, name, version).iter().map(shown).collect()
     }
 
     #[test]
@@ -221,8 +167,6 @@ mod tests {
         let listing = r#"{"servers": [
             {"server": {"name": "a.x/weather", "version": "1.9.0"}},
             {"server": {"name": "a.x/weather", "version": "1.10.0"}},
-            {"server": {"name": "a.x/weather", "version": "2.0.0"},
-             "_meta": {"io.modelcontextprotocol.registry/official": {"status": "deleted"}}},
             {"server": {"name": "b.y/weather-maps", "version": "1.0.0"}}]}"#;
         let old = r#"{"name": "c.z/mail", "version_detail": {"version": "3"}}"#;
         let texts = [listing, old];

@@ -57,21 +57,25 @@ async fn a_plan_shows_all_that_would_be_started_and_pins_the_version() {
 async fn several_servers_of_a_name_are_told_and_none_is_planned() {
     let documents = [package("a.b/weather", &npm("one")), package("c.d/weather", &npm("two"))];
     let lookup = look_up(&documents, named("weather")).await.unwrap();
-    let names: Vec<_> = lookup.found.iter().map(|found| found.name.as_str()).collect();
+    let names: Vec<_> = lookup.found.iter().map(|(name, ..)| name.as_str()).collect();
     assert!(names == ["a.b/weather", "c.d/weather"] && lookup.plan.is_none());
     assert!(look_up(&documents, named("c.d/weather")).await.unwrap().plan.is_some());
 }
 
 #[tokio::test]
-async fn values_that_are_needed_are_told_and_taken_from_the_variables_that_there_are() {
+async fn values_that_are_needed_are_told_and_an_upgrade_keeps_those_that_there_are() {
     let mut asking = npm("weather");
     asking["environmentVariables"] = json!([{ "name": "UNITS", "isRequired": true, "description": "Which" }]);
     let document = package("a.b/weather", &asking);
     let lookup = look_up(std::slice::from_ref(&document), named("weather")).await.unwrap();
     assert!(lookup.plan.is_none() && lookup.needed[0].name == "UNITS");
-    let variables = BTreeMap::from([("UNITS".to_owned(), "metric".to_owned())]);
-    let plan = look_up(&[document], InstallRequest { variables, ..named("weather") }).await.unwrap().plan.unwrap();
-    assert_eq!(plan.config.env["UNITS"], "metric");
+    let answers = vec![("UNITS".to_owned(), "metric".to_owned())];
+    let mut plan = look_up(&[document], InstallRequest { answers, ..named("weather") }).await.unwrap().plan.unwrap();
+    let mut old = ServerConfig::default();
+    old.id = "mine".to_owned();
+    old.env.insert("UNITS".to_owned(), "imperial".to_owned());
+    plan.upgrade(&old);
+    assert_eq!((plan.config.id.as_str(), plan.config.env["UNITS"].as_str()), ("mine", "imperial"));
 }
 
 #[tokio::test]
@@ -80,7 +84,7 @@ async fn names_that_look_like_others_are_told_of_or_refused() {
     let plan = look_up(&[document], named("weather")).await.unwrap().plan.unwrap();
     assert!(plan.warnings[0].contains("looks like `@modelcontextprotocol/server-filesystem`"), "{:?}", plan.warnings);
     let refused = refused(package("a.b\u{430}/weather", &npm("weather"))).await;
-    assert!(refused.contains("is no name of a server") && refused.contains("plain letters"), "{refused}");
+    assert!(refused.contains("plain letters"), "{refused}");
 }
 
 #[tokio::test]
@@ -130,6 +134,6 @@ async fn a_bundle_is_unpacked_when_it_is_the_published_one_and_not_before() {
         bundle.folder = own.clone();
     }
     let mut file = ConfigFile::open(folder.path().join("mgp.toml")).unwrap();
-    plan.add_to(&mut file).unwrap();
+    plan.write_to(&mut file, false).unwrap();
     assert!(own.join("manifest.json").is_file() && file.text().contains("a.b/weather@1.2.3"), "{}", file.text());
 }

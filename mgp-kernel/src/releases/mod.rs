@@ -4,9 +4,8 @@ mod exchange;
 mod package_manager;
 
 use std::env::consts::{ARCH, OS};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use http::{HeaderMap, StatusCode};
 use mgp_discovery::config::model::DownloadSettings;
@@ -21,7 +20,7 @@ use crate::terminal::{Exit, Failure, Result, with_causes};
 
 /// The place of the list of versions, and the key with which it is signed.
 pub(crate) struct ReleaseSource {
-    list: String,
+    list: Url,
     key: PublicKey,
 }
 
@@ -47,18 +46,19 @@ impl ReleaseSource {
     /// Returns the source that is configured.
     ///
     /// # Errors
-    /// No list or no key is known, or the key is none of minisign.
+    /// No list or no key is known, or one of them has another form.
     pub(crate) fn new(settings: &DownloadSettings) -> Result<Self> {
-        let hint = "`[downloads]` has `releases`, the address of the list, and `releases_key`, its public key";
-        let Some(list) = settings.releases.clone() else {
-            return Err(Failure::usage("no list of versions is configured").hint(hint));
+        let fault = |why: String| {
+            let keys = "`[downloads]` has `releases`, the address of the list, and `releases_key`, its public key";
+            Failure::usage(why).hint(keys)
         };
-        let Some(key) = settings.releases_key.as_deref().or(option_env!("MGP_RELEASES_KEY")) else {
-            return Err(Failure::usage("the key with which the list of versions is signed is not known").hint(hint));
-        };
-        let key = PublicKey::from_base64(key)
-            .map_err(|error| Failure::usage(format!("`releases_key` is no public key of minisign: {error}")))?;
-        Ok(Self { list, key })
+        let list = settings.releases.as_deref().ok_or_else(|| fault("no list of versions is configured".to_owned()))?;
+        let path = std::path::absolute(list).unwrap_or_default();
+        let url = if list.contains("://") { Url::parse(list).ok() } else { Url::from_file_path(path).ok() };
+        let key = settings.releases_key.as_deref().or(option_env!("MGP_RELEASES_KEY")).unwrap_or_default();
+        let key = PublicKey::from_base64(key);
+        let key = key.map_err(|error| fault(format!("`releases_key` is no public key of minisign: {error}")))?;
+        Ok(Self { list: url.ok_or_else(|| fault(format!("{list} is no address of a list")))?, key })
     }
 
     /// Reads the list, if its signature is right.
@@ -66,90 +66,64 @@ impl ReleaseSource {
     /// # Errors
     /// The list cannot be read, or is not the one that was signed.
     pub(crate) async fn read(&self) -> Result<ReleaseList> {
-        let list = self.bring("").await?;
-        let signature = self.bring(".minisig").await?;
         let fault = |what: &str| Failure::usage(format!("{} is not used: {what}", self.list));
-        let signature = Signature::decode(&String::from_utf8_lossy(&signature))
-            .map_err(|error| fault(&format!("its signature is none of minisign: {error}")))?;
-        self.key
-            .verify(&list, &signature, true)
-            .map_err(|_| fault("it is not signed with the key that this program knows"))?;
+        let list = bring(&self.list).await?;
+        let mut beside = self.list.clone();
+        beside.set_path(&format!("{}.minisig", self.list.path()));
+        let signature = String::from_utf8(bring(&beside).await?).unwrap_or_default();
+        let signature = Signature::decode(&signature).map_err(|_| fault("its signature is none of minisign"))?;
+        let verified = self.key.verify(&list, &signature, true);
+        verified.map_err(|_| fault("it is not signed with the key that this program knows"))?;
         serde_json::from_slice(&list).map_err(|error| fault(&format!("it is no list of versions: {error}")))
     }
 
     /// Puts the newest version in the place of `program`, and keeps the former one beside it. Returns the path of that.
     ///
     /// # Errors
-    /// There is no archive for this platform, or it is not the published one, does not run here or cannot be written. The
-    /// program is as it was then.
+    /// There is no archive for this platform, it is not the published one, or it cannot be written. The program is as it was
+    /// then.
     pub(crate) async fn install(&self, list: &ReleaseList, program: &Path) -> Result<PathBuf> {
-        let archive = list.archive_for(&format!("{OS}-{ARCH}"))?;
+        let platform = format!("{OS}-{ARCH}");
+        let archive = list.archives.iter().find(|archive| archive.platform == platform).ok_or_else(|| {
+            let there: Vec<_> = list.archives.iter().map(|archive| archive.platform.as_str()).collect();
+            Failure::usage(format!("mgp {} is not there for {platform}", list.version))
+                .hint(format!("it is there for {}; or build it from its sources", there.join(", ")))
+        })?;
         let folder = program.parent().unwrap_or(Path::new("."));
         let unwritable = |error: io::Error| {
-            Failure::file(folder, error).hint("the folder of the program has to be writable, and its disk to have room")
+            let hint = "the folder of the program has to be writable, and its disk to have room";
+            Failure::usage(format!("nothing was changed: {}: {error}", folder.display())).hint(hint)
         };
         let fresh = tempfile::Builder::new().prefix(".mgp-").tempdir_in(folder).map_err(unwritable)?;
         let goal = fresh.path().join("archive");
-        self.bring_archive(archive, &goal).await?;
-        exchange::unpack(&goal, fresh.path()).map_err(|error| {
-            Failure::usage(format!("{} cannot be unpacked: {error}", archive.file))
+        self.bring_archive(archive, &goal).await.map_err(|error| {
+            let exit = if matches!(error, InstallError::File { .. }) { Exit::Usage } else { Exit::Unreachable };
+            Failure::new(exit, format!("nothing was changed: {error}"))
         })?;
-        exchange::check(fresh.path(), &list.version)?;
+        exchange::unpack(&goal, fresh.path()).map_err(unwritable)?;
         exchange::exchange(fresh.path(), program).map_err(unwritable)
     }
 
-    async fn bring_archive(&self, archive: &ReleaseArchive, goal: &Path) -> Result<()> {
-        let url = self.url(&archive.file)?;
-        let (size, sha256) = (archive.size, archive.sha256.clone());
-        let file = PublishedFile { name: archive.file.clone(), url: url.to_string(), size, sha256 };
-        let brought = match url.to_file_path() {
+    async fn bring_archive(&self, archive: &ReleaseArchive, goal: &Path) -> Result<(), InstallError> {
+        let url = self.list.join(&archive.file).map_err(|_| InstallError::NotHttps(archive.file.clone()))?;
+        let (name, size, sha256) = (archive.file.clone(), archive.size, archive.sha256.clone());
+        let file = PublishedFile { name, url: url.to_string(), size, sha256 };
+        match url.to_file_path() {
             Ok(path) if url.scheme() == "file" => models::copy(&file, &path, goal),
-            _ => match Downloader::new() {
-                Ok(downloader) => downloader.fetch(&file, goal, |_| ()).await,
-                Err(error) => Err(error),
-            },
-        };
-        brought.map_err(|error| {
-            let exit = if matches!(error, InstallError::File { .. }) { Exit::Usage } else { Exit::Unreachable };
-            Failure::new(exit, format!("nothing was changed: {error}"))
-        })
-    }
-
-    /// Returns the bytes of the list, or of the file beside it whose name ends so as well.
-    async fn bring(&self, ending: &str) -> Result<Vec<u8>> {
-        let place = format!("{}{ending}", self.list);
-        if !place.contains("://") {
-            return fs::read(&place).map_err(|error| Failure::file(Path::new(&place), error));
+            _ => Downloader::new()?.fetch(&file, goal, |_| ()).await,
         }
-        let fetched = Fetcher::new(NetworkPolicy::default())?.get(&place, &HeaderMap::new()).await;
-        let failed = |why: String| Failure::unreachable(format!("{place} gives no list of versions: {why}"));
-        let fetched = fetched.map_err(|error| failed(with_causes(&error.to_string(), &error)))?;
-        if fetched.status != StatusCode::OK {
-            return Err(failed(format!("it answers with {}", fetched.status)));
-        }
-        Ok(fetched.body.to_vec())
-    }
-
-    /// Returns the address of a file that the list names.
-    fn url(&self, file: &str) -> Result<Url> {
-        let list = if self.list.contains("://") {
-            Url::parse(&self.list).ok()
-        } else {
-            std::path::absolute(&self.list).ok().and_then(|path| Url::from_file_path(path).ok())
-        };
-        let url = list.and_then(|list| list.join(file).ok());
-        url.ok_or_else(|| Failure::usage(format!("{file} has no address beside {}", self.list)))
     }
 }
 
-impl ReleaseList {
-    fn archive_for(&self, platform: &str) -> Result<&ReleaseArchive> {
-        self.archives.iter().find(|archive| archive.platform == platform).ok_or_else(|| {
-            let there: Vec<_> = self.archives.iter().map(|archive| archive.platform.as_str()).collect();
-            Failure::usage(format!("mgp {} is not there for {platform}", self.version))
-                .hint(format!("it is there for {}; or build it from its sources", there.join(", ")))
-        })
+/// Returns the bytes of a list of versions, or of its signature.
+async fn bring(url: &Url) -> Result<Vec<u8>> {
+    let failed = |why: String| Failure::unreachable(format!("{url} cannot be read: {why}"));
+    if let Ok(path) = url.to_file_path() {
+        return fs::read(path).map_err(|error| failed(error.to_string()));
     }
+    let fetched = Fetcher::new(NetworkPolicy::default())?.get(url.as_str(), &HeaderMap::new()).await;
+    let fetched = fetched.map_err(|error| failed(with_causes(&error.to_string(), &error)))?;
+    if fetched.status == StatusCode::OK { Ok(fetched.body.to_vec()) } else { Err(failed(fetched.status.to_string())) }
 }
 
 #[cfg(test)]

@@ -1,27 +1,23 @@
 //! The package managers that own programs, and upgrade them.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Returns the command that upgrades `program`, if a package manager owns the file.
 pub(crate) fn upgrade_command(program: &Path) -> Option<&'static str> {
     let path = program.to_str()?;
     let lines = include_str!("package_managers.txt").lines().filter(|line| !line.starts_with('#'));
-    let by_place = lines.filter_map(|line| line.split_once(": ")).find(|(place, _)| path.contains(place));
-    if let Some((_, command)) = by_place {
-        return Some(command);
-    }
-    if program.parent()?.parent()?.join("pyvenv.cfg").is_file() {
-        return Some("uv tool upgrade mgp, or pip install --upgrade mgp");
-    }
-    let owns = |manager: &str, option: &str| {
-        let asked = Command::new(manager).arg(option).arg(program).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        asked.is_ok_and(|status| status.success())
-    };
-    if owns("dpkg", "-S") {
-        return Some("apt-get install --only-upgrade mgp");
-    }
-    owns("rpm", "-qf").then_some("dnf upgrade mgp")
+    let is_in_venv = program.parent()?.parent()?.join("pyvenv.cfg").is_file();
+    let mut rows = lines.filter_map(|line| line.split_once(": "));
+    let owner = rows.find(|(sign, _)| match sign.split_once(' ') {
+        // A program that tells who owns a file.
+        Some((manager, option)) => {
+            let asked = Command::new(manager).arg(option).arg(program).output();
+            asked.is_ok_and(|asked| asked.status.success())
+        }
+        None => path.contains(sign) || (is_in_venv && *sign == "pyvenv.cfg"),
+    });
+    owner.map(|(_, command)| command)
 }
 
 #[cfg(test)]

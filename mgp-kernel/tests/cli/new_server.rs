@@ -37,7 +37,7 @@ fn odd_names_and_folders_that_are_there_are_refused() {
     }
     home.write("there/file", "mine");
     let ran = home.run(["new", "server", "there"]);
-    assert!(ran.code == Some(1) && ran.err.contains("is there already"), "{ran:?}");
+    assert!(ran.code == Some(1) && ran.err.contains("choose another name"), "{ran:?}");
     assert_eq!(home.read("there/file"), "mine");
     assert!(!home.path("there/Cargo.toml").exists());
 }

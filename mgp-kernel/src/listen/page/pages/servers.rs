@@ -20,10 +20,7 @@ use crate::terminal::TextWriter;
 
 pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error> {
     let servers = client.ask(&ListServers { begin: ServersToBegin::None }).await?.servers;
-    let found = match query.get("name") {
-        Some(_) => found(query, client.ask(&wanted(query)).await),
-        None => html! {},
-    };
+    let found = if query.get("name").is_some() { found(client, query).await } else { html! {} };
     let fields = html! {
         div.row {
             (field("Id", &html! { input name="server_id"; }))
@@ -36,9 +33,9 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
     };
     let body = html! {
         div #servers data-live { (overview(&servers)) }
-        h2 #registry { "Add a server by name" }
+        h2 { "Add a server by name" }
         p.faint { "The registry is searched, and what would be started is shown before anything is written." }
-        form method="get" action="/servers#registry" {
+        form method="get" action="/servers" {
             (field("Name", &html! { input name="name" value=(query.get("name").unwrap_or_default()) placeholder="weather"; }))
             button { "Search" }
         }
@@ -50,53 +47,43 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
     Ok(Page::new("Servers", body))
 }
 
-/// Returns the search in the registry that a form stands for.
-fn wanted(query: &Form) -> FindServers {
+/// Returns what the registry says to a search: the servers that may be meant, or what would be started.
+async fn found(client: &PageClient, query: &Form) -> Markup {
     let name = query.get("name").unwrap_or_default().to_owned();
     let request = InstallRequest { name, ..InstallRequest::default() };
-    let fields = query.fields().filter(|(name, value)| name.starts_with("answer.") && !value.is_empty());
-    FindServers { request, fields: fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
-}
-
-/// Returns what the registry says: the servers that may be meant, or what would be started.
-fn found(query: &Form, lookup: Result<InstallLookup, Error>) -> Markup {
-    let lookup = match lookup {
+    let answers = query.fields().filter(|(name, value)| name.starts_with("answer.") && !value.is_empty());
+    let fields = answers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let InstallLookup { found, plan, needed } = match client.ask(&FindServers { request, fields }).await {
         Ok(lookup) => lookup,
         Err(error) => return html! { p.notice.bad role="status" { (visible(error.message())) } },
     };
-    let hidden = html! {
-        @for (name, value) in query.fields() { input type="hidden" name=(name) value=(value); }
-    };
-    let rows = lookup.found.iter().map(|found| {
-        let description = found.description.as_deref().unwrap_or_default();
-        html! {
-            td { a href={ "/servers?name=" (segment(&found.name)) "#registry" } { (visible(&found.name)) } }
-            td { (visible(&found.version)) }
-            td { (visible(description)) }
-        }
+    let rows = found.iter().map(|(name, version, about)| {
+        let there = format!("/servers?name={}", segment(name));
+        html! { td { a href=(there) { (visible(name)) } } td { (visible(version)) } td { (visible(about)) } }
     });
-    let plan = lookup.plan.as_ref().map(|plan| {
-        let fields = html! {
-            (hidden)
-            input type="hidden" name="command" value=(plan.command);
-            (field("Id", &html! { input name="server_id" value=(plan.server_id); }))
-            button.primary { "Add" }
-        };
-        html! { (block(&TextWriter::text_of(plan))) (form("servers/install", "/servers", &fields)) }
-    });
+    let none = "No server of the registry has this name.";
+    let hidden = html! { @for (name, value) in query.fields() { input type="hidden" name=(name) value=(value); } };
     html! {
-        (table(&["Server", "Version", "Description"], &rows.collect::<Vec<_>>(), "No server of the registry has this name."))
-        @if !lookup.needed.is_empty() {
-            form method="get" action="/servers#registry" {
+        (table(&["Server", "Version", "Description"], &rows.collect::<Vec<_>>(), none))
+        @if !needed.is_empty() {
+            form method="get" action="/servers" {
                 (hidden)
-                @for needed in &lookup.needed {
-                    (field(&needed.name, &html! { input name={ "answer." (needed.name) } placeholder=(needed.choices.join(", ")); }))
-                    p.faint { (visible(needed.description.as_deref().unwrap_or_default())) }
+                @for value in &needed {
+                    (field(&value.name, &html! { input name={ "answer." (value.name) } placeholder=(value.choices.join(", ")); }))
+                    p.faint { (visible(value.description.as_deref().unwrap_or_default())) }
                 }
                 button { "Go on" }
             }
         }
-        @if let Some(plan) = plan { (plan) }
+        @if let Some(plan) = plan {
+            (block(&TextWriter::text_of(&plan)))
+            (form("servers/install", "/servers", &html! {
+                (hidden)
+                input type="hidden" name="command" value=(plan.command);
+                (field("Id", &html! { input name="server_id" value=(plan.server_id); }))
+                button.primary { "Add" }
+            }))
+        }
     }
 }
 

@@ -5,7 +5,6 @@ use std::env::consts::OS;
 use std::path::{Component, MAIN_SEPARATOR, Path};
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::document::{Input, Package, unreadable};
 use super::fill::{Filler, authored};
@@ -38,16 +37,12 @@ struct StartCommand {
 }
 
 /// A value that the person who installs the bundle gives.
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Deserialize)]
 struct Setting {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    description: Option<String>,
-    default: Option<Value>,
-    required: bool,
+    #[serde(flatten)]
+    input: Input,
+    #[serde(default)]
     multiple: bool,
-    sensitive: bool,
 }
 
 /// Returns the address of the bundle and its SHA-256.
@@ -77,8 +72,10 @@ pub(super) fn launch(
     let own = start.platform_overrides.remove(platform).unwrap_or_default();
     start.env.extend(own.env);
     let mut texts = BundleTexts { folder: literal(&folder.to_string_lossy()), settings: BTreeMap::new() };
-    for (name, setting) in user_config {
-        let given = filler.many(&name, &setting.input(), setting.multiple)?;
+    for (name, mut setting) in user_config {
+        // A default that refers to a folder of the user is for the person to write out.
+        setting.input.default = setting.input.default.filter(|text| !text.contains("${"));
+        let given = filler.many(&name, &setting.input, setting.multiple)?;
         texts.settings.insert(name, given);
     }
     let mut config = ServerConfig { cwd: Some(texts.folder.clone()), ..ServerConfig::default() };
@@ -98,22 +95,6 @@ pub(super) fn launch(
     let shown = command_line(&config);
     let (permissions, secrets, notes) = (Vec::new(), Vec::new(), Vec::new());
     Ok(PreparedLaunch { config, shown, permissions, secrets, image: None, notes })
-}
-
-impl Setting {
-    fn input(&self) -> Input {
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let default = self.default.as_ref().filter(|value| !value.is_array()).map(text);
-        Input {
-            description: self.description.clone(),
-            is_required: self.required,
-            is_secret: self.sensitive,
-            format: self.kind.clone(),
-            // A default that refers to a folder of the user is for the person to write out.
-            default: default.filter(|text| !text.contains("${")),
-            ..Input::default()
-        }
-    }
 }
 
 /// The texts of a manifest, with the values that stand in the places of names in them.

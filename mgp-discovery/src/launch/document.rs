@@ -151,12 +151,12 @@ pub(super) enum ArgumentKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Input {
     pub(super) description: Option<String>,
-    #[serde(default, alias = "isRequired", deserialize_with = "nullable")]
+    #[serde(default, alias = "isRequired", alias = "required", deserialize_with = "nullable")]
     pub(super) is_required: bool,
     pub(super) format: Option<String>,
     #[serde(default, deserialize_with = "scalar")]
     pub(super) value: Option<String>,
-    #[serde(default, alias = "isSecret", deserialize_with = "nullable")]
+    #[serde(default, alias = "isSecret", alias = "sensitive", deserialize_with = "nullable")]
     pub(super) is_secret: bool,
     #[serde(default, deserialize_with = "scalar")]
     pub(super) default: Option<String>,
@@ -171,11 +171,12 @@ fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -
     Option::<T>::deserialize(from).map(Option::unwrap_or_default)
 }
 
-/// Reads a number or boolean as text: publishers write `8080` and `true` where texts are asked for.
+/// Reads a number or boolean as text: publishers write `8080` and `true` where texts are asked for. Bundles have lists as
+/// defaults, which are for the person to write out.
 fn scalar<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     use serde_json::Value;
     match Option::<Value>::deserialize(from)? {
-        None => Ok(None),
+        None | Some(Value::Array(_)) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(value @ (Value::Bool(_) | Value::Number(_))) => Ok(Some(value.to_string())),
         Some(_) => Err(D::Error::custom("expected a text")),

@@ -11,7 +11,7 @@ use std::path::Path;
 use mgp_types::shell_word;
 use serde::{Deserialize, Serialize};
 
-use self::document::{Input, Package, Remote};
+use self::document::{Input, Remote};
 use self::fill::Filler;
 use crate::config::model::{ServerConfig, TransportKind};
 use crate::names;
@@ -106,40 +106,21 @@ pub struct PreparedLaunch {
 }
 
 /// Makes a server of `mgp.toml` from one way to use it and the answers of a person, by the names of the values; a value
-/// that may be repeated has several. The ways are numbered from 0:
-/// first the packages, then the remotes, which need no installation.
+/// that may be repeated has several. The ways are numbered from 0: first the packages, then the remotes, which need no
+/// installation. A package that is a bundle comes with its `manifest.json`, and the folder in which it is unpacked or will be.
 pub fn launch(
     server: &ServerJson,
     way: usize,
     answers: &[(String, String)],
-) -> Result<PreparedLaunch, LaunchError> {
-    prepared(server, way, answers, command::launch)
-}
-
-/// Makes a server of `mgp.toml` from a bundle that is unpacked in `folder`, or will be: its `manifest.json` says how the
-/// server is started. Otherwise as [`launch`].
-pub fn launch_bundle(
-    server: &ServerJson,
-    way: usize,
-    answers: &[(String, String)],
-    manifest: &str,
-    folder: &Path,
-) -> Result<PreparedLaunch, LaunchError> {
-    prepared(server, way, answers, |_, filler| bundle::launch(manifest, folder, filler))
-}
-
-fn prepared(
-    server: &ServerJson,
-    way: usize,
-    answers: &[(String, String)],
-    launch: impl FnOnce(&Package, &mut Filler<'_>) -> Result<PreparedLaunch, LaunchError>,
+    bundle: Option<(&str, &Path)>,
 ) -> Result<PreparedLaunch, LaunchError> {
     let mut filler = Filler::new(&server.id(), answers);
     let remote = || server.remotes.get(way.checked_sub(server.packages.len())?);
-    let mut launch = match (server.packages.get(way), remote()) {
-        (Some(package), _) => launch(package, &mut filler)?,
-        (None, Some(remote)) => launch_remote(remote, &mut filler)?,
-        (None, None) => return Err(LaunchError::NoSuchWay { ways: server.ways() }),
+    let mut launch = match (server.packages.get(way), bundle, remote()) {
+        (Some(_), Some((manifest, folder)), _) => bundle::launch(manifest, folder, &mut filler)?,
+        (Some(package), None, _) => command::launch(package, &mut filler)?,
+        (None, _, Some(remote)) => launch_remote(remote, &mut filler)?,
+        (None, _, None) => return Err(LaunchError::NoSuchWay { ways: server.ways() }),
     };
     launch.config.id = server.id();
     launch.config.enabled = true;

@@ -16,7 +16,7 @@ fn package(rest: &str) -> ServerJson {
 }
 
 fn launched(rest: &str, answers: &[(String, String)]) -> PreparedLaunch {
-    launch(&package(rest), 0, answers).unwrap()
+    launch(&package(rest), 0, answers, None).unwrap()
 }
 
 fn answers(given: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -24,7 +24,7 @@ fn answers(given: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn refused(rest: &str) -> LaunchError {
-    launch(&package(rest), 0, &[]).unwrap_err()
+    launch(&package(rest), 0, &[], None).unwrap_err()
 }
 
 fn is_refused(error: &LaunchError, why: &str) -> bool {
@@ -70,7 +70,7 @@ fn both_generations_say_the_same() {
         "packageArguments": [{"type": "named", "name": "--dir", "valueHint": "dir", "isRequired": true}],
         "environmentVariables": [{"name": "W_KEY", "isSecret": true, "isRequired": true}]}]}, "_meta": {}}"#;
     let answers = answers(&[("dir", "/my dir")]);
-    let [old, new] = [old, new].map(|json| launch(&server(json), 0, &answers).unwrap());
+    let [old, new] = [old, new].map(|json| launch(&server(json), 0, &answers, None).unwrap());
     assert_eq!(old, new);
     assert_eq!(new.config.id, "w");
     assert_eq!(new.config.env["W_KEY"], "${secret:W_W_KEY}");
@@ -104,7 +104,7 @@ fn answers_have_to_fit() {
         "environmentVariables": [{"name": "N", "format": "number"}, {"name": "C", "choices": ["a"]}, {"name": "S", "isSecret": true}]"#;
     for (name, answer) in [("N", "x"), ("C", "b"), ("S", "literal"), ("M", "?"), ("N", "1\u{1b}")] {
         let answers = answers(&[(name, answer)]);
-        let refused = launch(&package(rest), 0, &answers).unwrap_err();
+        let refused = launch(&package(rest), 0, &answers, None).unwrap_err();
         assert!(matches!(&refused, LaunchError::BadAnswer { name: of, .. } if of == name), "{refused}");
         assert!(!refused.to_string().contains("literal"));
     }
@@ -159,7 +159,7 @@ fn what_hangs_on_an_answer_that_nobody_gave_is_left_out() {
         "variables": {"base": {"isRequired": true}},
         "headers": [{"name": "Authorization", "value": "Bearer {t}", "variables": {"t": {"isSecret": true}}}]}]}"#;
     let server = server(json);
-    let launch = launch(&server, 0, &answers(&[("base", "https://h")])).unwrap();
+    let launch = launch(&server, 0, &answers(&[("base", "https://h")]), None).unwrap();
     assert!(launch.config.headers.is_empty());
 }
 
@@ -233,7 +233,7 @@ fn bundles_have_to_come_with_a_digest() {
 
 fn bundled(manifest: &str, given: &[(&str, &str)]) -> Result<PreparedLaunch, LaunchError> {
     let server = package(r#""registryType": "mcpb", "identifier": "https://h/w.mcpb""#);
-    launch_bundle(&server, 0, &answers(given), manifest, Path::new("/data/w"))
+    launch(&server, 0, &answers(given), Some((manifest, Path::new("/data/w"))))
 }
 
 #[test]
@@ -290,16 +290,16 @@ fn remotes_are_reached_with_headers_and_variables() {
         {"transport_type": "sse", "url": "http://h/sse"}, {"type": "sse", "url": "file:///etc/passwd"}]}"#;
     let server = server(json);
     assert_eq!(server.ways(), 3);
-    let first = launch(&server, 0, &answers(&[("tenant", "us")])).unwrap();
+    let first = launch(&server, 0, &answers(&[("tenant", "us")]), None).unwrap();
     assert_eq!(first.config.url.as_deref(), Some("https://us.h/mcp"));
     assert_eq!(first.config.headers["Authorization"], "Bearer ${secret:W_TOKEN}");
     assert_eq!(first.config.headers["X-Plain"], "${secret:W_X_PLAIN}");
     assert_eq!(first.secrets, ["W_TOKEN", "W_X_PLAIN"]);
-    let second = launch(&server, 1, &[]).unwrap();
+    let second = launch(&server, 1, &[], None).unwrap();
     assert_eq!(second.config.transport, Some(TransportKind::Sse));
     assert_eq!(second.notes.len(), 1);
-    assert!(launch(&server, 2, &[]).is_err());
-    assert!(matches!(launch(&server, 3, &[]), Err(LaunchError::NoSuchWay { .. })));
+    assert!(launch(&server, 2, &[], None).is_err());
+    assert!(matches!(launch(&server, 3, &[], None), Err(LaunchError::NoSuchWay { .. })));
 }
 
 #[test]
@@ -340,7 +340,7 @@ proptest! {
         });
         let server = ServerJson::parse(&json.to_string()).unwrap();
         for way in 0..server.ways() {
-            if let Ok(launch) = launch(&server, way, &[]) {
+            if let Ok(launch) = launch(&server, way, &[], None) {
                 prop_assert!(launch.config.command.is_some() != launch.config.url.is_some());
                 prop_assert!(!launch.shown.contains(char::is_control));
             }

@@ -9,6 +9,7 @@ use super::{
     access, audit, backup, config, explain, keys, operators, permissions, pins, questions, registrations,
     server_additions, server_details, server_orders, servers, status, tools,
 };
+use crate::install::InstallRequest;
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
@@ -64,7 +65,7 @@ static OPERATIONS: [OperationEntry; 56] = [
     OperationEntry::of::<server_orders::StartServer>("kernel/server/start", ProofNeed::All),
     OperationEntry::of::<server_orders::StopServer>("kernel/server/stop", ProofNeed::Others),
     OperationEntry::of::<server_additions::AddServers>("kernel/servers/add", ProofNeed::All),
-    OperationEntry::of::<server_additions::FindServers>("kernel/servers/find", ProofNeed::None),
+    OperationEntry::of::<InstallRequest>("kernel/servers/find", ProofNeed::None),
     OperationEntry::of::<server_additions::InstallServer>("kernel/servers/install", ProofNeed::All),
     OperationEntry::of::<servers::ListServers>("kernel/servers", ProofNeed::None),
     OperationEntry::of::<status::ReadStats>("kernel/stats", ProofNeed::None),

@@ -1,7 +1,5 @@
 //! Servers that operators add to the configuration while the kernel runs.
 
-use std::collections::BTreeMap;
-
 use mgp_discovery::clients::{ClientKind, LiteralSecrets, ReadOptions, read};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{ConfigFile, ProcessEnvironment};
@@ -79,28 +77,13 @@ impl AddServers {
     }
 }
 
-/// Looks a server up in the registry: those that are meant, and if that is one, what would be started.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct FindServers {
-    #[serde(flatten)]
-    pub(crate) request: InstallRequest,
-    /// The fields of a form, of which those named `answer.NAME` are answers.
-    #[serde(flatten)]
-    pub(crate) fields: BTreeMap<String, String>,
-}
-
-impl Operation for FindServers {
+impl Operation for InstallRequest {
     type Reply = InstallLookup;
 
-    async fn run(mut self, call: &OperatorCall) -> Result<InstallLookup, Error> {
-        let answers = self.fields.into_iter();
-        let answers = answers.filter_map(|(name, value)| Some((name.strip_prefix("answer.")?.to_owned(), value)));
-        self.request.answers.extend(answers);
+    async fn run(self, call: &OperatorCall) -> Result<InstallLookup, Error> {
         let config = call.kernel.config.load_full();
         let looked_up = async {
-            let installer = Installer::new(config.downloads.registry.as_deref())?;
-            installer.look_up(&self.request, &config.servers).await
+            Installer::new(config.downloads.registry.as_deref())?.look_up(&self, &config.servers).await
         };
         looked_up.await.map_err(|failure| Error::invalid_params(failure.message().to_owned()))
     }
@@ -112,7 +95,7 @@ pub(crate) struct InstallServer {
     /// The command that was shown; if the registry says another one by now, nothing is added.
     command: String,
     #[serde(flatten)]
-    wanted: FindServers,
+    request: InstallRequest,
 }
 
 impl Operation for InstallServer {
@@ -120,10 +103,9 @@ impl Operation for InstallServer {
     type Reply = AppliedConfig;
 
     async fn run(self, call: &OperatorCall) -> Result<AppliedConfig, Error> {
-        let plan = self.wanted.run(call).await?.plan;
-        let Some(plan) = plan.filter(|plan| plan.command == self.command) else {
-            return Err(Error::invalid_params("nothing was added: the registry says something else by now; look again"));
-        };
+        let plan = self.request.run(call).await?.plan.filter(|plan| plan.command == self.command);
+        let changed = || Error::invalid_params("nothing was added: the registry says something else by now; look again");
+        let plan = plan.ok_or_else(changed)?;
         let target = AuditTarget::new(Some(plan.server_id.as_str().into()), None);
         call.record("dev.cloto.mgp.server_added", target, &[("package", plan.package.as_str())]).await?;
         let applied = call.kernel.reload.change(Box::new(move |file| plan.write_to(file, false))).await;

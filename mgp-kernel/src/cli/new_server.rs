@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::output::Output;
-use crate::terminal::{Exit, Failure, Result, printable};
+use crate::terminal::{Failure, Result, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct NewServerArgs {
@@ -35,45 +35,30 @@ pub(super) fn run(output: &Output, args: &NewServerArgs) -> Result {
     }
     let unwritten = |error: io::Error| Failure::file(folder, error).hint("choose another name, or another folder to be in");
     fs::create_dir(folder).map_err(unwritten)?;
-    let (files, start) = args.lang.template();
+    let files = args.lang.files();
     let written = files.iter().try_for_each(|(file, text)| {
         let path = folder.join(file);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
         fs::write(path, text.replace("{{name}}", name))
     });
-    if let Err(error) = written {
-        // Half a project would have to be removed before the next attempt.
-        let _gone = fs::remove_dir_all(folder);
-        return Err(unwritten(error));
-    }
+    written.map_err(unwritten)?;
     let names: Vec<_> = files.iter().map(|(file, _)| format!("{name}/{file}")).collect();
-    output.line(&json!({ "name": name, "files": names }), &format!("{name} is written: {}", names.join(", ")))?;
-    output.note(&format!("next, in the folder {name}: {}", start.replace("{{name}}", name)));
-    Ok(Exit::Done)
+    output.line(&json!({ "name": name, "files": names }), &format!("{} tell what to do next", names.join(", ")))
 }
 
 impl ServerLanguage {
-    /// Returns the files of a server, and what a person does next to use it, with `{{name}}` in the place of its name.
-    const fn template(self) -> (&'static [(&'static str, &'static str)], &'static str) {
+    /// Returns the files of a server, with `{{name}}` in the place of its name.
+    const fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Rust => (
-                &[
-                    ("Cargo.toml", include_str!("templates/rust/Cargo.toml.txt")),
-                    ("src/main.rs", include_str!("templates/rust/main.rs.txt")),
-                ],
-                "`cargo install --path . --root .`, then `mgp add {{name}} -- $PWD/bin/{{name}}`",
-            ),
-            Self::Python => (
-                &[("server.py", include_str!("templates/python/server.py.txt"))],
-                "`mgp add {{name}} -- uv run $PWD/server.py`",
-            ),
-            Self::Typescript => (
-                &[
-                    ("package.json", include_str!("templates/typescript/package.json.txt")),
-                    ("server.ts", include_str!("templates/typescript/server.ts.txt")),
-                ],
-                "`npm install`, then `mgp add {{name}} -- node $PWD/server.ts`",
-            ),
+            Self::Rust => &[
+                ("Cargo.toml", include_str!("templates/rust/Cargo.toml.txt")),
+                ("src/main.rs", include_str!("templates/rust/main.rs.txt")),
+            ],
+            Self::Python => &[("server.py", include_str!("templates/python/server.py.txt"))],
+            Self::Typescript => &[
+                ("package.json", include_str!("templates/typescript/package.json.txt")),
+                ("server.ts", include_str!("templates/typescript/server.ts.txt")),
+            ],
         }
     }
 }

@@ -12,9 +12,7 @@ use std::time::Duration;
 
 use mgp_discovery::config::model::{ServerConfig, ServerConfinement};
 use mgp_discovery::config::{ConfigFile, looks_like};
-use mgp_discovery::launch::{
-    LaunchError, PreparedLaunch, RequiredInput, ServerJson, command_line, launch, launch_bundle,
-};
+use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJson, command_line, launch};
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use serde::{Deserialize, Serialize};
 
@@ -173,10 +171,16 @@ impl Installer {
     ) -> Result<(PreparedLaunch, Option<Bundle>), LaunchError> {
         // Number 0 is none of the ways.
         let wanted = request.way.map(|way| way.checked_sub(1).unwrap_or_else(|| server.ways()));
-        let ways = wanted.map_or(0..server.ways(), |way| way..way + 1);
         let mut outcome = Err(LaunchError::NoSuchWay { ways: server.ways() });
-        for way in ways {
-            outcome = self.launched_as(server, way, &request.answers).await;
+        for way in wanted.map_or(0..server.ways(), |way| way..way + 1) {
+            outcome = match self.bundle(server, way).await {
+                Ok(Some((bundle, manifest))) => {
+                    let unpacked = Some((manifest.as_str(), bundle.folder.as_path()));
+                    launch(server, way, &request.answers, unpacked).map(|launch| (launch, Some(bundle)))
+                }
+                Ok(None) => launch(server, way, &request.answers, None).map(|launch| (launch, None)),
+                Err(error) => Err(error),
+            };
             if !matches!(outcome, Err(LaunchError::Refused(_))) {
                 break;
             }
@@ -184,20 +188,13 @@ impl Installer {
         outcome
     }
 
-    async fn launched_as(
-        &self,
-        server: &ServerJson,
-        way: usize,
-        answers: &[(String, String)],
-    ) -> Result<(PreparedLaunch, Option<Bundle>), LaunchError> {
-        let Some((url, sha256)) = server.bundle(way)? else {
-            return Ok((launch(server, way, answers)?, None));
-        };
+    /// Returns the bundle of a way to use a server, with its manifest, if that way is one.
+    async fn bundle(&self, server: &ServerJson, way: usize) -> Result<Option<(Bundle, String)>, LaunchError> {
+        let Some((url, sha256)) = server.bundle(way)? else { return Ok(None) };
         let patient = self.fetcher.clone().max_bytes(MAX_BUNDLE).timeout(PATIENCE);
-        let bundle = Bundle::bring(url, &sha256, &server.id(), &self.registry, &patient).await;
-        let bundle = bundle.map_err(LaunchError::Refused)?;
-        let manifest = bundle.manifest().map_err(LaunchError::Refused)?;
-        Ok((launch_bundle(server, way, answers, &manifest, &bundle.folder)?, Some(bundle)))
+        let brought = Bundle::bring(url, &sha256, &server.id(), &self.registry, &patient).await;
+        let with_manifest = brought.and_then(|bundle| bundle.manifest().map(|manifest| (bundle, manifest)));
+        with_manifest.map(Some).map_err(LaunchError::Refused)
     }
 }
 

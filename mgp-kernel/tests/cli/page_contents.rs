@@ -171,21 +171,19 @@ fn a_server_that_is_switched_off_says_what_switches_it_on() {
 #[test]
 fn a_server_is_found_by_its_name_and_added_as_it_was_shown() {
     let (home, _kernel, _) = asked();
-    let url = "http://127.0.0.1:1/{units}";
-    let variables = json!({"units": {"isRequired": true, "description": "Which <b>"}});
-    let remote = json!({"type": "streamable-http", "url": url, "variables": variables});
-    let document = json!({"name": "io.github.someone/weather", "version": "1.2.3", "remotes": [remote]});
+    let remote = json!({"type": "streamable-http", "url": "http://127.0.0.1:1/metric"});
+    let name = "io.github.someone/weather";
+    let document = json!({"name": name, "version": "1.2.3", "description": "<b>", "remotes": [remote]});
     home.write("mirror/weather.json", &document.to_string());
     home.configure(&format!("[downloads]\nregistry = {:?}\n", home.path("mirror").display().to_string()));
     home.done(["reload"]);
     with_passphrase(&home);
     let browser = Browser::signed_in(&home);
-    let asking = browser.get("/servers?name=weather").body;
-    assert!(asking.contains("name=\"answer.units\"") && asking.contains("Which &lt;b&gt;"), "{asking}");
-    let shown = browser.get("/servers?name=weather&answer.units=metric").body;
+    let shown = browser.get("/servers?name=weather").body;
     assert!(shown.contains("/do/servers/install") && shown.contains("http://127.0.0.1:1/metric"), "{shown}");
+    assert!(shown.contains("&lt;b&gt;"), "{shown}");
     assert!(browser.get("/servers?name=nothing").body.contains("No server of the registry has this name"));
-    let form = "name=weather&answer.units=metric&server_id=forecasts&_back=%2Fservers&_passphrase=correct+horse";
+    let form = "name=weather&server_id=forecasts&_back=%2Fservers&_passphrase=correct+horse";
     let other = browser.post("/do/servers/install", &format!("{form}&command=npx+-y+weather"));
     assert!(other.status == 400 && other.body.contains("says something else"), "{}", other.body);
     let command = utf8_percent_encode("http://127.0.0.1:1/metric", NON_ALPHANUMERIC);

@@ -11,7 +11,6 @@ use super::super::page_client::PageClient;
 use super::super::plot;
 use crate::admin::audit::CountEvents;
 use crate::admin::operation::ServersToBegin;
-use crate::admin::server_additions::FindServers;
 use crate::admin::server_details::{ServerDetails, ShowServer};
 use crate::admin::server_orders::ReadServerLog;
 use crate::admin::servers::{ListServers, ServerRow};
@@ -20,7 +19,8 @@ use crate::terminal::TextWriter;
 
 pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error> {
     let servers = client.ask(&ListServers { begin: ServersToBegin::None }).await?.servers;
-    let found = if query.get("name").is_some() { found(client, query).await } else { html! {} };
+    let name = query.get("name").unwrap_or_default();
+    let found = if name.is_empty() { html! {} } else { found(client, name).await };
     let fields = html! {
         div.row {
             (field("Id", &html! { input name="server_id"; }))
@@ -36,7 +36,7 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
         h2 { "Add a server by name" }
         p.faint { "The registry is searched, and what would be started is shown before anything is written." }
         form method="get" action="/servers" {
-            (field("Name", &html! { input name="name" value=(query.get("name").unwrap_or_default()) placeholder="weather"; }))
+            (field("Name", &html! { input name="name" value=(name) placeholder="weather"; }))
             button { "Search" }
         }
         (found)
@@ -48,12 +48,9 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
 }
 
 /// Returns what the registry says to a search: the servers that may be meant, or what would be started.
-async fn found(client: &PageClient, query: &Form) -> Markup {
-    let name = query.get("name").unwrap_or_default().to_owned();
-    let request = InstallRequest { name, ..InstallRequest::default() };
-    let answers = query.fields().filter(|(name, value)| name.starts_with("answer.") && !value.is_empty());
-    let fields = answers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let InstallLookup { found, plan, needed } = match client.ask(&FindServers { request, fields }).await {
+async fn found(client: &PageClient, name: &str) -> Markup {
+    let request = InstallRequest { name: name.to_owned(), ..InstallRequest::default() };
+    let InstallLookup { found, plan, needed } = match client.ask(&request).await {
         Ok(lookup) => lookup,
         Err(error) => return html! { p.notice.bad role="status" { (visible(error.message())) } },
     };
@@ -62,23 +59,13 @@ async fn found(client: &PageClient, query: &Form) -> Markup {
         html! { td { a href=(there) { (visible(name)) } } td { (visible(version)) } td { (visible(about)) } }
     });
     let none = "No server of the registry has this name.";
-    let hidden = html! { @for (name, value) in query.fields() { input type="hidden" name=(name) value=(value); } };
     html! {
         (table(&["Server", "Version", "Description"], &rows.collect::<Vec<_>>(), none))
-        @if !needed.is_empty() {
-            form method="get" action="/servers" {
-                (hidden)
-                @for value in &needed {
-                    (field(&value.name, &html! { input name={ "answer." (value.name) } placeholder=(value.choices.join(", ")); }))
-                    p.faint { (visible(value.description.as_deref().unwrap_or_default())) }
-                }
-                button { "Go on" }
-            }
-        }
+        @for value in needed { p.notice { "It needs " (visible(&value.name)) ", which " code { "mgp install" } " takes." } }
         @if let Some(plan) = plan {
             (block(&TextWriter::text_of(&plan)))
             (form("servers/install", "/servers", &html! {
-                (hidden)
+                input type="hidden" name="name" value=(name);
                 input type="hidden" name="command" value=(plan.command);
                 (field("Id", &html! { input name="server_id" value=(plan.server_id); }))
                 button.primary { "Add" }

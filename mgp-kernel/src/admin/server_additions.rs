@@ -108,7 +108,7 @@ impl Operation for InstallServer {
         let plan = plan.ok_or_else(changed)?;
         let target = AuditTarget::new(Some(plan.server_id.as_str().into()), None);
         call.record("dev.cloto.mgp.server_added", target, &[("package", plan.package.as_str())]).await?;
-        let applied = call.kernel.reload.change(Box::new(move |file| plan.write_to(file, false))).await;
+        let applied = call.kernel.reload.change(Box::new(move |file| plan.write_to(file))).await;
         applied.map_err(|error| Error::invalid_params(error.to_string()))
     }
 }

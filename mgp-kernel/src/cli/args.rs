@@ -69,7 +69,7 @@ pub(super) enum Command {
     /// Add a server of the MCP registry by its name
     Install(install::InstallArgs),
     /// List the servers of which the registry has newer versions
-    Outdated(install::RegistryArgs),
+    Outdated,
     /// Replace a server by the newest version of it in the registry, and show what changes
     Upgrade(install::UpgradeArgs),
     /// Remove a server from the configuration

@@ -22,13 +22,6 @@ use crate::terminal::{Exit, Failure, Result, TextForm as _, TextWriter, printabl
 use crate::version_order::is_newer;
 
 #[derive(Debug, Args)]
-pub(super) struct RegistryArgs {
-    /// The registry: a URL, or a file or folder with server.json documents; that of the configuration if left out
-    #[arg(long, value_name = "PLACE")]
-    registry: Option<String>,
-}
-
-#[derive(Debug, Args)]
 pub(super) struct InstallArgs {
     /// The name of the server in the registry or its last part, with the version if not the newest: weather,
     /// io.github.someone/weather@1.2.3
@@ -59,14 +52,12 @@ struct PlanArgs {
     /// The number, from 1, of one of its packages and remotes; the first that works if left out
     #[arg(long, value_name = "N")]
     way: Option<usize>,
-    /// Show what would be written, and change nothing
-    #[arg(long)]
-    dry_run: bool,
     /// Write it without asking
     #[arg(long, short)]
     yes: bool,
-    #[command(flatten)]
-    registry: RegistryArgs,
+    /// The registry: a URL, or a file or folder with server.json documents; that of the configuration if left out
+    #[arg(long, value_name = "PLACE")]
+    registry: Option<String>,
     #[command(flatten)]
     scope: ConfigScope,
 }
@@ -82,23 +73,20 @@ pub(super) async fn install(cx: &CommandContext, args: InstallArgs) -> Result {
     let request = InstallRequest { name, version, server_id, way, unconfined, answers };
     let plan = planned(&common, &cx.read()?.config, &request).await?;
     let path = cx.to_change_in(common.scope)?;
-    let (file, is_trial) = (path.display().to_string(), common.dry_run);
-    if !is_trial {
-        // A name that looks like another one is no slip only if somebody wrote all of it.
-        let yes = common.yes && (plan.warnings.is_empty() || is_whole_name);
-        agreed(&TextWriter::text_of(&plan), &format!("add it to {file}?"), yes).await?;
-        cx.change(&path, |file| plan.write_to(file, false))?;
-    }
-    let report = json!({ "plan": plan, "file": file, "dry_run": is_trial });
-    cx.output.show(&report, |_, out| {
+    let file = path.display().to_string();
+    // A name that looks like another one is no slip only if somebody wrote all of it.
+    let yes = common.yes && (plan.warnings.is_empty() || is_whole_name);
+    agreed(&TextWriter::text_of(&plan), &format!("add it to {file}?"), yes).await?;
+    cx.change(&path, |file| plan.write_to(file))?;
+    cx.output.show(&json!({ "plan": plan, "file": file }), |_, out| {
         plan.write(out)?;
-        writeln!(out, "{} {} to {file}", if is_trial { "would add" } else { "added" }, plan.server_id)
+        writeln!(out, "added {} to {file}", plan.server_id)
     })
 }
 
-pub(super) async fn outdated(cx: &CommandContext, args: &RegistryArgs) -> Result {
+pub(super) async fn outdated(cx: &CommandContext) -> Result {
     let config = cx.read()?.config;
-    let installer = installer(args, &config)?;
+    let installer = Installer::new(config.downloads.registry.as_deref())?;
     let mut rows = Vec::new();
     for server in &config.servers {
         if let Some((name, version)) = server.package.as_deref().and_then(|package| package.rsplit_once('@'))
@@ -137,14 +125,10 @@ pub(super) async fn upgrade(cx: &CommandContext, args: UpgradeArgs) -> Result {
         return cx.output.line(&same, &format!("{id} is {name} {version}, and the registry has nothing newer"));
     }
     plan.upgrade(&old);
-    let before = command_line(&old);
-    let shown = format!("before: {}\n{}", printable(&before), TextWriter::text_of(&plan));
-    if common.dry_run {
-        return cx.output.line(&json!({ "plan": plan, "before": before, "dry_run": true }), shown.trim_end());
-    }
+    let shown = format!("before: {}\n{}", printable(&command_line(&old)), TextWriter::text_of(&plan));
     agreed(&shown, &format!("upgrade {id} from {version} to {newest}?"), common.yes).await?;
     let path = cx.to_change_in(common.scope)?;
-    let change = async { cx.change(&path, |file| plan.write_to(file, true)).map(|()| Exit::Done) };
+    let change = async { cx.change(&path, |file| plan.write_to(file)).map(|()| Exit::Done) };
     changed(cx, change).await?;
     show_definitions(cx, &id, &newest).await
 }
@@ -171,13 +155,9 @@ async fn show_definitions(cx: &CommandContext, id: &str, version: &str) -> Resul
     })
 }
 
-fn installer(args: &RegistryArgs, config: &Config) -> Result<Installer> {
-    Installer::new(args.registry.as_deref().or(config.downloads.registry.as_deref()))
-}
-
 /// Returns the plan for the one server that is meant.
 async fn planned(args: &PlanArgs, config: &Config, request: &InstallRequest) -> Result<InstallPlan> {
-    let installer = installer(&args.registry, config)?;
+    let installer = Installer::new(args.registry.as_deref().or(config.downloads.registry.as_deref()))?;
     let InstallLookup { found, plan, needed } = installer.look_up(request, &config.servers).await?;
     let wrong = match (plan, found.len()) {
         (Some(plan), _) => return Ok(plan),

@@ -139,7 +139,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Logout(args) => login::logout(cx, args).await,
         Command::Add(args) => changed(cx, async { servers_edit::add(cx, args) }).await,
         Command::Install(args) => changed(cx, Box::pin(install::install(cx, args))).await,
-        Command::Outdated(args) => Box::pin(install::outdated(cx, &args)).await,
+        Command::Outdated => Box::pin(install::outdated(cx)).await,
         Command::Upgrade(args) => Box::pin(install::upgrade(cx, args)).await,
         Command::Itself(args) => Box::pin(self_update::run(cx, &args)).await,
         Command::New(NewCommand::Server(args)) => new_server::run(&cx.output, &args),

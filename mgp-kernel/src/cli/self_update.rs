@@ -34,15 +34,12 @@ pub(super) async fn run(cx: &CommandContext, command: &SelfCommand) -> Result {
     let upgrade = managed.unwrap_or("mgp self update");
     let &SelfCommand::Update { yes } = command else {
         let report = json!({ "version": VERSION, "newest": newest, "newer": is_there, "upgrade": upgrade });
-        let text = if is_there { format!("mgp {newest} is there: `{upgrade}`") } else { NEWEST.to_owned() };
+        let text = format!("mgp {VERSION} is the newest version");
+        let text = if is_there { format!("mgp {newest} is there: `{upgrade}`") } else { text };
         return cx.output.line(&report, &text);
     };
-    if is_newer(VERSION, &list.version) {
-        let older = format!("nothing was changed: the list names mgp {newest}, which is older than {VERSION}");
-        return Err(Failure::usage(older));
-    }
     if !is_there {
-        return cx.output.line(&json!({ "version": VERSION, "updated": false }), NEWEST);
+        return Err(Failure::usage(format!("nothing was changed: mgp {newest} is not newer than {VERSION}")));
     }
     if managed.is_some() {
         let message = format!("nothing was changed: a package manager owns {}", program.display());
@@ -72,9 +69,6 @@ async fn settings(cx: &CommandContext) -> Result<DownloadSettings> {
 
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The answer if there is none that is newer.
-const NEWEST: &str = concat!("mgp ", env!("CARGO_PKG_VERSION"), " is the newest version");
 
 /// The list of the versions that the project publishes.
 const USUAL_LIST: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/releases/latest/download/releases.json");

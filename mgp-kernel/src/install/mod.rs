@@ -4,10 +4,10 @@
 //! nothing is written before the person agrees.
 
 mod bundle;
-mod image;
 mod registry;
 
 use std::io::{self, Write as _};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use mgp_discovery::config::model::{ServerConfig, ServerConfinement};
@@ -68,6 +68,9 @@ pub(crate) struct InstallPlan {
     pub(crate) config: ServerConfig,
     #[serde(skip)]
     bundle: Option<Bundle>,
+    /// True if the entry is there with a former version.
+    #[serde(skip)]
+    is_upgrade: bool,
 }
 
 /// The installer of servers from one registry.
@@ -138,13 +141,12 @@ impl Installer {
         let (launch, bundle) = self.launched(server, request).await?;
         let PreparedLaunch { mut config, shown, permissions, secrets, image, mut notes, .. } = launch;
         if let Some(image) = image {
-            match image::digest(&image, &self.fetcher).await {
-                Some(digest) => {
-                    let named = config.args.iter_mut().filter(|word| **word == image);
-                    named.for_each(|word| *word = format!("{image}@{digest}"));
-                }
-                None => notes.push("its publisher can change the image, whose digest is not known".to_owned()),
+            let digest = image_digest(config.command.clone().unwrap_or_default(), image.clone()).await;
+            if digest.is_none() {
+                notes.push("its publisher can change the image, whose digest is not known".to_owned());
             }
+            let named = config.args.iter_mut().filter(|word| **word == image);
+            named.zip(digest).for_each(|(word, digest)| *word = format!("{image}@{digest}"));
         }
         config.id = request.server_id.clone().unwrap_or(config.id);
         let package = format!("{}@{}", server.name, version_of(server));
@@ -160,6 +162,7 @@ impl Installer {
             notes,
             config,
             bundle,
+            is_upgrade: false,
         })
     }
 
@@ -201,16 +204,17 @@ impl Installer {
 impl InstallPlan {
     /// Makes this the plan for an entry that is there: it keeps its id and the values of its variables and headers.
     pub(crate) fn upgrade(&mut self, old: &ServerConfig) {
+        self.is_upgrade = true;
         self.server_id.clone_from(&old.id);
         self.config.id.clone_from(&old.id);
         self.config.env.extend(old.env.clone());
         self.config.headers.extend(old.headers.clone());
     }
 
-    /// Writes the server into a configuration, in the place of the package of an entry that is there, and unpacks its
-    /// bundle.
-    pub(crate) fn write_to(&self, file: &mut ConfigFile, is_there: bool) -> Result<()> {
-        if is_there {
+    /// Writes the server into a configuration, and unpacks its bundle. Of an entry that is there, what a person wrote beside
+    /// its package stays.
+    pub(crate) fn write_to(&self, file: &mut ConfigFile) -> Result<()> {
+        if self.is_upgrade {
             file.update(&self.config, &UPGRADED)?;
         } else {
             file.add(&self.config)?;
@@ -226,9 +230,20 @@ impl TextForm for InstallPlan {
         let asked = self.permissions.iter().map(|asked| format!("asks for {asked}"));
         let secrets = self.secrets.iter().map(|name| format!("needs a secret: `mgp secrets set {name}` sets it"));
         let warnings = self.warnings.iter().map(|warning| format!("warning: {warning}"));
-        let lines = lines.into_iter().chain(asked).chain(secrets).chain(warnings).chain(self.notes.iter().cloned());
-        lines.into_iter().try_for_each(|line| writeln!(out, "{}", printable(&line)))
+        let all = lines.into_iter().chain(asked).chain(secrets).chain(warnings).chain(self.notes.iter().cloned());
+        let mut all = all.map(|line| printable(&line));
+        all.try_for_each(|line| writeln!(out, "{line}"))
     }
+}
+
+/// Returns the digest of what the tag of an image names now, as the program says that starts containers: it has the
+/// credentials of its user.
+async fn image_digest(program: String, image: String) -> Option<String> {
+    let asking = move || Command::new(program).args(INSPECT).arg(image).stdin(Stdio::null()).output();
+    let said = tokio::task::spawn_blocking(asking).await.ok()?.ok()?;
+    let digest = String::from_utf8(said.stdout).ok()?.trim().to_owned();
+    let is_hex = |digits: &str| digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    digest.strip_prefix("sha256:").is_some_and(is_hex).then_some(digest)
 }
 
 /// Confines the program of a server to its package and HTTPS where this system can, and returns what a person should know
@@ -264,6 +279,9 @@ fn lookalikes(server: &ServerJson, configured: &[ServerConfig]) -> Vec<String> {
     });
     alike.collect()
 }
+
+/// The words with which a program that starts containers tells the digest of an image.
+const INSPECT: [&str; 5] = ["buildx", "imagetools", "inspect", "--format", "{{.Manifest.Digest}}"];
 
 /// The keys of an entry that an upgrade sets.
 const UPGRADED: [&str; 8] = ["command", "args", "cwd", "env", "url", "headers", "transport", "package"];

@@ -134,6 +134,6 @@ async fn a_bundle_is_unpacked_when_it_is_the_published_one_and_not_before() {
         bundle.folder = own.clone();
     }
     let mut file = ConfigFile::open(folder.path().join("mgp.toml")).unwrap();
-    plan.write_to(&mut file, false).unwrap();
+    plan.write_to(&mut file).unwrap();
     assert!(own.join("manifest.json").is_file() && file.text().contains("a.b/weather@1.2.3"), "{}", file.text());
 }

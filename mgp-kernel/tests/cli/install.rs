@@ -1,6 +1,7 @@
 //! Servers of a registry, of which the tests have a copy in files.
 
 use std::io::{Cursor, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -32,15 +33,14 @@ fn a_server_is_installed_by_its_name_after_somebody_agreed() {
     home.write("server.json", &weather("1.2.3").to_string());
     let lacking = home.run(["install", "weather", "--registry", "server.json"]);
     assert!(lacking.code == Some(1) && lacking.err.contains("--answer units=VALUE  Which"), "{lacking:?}");
-    let shown = home.json(INSTALL.into_iter().chain(["--dry-run"]));
-    assert_eq!(shown["plan"]["command"], "npx -y @someone/weather@1.2.3 --units metric");
-    assert_eq!(shown["plan"]["secrets"], json!(["WEATHER_WEATHER_KEY"]));
     let alone = home.run(INSTALL);
     assert!(alone.code == Some(1) && alone.err.contains("nobody agreed"), "{alone:?}");
     assert!(alone.err.contains("npx -y @someone/weather@1.2.3"), "{alone:?}");
     assert!(!home.path(".config/mgp/servers.toml").exists());
-    let added = home.run(INSTALL.into_iter().chain(["--yes"]));
-    assert!(added.code == Some(0) && added.out.contains("mgp secrets set WEATHER_WEATHER_KEY"), "{added:?}");
+    assert!(alone.err.contains("mgp secrets set WEATHER_WEATHER_KEY"), "{alone:?}");
+    let added = home.json(INSTALL.into_iter().chain(["--yes"]));
+    assert_eq!(added["plan"]["command"], "npx -y @someone/weather@1.2.3 --units metric");
+    assert_eq!(added["plan"]["secrets"], json!(["WEATHER_WEATHER_KEY"]));
     let text = home.read(".config/mgp/servers.toml");
     assert!(text.contains("package = \"io.github.someone/weather@1.2.3\""), "{text}");
     assert!(text.contains("${secret:WEATHER_WEATHER_KEY}") && text.contains("metric"), "{text}");
@@ -80,23 +80,42 @@ fn a_name_that_looks_like_another_one_is_agreed_to_only_in_full() {
 
 #[test]
 fn newer_versions_are_listed_and_an_upgrade_is_shown_before_it_is_made() {
-    let home = Home::new();
+    let home = Home::with_state();
+    home.configure(&format!("[downloads]\nregistry = {:?}\n", home.path("server.json").display().to_string()));
     home.write("server.json", &weather("1.2.3").to_string());
     home.done(INSTALL.into_iter().chain(["--yes"]));
-    let outdated = ["outdated", "--registry", "server.json"];
-    assert_eq!(home.json(outdated)["servers"], json!([]));
-    let upgrade = ["upgrade", "weather", "--registry", "server.json", "--answer", "units=metric"];
+    assert_eq!(home.json(["outdated"])["servers"], json!([]));
+    let upgrade = ["upgrade", "weather", "--answer", "units=metric"];
     assert_eq!(home.json(upgrade)["upgraded"], false);
     home.write("server.json", &weather("1.10.0").to_string());
-    let listed = home.json(outdated);
-    assert_eq!((&listed["servers"][0]["newest"], &listed["servers"][0]["version"]), (&json!("1.10.0"), &json!("1.2.3")));
-    let shown = home.json(upgrade.into_iter().chain(["--dry-run"]));
-    assert_eq!(shown["before"], "npx -y @someone/weather@1.2.3 --units metric");
-    assert_eq!(shown["plan"]["command"], "npx -y @someone/weather@1.10.0 --units metric");
+    let listed = &home.json(["outdated"])["servers"][0];
+    assert_eq!((&listed["newest"], &listed["version"]), (&json!("1.10.0"), &json!("1.2.3")));
+    let alone = home.run(upgrade);
+    assert!(alone.code == Some(1) && alone.err.contains("nobody agreed"), "{alone:?}");
+    assert!(alone.err.contains("before: npx -y @someone/weather@1.2.3 --units metric"), "{alone:?}");
+    assert!(alone.err.contains("reaches: npx -y @someone/weather@1.10.0 --units metric"), "{alone:?}");
+    assert!(home.read("mgp.toml").contains("weather@1.2.3"));
     home.write("server.json", &weather("1.0.0").to_string());
     assert_eq!(home.json(upgrade)["upgraded"], false, "an older version is no upgrade");
-    let other = home.run(["upgrade", "other", "--registry", "server.json"]);
+    let other = home.run(["upgrade", "other"]);
     assert!(other.code == Some(1) && other.err.contains("no server `other`"), "{other:?}");
+}
+
+#[test]
+fn an_image_is_pinned_to_what_its_tag_names_now() {
+    let home = Home::new();
+    let image = json!([{"registryType": "oci", "identifier": "ghcr.io/someone/weather:1.0"}]);
+    let mut document = weather("1.2.3");
+    document["packages"] = image;
+    home.write("server.json", &document.to_string());
+    let digest = format!("sha256:{}", "a1".repeat(32));
+    home.write("bin/docker", &format!("#!/bin/sh\n[ \"$6\" = ghcr.io/someone/weather:1.0 ] && echo {digest}\n"));
+    std::fs::set_permissions(home.path("bin/docker"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home.path("bin").display());
+    let install = ["install", "weather", "--registry", "server.json", "--yes"];
+    let added = home.json_where(&[("PATH", &path)], install);
+    let command = format!("docker run -i --rm ghcr.io/someone/weather:1.0@{digest}");
+    assert_eq!(added["plan"]["command"], command.as_str(), "{added}");
 }
 
 /// Publishes a version of a bundle, whose server has a tool with this description.

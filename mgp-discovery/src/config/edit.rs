@@ -307,6 +307,9 @@ fn describe(error: &ConfigError) -> String {
 fn written(server: &ServerConfig) -> Result<Table, EditError> {
     let mut table = without_defaults(server)?;
     let mut nested = |key: &str, inner: Table| table.insert(key, Item::Table(inner));
+    if let Some(confinement) = &server.confinement {
+        nested("confinement", without_defaults(confinement)?);
+    }
     if let Some(mgp) = &server.mgp {
         nested("mgp", without_defaults(mgp)?);
     }

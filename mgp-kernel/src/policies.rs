@@ -18,8 +18,8 @@ use mgp_security::limit::LimitGate;
 use mgp_security::oauth::ResourceServer;
 use mgp_security::permission::{GrantBook, PendingApprovals};
 use mgp_security::scope::ScopeBook;
-use mgp_store::Database;
 use mgp_security::{Clock, StoreError};
+use mgp_store::Database;
 use mgp_types::mgp::{AuditPort, DefaultPolicy};
 use mgp_types::{AgentGroups, Error, Principal, code};
 

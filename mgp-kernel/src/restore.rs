@@ -17,8 +17,8 @@ use mgp_discovery::Config;
 use mgp_discovery::registry::SqliteRegistryStore;
 use mgp_lifecycle::store::EffectStore;
 use mgp_security::audit::{AuditLog, LogStore};
-use mgp_store::Database;
 use mgp_security::{Clock, StoreError};
+use mgp_store::Database;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, Timestamp, TraceId,
 };

@@ -105,55 +105,53 @@ impl ClientStack {
         // A kernel that ends waits for the calls of its clients, not for what goes on behind their answers. A call by
         // `mgp.tools.call` is one of the tool that it names, for all that follows. Log lines of all layers further in stand in
         // the span of the request.
-        gates![lifecycle.unanswered.clone(), UnlistedCallGate::new()].layer(telemetry::traced(
-            stack![
-                // Nothing is done for an unknown caller, and nothing is recorded without a name.
-                auth,
-                // A call that waits for an operator goes on behind its answer, with all that renders and records its outcome.
-                self.waiting,
-                gates![
-                    RejectGate,
-                    // What is refused is a result too, for those who want results in envelopes.
-                    EnvelopeGate::new(),
-                    // The agent that a client speaks for is the caller, for everybody further in.
-                    DelegationGate(Arc::clone(&self.sections)),
-                ],
-                // The fallback tool is held to the same rules, and recorded like one that was asked for.
-                fallback::layer(visibility.catalog.clone(), Arc::clone(fleet), audit.port()),
-                // Outside of every decision about a known caller, or the record would miss denials; inside of `RejectGate`, which
-                // writes them for the client.
-                self.audit,
-                // A client can stop its call anywhere, also where the call waits for a person or in line.
-                self.cancelling,
-                // A call that asked its client something goes on where it was when the client comes back with the answer, and
-                // passes none of the layers above again.
-                self.parking,
-                gates![
-                    // All that knows the caller and may refuse stands further in.
-                    RefusalGate(Arc::clone(counts)),
-                    // From here on the tool of a call is known.
-                    ResolveToolGate(Arc::clone(&self.sections)),
-                    KeyScopeGate,
-                    policies.limit.clone(),
-                    // What changes something takes a person, over a connection of an operator.
-                    ProofGate(Arc::clone(&self.sections)),
-                    MethodsAsToolsGate::default(),
-                ],
-                // An agent's calls wait for its own places. Requests that end work or ask about health pass, and so do methods
-                // of operators.
-                SendingLayer::new().places(counts.agent_places.clone()),
-                // Nothing new begins while the kernel drains. The router answers the methods of health.
-                LifecycleLayer::new(lifecycle.life.clone()).answered_behind(),
-                gates![
-                    // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
-                    ListedSecurityGate,
-                    self.faults.clone(),
-                    // What is suggested is what the caller may see, as it is when the call is made.
-                    SuggestionGate(Arc::clone(&self.sections)),
-                ],
-                => self.router.clone()
+        gates![lifecycle.unanswered.clone(), UnlistedCallGate::new()].layer(telemetry::traced(stack![
+            // Nothing is done for an unknown caller, and nothing is recorded without a name.
+            auth,
+            // A call that waits for an operator goes on behind its answer, with all that renders and records its outcome.
+            self.waiting,
+            gates![
+                RejectGate,
+                // What is refused is a result too, for those who want results in envelopes.
+                EnvelopeGate::new(),
+                // The agent that a client speaks for is the caller, for everybody further in.
+                DelegationGate(Arc::clone(&self.sections)),
             ],
-        ))
+            // The fallback tool is held to the same rules, and recorded like one that was asked for.
+            fallback::layer(visibility.catalog.clone(), Arc::clone(fleet), audit.port()),
+            // Outside of every decision about a known caller, or the record would miss denials; inside of `RejectGate`, which
+            // writes them for the client.
+            self.audit,
+            // A client can stop its call anywhere, also where the call waits for a person or in line.
+            self.cancelling,
+            // A call that asked its client something goes on where it was when the client comes back with the answer, and
+            // passes none of the layers above again.
+            self.parking,
+            gates![
+                // All that knows the caller and may refuse stands further in.
+                RefusalGate(Arc::clone(counts)),
+                // From here on the tool of a call is known.
+                ResolveToolGate(Arc::clone(&self.sections)),
+                KeyScopeGate,
+                policies.limit.clone(),
+                // What changes something takes a person, over a connection of an operator.
+                ProofGate(Arc::clone(&self.sections)),
+                MethodsAsToolsGate::default(),
+            ],
+            // An agent's calls wait for its own places. Requests that end work or ask about health pass, and so do methods
+            // of operators.
+            SendingLayer::new().places(counts.agent_places.clone()),
+            // Nothing new begins while the kernel drains. The router answers the methods of health.
+            LifecycleLayer::new(lifecycle.life.clone()).answered_behind(),
+            gates![
+                // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
+                ListedSecurityGate,
+                self.faults.clone(),
+                // What is suggested is what the caller may see, as it is when the call is made.
+                SuggestionGate(Arc::clone(&self.sections)),
+            ],
+            => self.router.clone()
+        ]))
     }
 }
 

@@ -25,7 +25,8 @@ mod tests {
     #[test]
     fn versions_are_compared_by_their_numbers() {
         let ordered = [
-            "0.9", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0", "v1.2", "1.10.0", "2026.1.1",
+            "0.9", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0", "v1.2",
+            "1.10.0", "2026.1.1",
         ];
         for (at, version) in ordered.iter().enumerate() {
             for (other_at, other) in ordered.iter().enumerate() {

@@ -112,6 +112,8 @@ pub mod validator;
 mod visible;
 pub use clock::Clock;
 pub use finding::Finding;
+#[cfg(feature = "sqlite")]
+pub use mgp_store::StoreError;
 #[cfg(any(feature = "validate", feature = "permission", feature = "audit"))]
 pub use mgp_types::canonical::{CanonicalError, Digest, digest};
 pub use reject::RejectGate;
@@ -119,5 +121,3 @@ pub use reject::RejectGate;
 pub use schema::{ArgumentJudge, Violation};
 #[cfg(feature = "schema")]
 pub use schema::{Schema, SchemaFault, SchemaViolation};
-#[cfg(feature = "sqlite")]
-pub use mgp_store::StoreError;

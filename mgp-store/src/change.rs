@@ -46,7 +46,8 @@ impl<'a> Change<'a> {
     pub fn execute(&mut self, sql: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
         let rows = self.transaction.prepare_cached(sql)?.execute(values)?;
         if let Some(statements) = &mut self.statements {
-            let values = values.iter().map(|value| StoredValue::of(&value.to_sql()?)).collect::<Result<_, _>>()?;
+            let values =
+                values.iter().map(|value| StoredValue::of(&value.to_sql()?)).collect::<Result<_, _>>()?;
             statements.push(Statement { sql: sql.to_owned(), values });
         }
         Ok(rows)

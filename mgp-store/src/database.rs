@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, ToSql, Transaction, TransactionBehavior, params,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, ToSql, Transaction,
+    TransactionBehavior, params,
 };
 
 use crate::shared::{self, Shared};
@@ -147,7 +148,12 @@ impl Database {
         })?;
         let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
         if found > known {
-            return Err(StoreError::Newer { section: section.to_owned(), found, known, way_back: self.way_back(section, known) });
+            return Err(StoreError::Newer {
+                section: section.to_owned(),
+                found,
+                known,
+                way_back: self.way_back(section, known),
+            });
         }
         if found == known {
             return Ok(());

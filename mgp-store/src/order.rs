@@ -107,7 +107,8 @@ impl OrderKey {
     /// Returns the content of what was sealed at `at`.
     pub(crate) fn open(&self, at: &Position, mut sealed: Vec<u8>) -> Result<Vec<u8>, StoreError> {
         let foreign = || {
-            let what = "is not what a kernel with this key appended there: it was changed, or `[store] key` differs";
+            let what =
+                "is not what a kernel with this key appended there: it was changed, or `[store] key` differs";
             StoreError::Damaged(format!("entry {} of the shared order {what}", at.version))
         };
         if sealed.len() < NONCE_LEN {
@@ -116,7 +117,8 @@ impl OrderKey {
         let content = sealed.split_off(NONCE_LEN);
         let nonce = Nonce::try_assume_unique_for_key(&sealed).map_err(|_| foreign())?;
         let mut content = content;
-        let length = self.0.open_in_place(nonce, Aad::from(at.bytes()), &mut content).map_err(|_| foreign())?.len();
+        let length =
+            self.0.open_in_place(nonce, Aad::from(at.bytes()), &mut content).map_err(|_| foreign())?.len();
         content.truncate(length);
         Ok(content)
     }

@@ -32,7 +32,11 @@ enum Content {
 
 impl Shared {
     /// Returns the part of a database, whose tables for it are made, that follows `order`.
-    pub(crate) fn new(connection: &Connection, order: Arc<dyn Order>, key: OrderKey) -> Result<Self, StoreError> {
+    pub(crate) fn new(
+        connection: &Connection,
+        order: Arc<dyn Order>,
+        key: OrderKey,
+    ) -> Result<Self, StoreError> {
         connection.execute_batch(TABLES)?;
         Ok(Self { order, key, changed: Mutex::default() })
     }
@@ -98,7 +102,8 @@ impl Shared {
 
     fn append(&self, transaction: &Transaction<'_>, content: &Content) -> Result<Entry, StoreError> {
         let at = position(transaction)?;
-        let content = serde_json::to_vec(content).map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        let content =
+            serde_json::to_vec(content).map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         let body = self.key.seal(&at, &content);
         set_position(transaction, &at.behind(&body))?;
         Ok(Entry { version: at.version + 1, body })
@@ -137,7 +142,8 @@ fn carry_out(transaction: &Transaction<'_>, content: Content) -> Result<Option<S
     match content {
         Content::Change { section, schema, statements } => {
             let known = "SELECT version FROM mgp_schema WHERE section = ?1";
-            let known: u32 = transaction.query_row(known, [&section], |row| row.get(0)).optional()?.unwrap_or(0);
+            let known: u32 =
+                transaction.query_row(known, [&section], |row| row.get(0)).optional()?.unwrap_or(0);
             if schema > known {
                 return Err(StoreError::Newer { section, found: schema, known, way_back: String::new() });
             }

@@ -6,7 +6,8 @@ use mgp_store::testing::MemoryOrder;
 use mgp_store::{Database, Order as _, OrderKey, StoreError};
 use rusqlite::params;
 
-const FIRST: &str = "CREATE TABLE things (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, bytes BLOB) STRICT";
+const FIRST: &str =
+    "CREATE TABLE things (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, bytes BLOB) STRICT";
 const SECOND: &str = "ALTER TABLE things ADD COLUMN size INTEGER NOT NULL DEFAULT 7";
 
 fn kernel_of(order: &Arc<MemoryOrder>, migrations: &[&str]) -> Database {
@@ -53,7 +54,9 @@ fn a_change_is_decided_on_what_the_others_changed_last() {
     let order = Arc::default();
     let [one, other] = [(); 2].map(|()| kernel_of(&order, &[FIRST]));
     let take = |kernel: &Database| {
-        kernel.change(|change| Ok(change.execute("INSERT OR IGNORE INTO things (name) VALUES ('won')", &[])? == 1))
+        kernel.change(|change| {
+            Ok(change.execute("INSERT OR IGNORE INTO things (name) VALUES ('won')", &[])? == 1)
+        })
     };
     assert_eq!([take(&one).unwrap(), take(&other).unwrap()], [true, false]);
     let at_once = std::thread::scope(|scope| {

@@ -140,7 +140,8 @@ impl BundleTexts {
         }
         let path = Path::new(command);
         let within = path.strip_prefix(&self.folder).unwrap_or(path);
-        let is_within = within.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let is_within =
+            within.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if is_within && within.file_name().is_some() {
             return Ok(format!("{}/{}", self.folder, within.display()));
         }

@@ -234,7 +234,8 @@ fn check_options(container: bool, words: &[String]) -> Result<(), LaunchError> {
         table(include_str!("refused_options.txt"), option).is_some_and(is_listed) || mounts_machine(word)
     };
     let Some((_, word)) = words.iter().enumerate().find(is_refused) else { return Ok(()) };
-    let why = if container { "opens the machine to the container" } else { "runs other code than the package" };
+    let why =
+        if container { "opens the machine to the container" } else { "runs other code than the package" };
     let why = format!("`{}` {why}: start the server yourself, and add that with `mgp add`", visible(word));
     Err(LaunchError::Refused(why))
 }
@@ -255,7 +256,8 @@ fn mounts_machine(word: &str) -> bool {
 }
 
 /// The options with which programs that start packages run other code.
-const RUNNER_REFUSED: &[&str] = &["-c", "--call", "--node-options", "--script-shell", "-e", "--eval", "--node-arg"];
+const RUNNER_REFUSED: &[&str] =
+    &["-c", "--call", "--node-options", "--script-shell", "-e", "--eval", "--node-arg"];
 
 /// The folders at the root that belong to the system.
 const OF_THE_SYSTEM: &[&str] = &["boot", "dev", "etc", "proc", "run", "sys"];

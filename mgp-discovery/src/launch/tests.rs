@@ -195,7 +195,9 @@ fn options_that_open_the_machine_or_run_other_code_are_refused() {
         let each: Vec<String> =
             words.split(", ").map(|word| format!(r#"{{"type": "positional", "value": {word}}}"#)).collect();
         let each = each.join(", ");
-        let rest = format!(r#""registryType": "{registry}", "identifier": "x", "version": "1", "runtimeArguments": [{each}]"#);
+        let rest = format!(
+            r#""registryType": "{registry}", "identifier": "x", "version": "1", "runtimeArguments": [{each}]"#
+        );
         let why = if registry == "oci" { "opens the machine" } else { "runs other code" };
         assert!(is_refused(&refused(&rest), why), "{words}: {}", refused(&rest));
     }
@@ -269,8 +271,9 @@ fn a_bundle_starts_nothing_else_and_refers_to_no_variable() {
         ("node", "${user_config.other}", "refers to the environment"),
         ("node", "${", "refers to the environment"),
     ] {
-        let manifest =
-            format!(r#"{{"server": {{"type": "node", "mcp_config": {{"command": "{command}", "args": ["{args}"]}}}}}}"#);
+        let manifest = format!(
+            r#"{{"server": {{"type": "node", "mcp_config": {{"command": "{command}", "args": ["{args}"]}}}}}}"#
+        );
         let refused = bundled(&manifest, &[]).unwrap_err();
         assert!(is_refused(&refused, why), "{command} {args}: {refused}");
     }

@@ -148,8 +148,8 @@ mod tests {
             "audit/head", "audit/verify", "config/unmatched", "config/show", "explain", "status", "yield",
             "keys/list", "operators/token", "operators/prove", "operators/standing", "operators/passphrase",
             "page/open", "permissions/list", "permissions/pending", "permissions/show", "permissions/watch",
-            "pins/list", "pins/diff", "registrations/list", "server/logs", "server/show", "servers/find", "servers",
-            "stats", "tools",
+            "pins/list", "pins/diff", "registrations/list", "server/logs", "server/show", "servers/find",
+            "servers", "stats", "tools",
         ];
         assert_eq!(with(ProofNeed::None), reading);
     }

@@ -104,11 +104,13 @@ impl Operation for InstallServer {
 
     async fn run(self, call: &OperatorCall) -> Result<AppliedConfig, Error> {
         let plan = self.request.run(call).await?.plan.filter(|plan| plan.command == self.command);
-        let changed = || Error::invalid_params("nothing was added: the registry says something else by now; look again");
+        let changed = || {
+            Error::invalid_params("nothing was added: the registry says something else by now; look again")
+        };
         let plan = plan.ok_or_else(changed)?;
         let target = AuditTarget::new(Some(plan.server_id.as_str().into()), None);
         call.record("dev.cloto.mgp.server_added", target, &[("package", plan.package.as_str())]).await?;
-        let applied = call.kernel.reload.change(Box::new(move |file| plan.write_to(file))).await;
+        let applied = call.kernel.change_config(Box::new(move |file| plan.write_to(file))).await;
         applied.map_err(|error| Error::invalid_params(error.to_string()))
     }
 }

@@ -16,9 +16,9 @@ use serde_json::json;
 
 use super::output::{Global, Output};
 use super::{
-    access, apply, audit, backup, call, call_rules, config, export, import, install, login, model, new_server,
-    page, permissions, pins, proof, replacing, secrets, self_update, serve, server_commands, servers_edit,
-    service, spec, tools, trust,
+    access, apply, audit, backup, call, call_rules, config, export, import, install, login, model,
+    new_server, page, permissions, pins, proof, replacing, secrets, self_update, serve, server_commands,
+    servers_edit, service, spec, tools, trust,
 };
 use crate::admin::backup::BackUp;
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey, RotateKey};

@@ -122,7 +122,9 @@ pub(super) async fn upgrade(cx: &CommandContext, args: UpgradeArgs) -> Result {
     let newest = plan.package.rsplit('@').next().unwrap_or_default().to_owned();
     if !is_newer(&newest, version) {
         let same = json!({ "server_id": id, "version": version, "upgraded": false });
-        return cx.output.line(&same, &format!("{id} is {name} {version}, and the registry has nothing newer"));
+        return cx
+            .output
+            .line(&same, &format!("{id} is {name} {version}, and the registry has nothing newer"));
     }
     plan.upgrade(&old);
     let shown = format!("before: {}\n{}", printable(&command_line(&old)), TextWriter::text_of(&plan));
@@ -180,5 +182,6 @@ async fn agreed(shown: &str, question: &str, yes: bool) -> Result<()> {
         return Ok(());
     }
     let hint = "`--yes` agrees to it, for a name that looks like another one only if it is written in full";
-    Err(Failure::usage(format!("nothing was changed, because nobody agreed to this:\n{}", shown.trim_end())).hint(hint))
+    Err(Failure::usage(format!("nothing was changed, because nobody agreed to this:\n{}", shown.trim_end()))
+        .hint(hint))
 }

@@ -33,7 +33,9 @@ pub(super) fn run(output: &Output, args: &NewServerArgs) -> Result {
         return Err(Failure::usage(format!("`{}` is no name for a server and its folder", printable(name)))
             .hint("a name has up to 40 lower-case letters, digits and `-`, and a letter first: my-server"));
     }
-    let unwritten = |error: io::Error| Failure::file(folder, error).hint("choose another name, or another folder to be in");
+    let unwritten = |error: io::Error| {
+        Failure::file(folder, error).hint("choose another name, or another folder to be in")
+    };
     fs::create_dir(folder).map_err(unwritten)?;
     let files = args.lang.files();
     let written = files.iter().try_for_each(|(file, text)| {
@@ -43,7 +45,8 @@ pub(super) fn run(output: &Output, args: &NewServerArgs) -> Result {
     });
     written.map_err(unwritten)?;
     let names: Vec<_> = files.iter().map(|(file, _)| format!("{name}/{file}")).collect();
-    output.line(&json!({ "name": name, "files": names }), &format!("{} tell what to do next", names.join(", ")))
+    output
+        .line(&json!({ "name": name, "files": names }), &format!("{} tell what to do next", names.join(", ")))
 }
 
 impl ServerLanguage {

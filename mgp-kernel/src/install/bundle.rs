@@ -48,9 +48,12 @@ impl Bundle {
         let digits = hex::<64>(&Sha256::digest(&bytes));
         let found = String::from_utf8_lossy(&digits);
         if found != sha256 {
-            return Err(format!("the bundle {url} is not the published one: its SHA-256 is {found}, not {sha256}"));
+            return Err(format!(
+                "the bundle {url} is not the published one: its SHA-256 is {found}, not {sha256}"
+            ));
         }
-        let data = users_folder("XDG_DATA_HOME", ".local/share").ok_or("bundles need a home directory: set HOME")?;
+        let data =
+            users_folder("XDG_DATA_HOME", ".local/share").ok_or("bundles need a home directory: set HOME")?;
         Ok(Self { bytes, folder: data.join("bundles").join(format!("{id}-{}", &sha256[..16])) })
     }
 
@@ -62,7 +65,8 @@ impl Bundle {
             archive.by_name("manifest.json")?.take(MAX_MANIFEST).read_to_string(&mut text)?;
             Ok(text)
         };
-        read().map_err(|error: io::Error| format!("the bundle has no manifest.json that can be read: {error}"))
+        read()
+            .map_err(|error: io::Error| format!("the bundle has no manifest.json that can be read: {error}"))
     }
 
     /// Unpacks the bundle: its folder is there with all files, or not at all.
@@ -81,7 +85,8 @@ impl Bundle {
             let is_inner = path.components().all(|part| matches!(part, Component::Normal(_)));
             let is_plain = is_inner && !entry.name().contains(['\\', '\0', ':']);
             if !is_plain || index > MAX_FILES || ![0, FILE, FOLDER].contains(&(mode & KIND)) {
-                let why = format!("{} is a link, leads out of the bundle, or is one of too many", entry.name());
+                let why =
+                    format!("{} is a link, leads out of the bundle, or is one of too many", entry.name());
                 return Err(io::Error::other(why));
             }
             let path = fresh.path().join(path);

@@ -226,11 +226,16 @@ impl InstallPlan {
 
 impl TextForm for InstallPlan {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        let lines = [format!("{} as {}", self.package, self.server_id), format!("starts, or reaches: {}", self.command)];
+        let lines = [
+            format!("{} as {}", self.package, self.server_id),
+            format!("starts, or reaches: {}", self.command),
+        ];
         let asked = self.permissions.iter().map(|asked| format!("asks for {asked}"));
-        let secrets = self.secrets.iter().map(|name| format!("needs a secret: `mgp secrets set {name}` sets it"));
+        let secrets =
+            self.secrets.iter().map(|name| format!("needs a secret: `mgp secrets set {name}` sets it"));
         let warnings = self.warnings.iter().map(|warning| format!("warning: {warning}"));
-        let all = lines.into_iter().chain(asked).chain(secrets).chain(warnings).chain(self.notes.iter().cloned());
+        let all =
+            lines.into_iter().chain(asked).chain(secrets).chain(warnings).chain(self.notes.iter().cloned());
         let mut all = all.map(|line| printable(&line));
         all.try_for_each(|line| writeln!(out, "{line}"))
     }

@@ -54,7 +54,8 @@ impl ServerRegistry {
         let found = matching(servers, name, version);
         match faulty {
             Some(error) if found.is_empty() => {
-                let why = format!("nothing is called {name}, and a document of the registry is wrong: {error}");
+                let why =
+                    format!("nothing is called {name}, and a document of the registry is wrong: {error}");
                 Err(Failure::usage(printable(&why)))
             }
             _ => Ok(found),
@@ -121,8 +122,9 @@ async fn ask(base: &Url, fetcher: &Fetcher, name: &str, version: Option<&str>) -
     let version = version.unwrap_or("latest");
     url.query_pairs_mut().extend_pairs([("search", name), ("version", version), ("limit", "100")]);
     let failed = |why: String| {
-        Failure::unreachable(format!("the registry {base} gives no answer: {why}"))
-            .hint("`[downloads] registry` names another one, or a file or folder with copies of its documents")
+        Failure::unreachable(format!("the registry {base} gives no answer: {why}")).hint(
+            "`[downloads] registry` names another one, or a file or folder with copies of its documents",
+        )
     };
     let fetched = fetcher.get(url.as_str(), &HeaderMap::new()).await;
     let fetched = fetched.map_err(|error| failed(with_causes(&error.to_string(), &error)))?;
@@ -180,7 +182,8 @@ mod tests {
     #[test]
     fn names_are_of_plain_letters() {
         assert!(is_name("io.github.someone/weather_2"));
-        for name in ["weather", "a/", "/a", "a/b/c", "io.github.x/we\u{430}ther", "a/b c", "a/\u{202e}b", ""] {
+        for name in ["weather", "a/", "/a", "a/b/c", "io.github.x/we\u{430}ther", "a/b c", "a/\u{202e}b", ""]
+        {
             assert!(!is_name(name), "{name}");
         }
     }

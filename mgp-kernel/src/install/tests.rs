@@ -43,7 +43,8 @@ async fn refused(document: serde_json::Value) -> String {
 #[tokio::test]
 async fn a_plan_shows_all_that_would_be_started_and_pins_the_version() {
     let document = package("io.github.x/weather", &npm("@x/weather"));
-    let lookup = look_up(&[document.clone(), package("a.b/mail", &npm("mail"))], named("weather")).await.unwrap();
+    let lookup =
+        look_up(&[document.clone(), package("a.b/mail", &npm("mail"))], named("weather")).await.unwrap();
     let plan = lookup.plan.unwrap();
     assert_eq!((plan.command.as_str(), plan.server_id.as_str()), ("npx -y @x/weather@1.2.3", "weather"));
     assert_eq!(plan.config.package.as_deref(), Some("io.github.x/weather@1.2.3"));
@@ -70,7 +71,8 @@ async fn values_that_are_needed_are_told_and_an_upgrade_keeps_those_that_there_a
     let lookup = look_up(std::slice::from_ref(&document), named("weather")).await.unwrap();
     assert!(lookup.plan.is_none() && lookup.needed[0].name == "UNITS");
     let answers = vec![("UNITS".to_owned(), "metric".to_owned())];
-    let mut plan = look_up(&[document], InstallRequest { answers, ..named("weather") }).await.unwrap().plan.unwrap();
+    let mut plan =
+        look_up(&[document], InstallRequest { answers, ..named("weather") }).await.unwrap().plan.unwrap();
     let mut old = ServerConfig::default();
     old.id = "mine".to_owned();
     old.env.insert("UNITS".to_owned(), "imperial".to_owned());
@@ -82,7 +84,11 @@ async fn values_that_are_needed_are_told_and_an_upgrade_keeps_those_that_there_a
 async fn names_that_look_like_others_are_told_of_or_refused() {
     let document = package("a.b/weather", &npm("@modelcontextprotocol/server-f1lesystem"));
     let plan = look_up(&[document], named("weather")).await.unwrap().plan.unwrap();
-    assert!(plan.warnings[0].contains("looks like `@modelcontextprotocol/server-filesystem`"), "{:?}", plan.warnings);
+    assert!(
+        plan.warnings[0].contains("looks like `@modelcontextprotocol/server-filesystem`"),
+        "{:?}",
+        plan.warnings
+    );
     let refused = refused(package("a.b\u{430}/weather", &npm("weather"))).await;
     assert!(refused.contains("plain letters"), "{refused}");
 }
@@ -90,8 +96,16 @@ async fn names_that_look_like_others_are_told_of_or_refused() {
 #[tokio::test]
 async fn hostile_packages_are_refused_with_the_reason() {
     let container = |words: serde_json::Value| {
-        let words: Vec<_> = words.as_array().unwrap().iter().map(|word| json!({ "type": "positional", "value": word })).collect();
-        package("a.b/weather", &json!({ "registryType": "oci", "identifier": "x/w:1", "runtimeArguments": words }))
+        let words: Vec<_> = words
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|word| json!({ "type": "positional", "value": word }))
+            .collect();
+        package(
+            "a.b/weather",
+            &json!({ "registryType": "oci", "identifier": "x/w:1", "runtimeArguments": words }),
+        )
     };
     for (document, why) in [
         (package("a.b/weather", &npm("weather; rm -rf ~")), "is no name of a package"),
@@ -102,7 +116,10 @@ async fn hostile_packages_are_refused_with_the_reason() {
         (container(json!(["--network=host"])), "opens the machine"),
         (json!({ "name": "a.b/weather", "packages": [{ "registryType": 7 }] }), "line 1"),
         (json!({ "name": "a.b/weather" }), "no such way"),
-        (package("a.b/weather", &json!({ "registryType": "mcpb", "identifier": "https://x/w.mcpb" })), "fileSha256"),
+        (
+            package("a.b/weather", &json!({ "registryType": "mcpb", "identifier": "https://x/w.mcpb" })),
+            "fileSha256",
+        ),
     ] {
         let refused = refused(document).await;
         assert!(refused.contains(why), "{refused}");
@@ -114,7 +131,9 @@ async fn a_bundle_is_unpacked_when_it_is_the_published_one_and_not_before() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
     writer.start_file("manifest.json", zip::write::SimpleFileOptions::default()).unwrap();
-    writer.write_all(br#"{"server": {"type": "node", "mcp_config": {"command": "node", "args": ["s.js"]}}}"#).unwrap();
+    writer
+        .write_all(br#"{"server": {"type": "node", "mcp_config": {"command": "node", "args": ["s.js"]}}}"#)
+        .unwrap();
     let bytes = writer.finish().unwrap().into_inner();
     fs::write(folder.path().join("w.mcpb"), &bytes).unwrap();
     let digits = mgp_types::hex::<64>(&Sha256::digest(&bytes));
@@ -135,5 +154,9 @@ async fn a_bundle_is_unpacked_when_it_is_the_published_one_and_not_before() {
     }
     let mut file = ConfigFile::open(folder.path().join("mgp.toml")).unwrap();
     plan.write_to(&mut file).unwrap();
-    assert!(own.join("manifest.json").is_file() && file.text().contains("a.b/weather@1.2.3"), "{}", file.text());
+    assert!(
+        own.join("manifest.json").is_file() && file.text().contains("a.b/weather@1.2.3"),
+        "{}",
+        file.text()
+    );
 }

@@ -37,7 +37,8 @@ pub(super) fn exchange(folder: &Path, program: &Path) -> io::Result<PathBuf> {
     let (copy, former) = (folder.join("former"), program.with_added_extension("former"));
     fs::copy(program, &copy)?;
     fs::rename(&copy, &former)?;
-    let servers = [folder, program.parent().unwrap_or(folder)].map(|folder| folder.join(pattern_servers::PROGRAM));
+    let servers =
+        [folder, program.parent().unwrap_or(folder)].map(|folder| folder.join(pattern_servers::PROGRAM));
     if servers.iter().all(|file| file.is_file()) {
         fs::rename(&servers[0], &servers[1])?;
     }

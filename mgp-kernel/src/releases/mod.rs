@@ -49,15 +49,20 @@ impl ReleaseSource {
     /// No list or no key is known, or one of them has another form.
     pub(crate) fn new(settings: &DownloadSettings) -> Result<Self> {
         let fault = |why: String| {
-            let keys = "`[downloads]` has `releases`, the address of the list, and `releases_key`, its public key";
+            let keys =
+                "`[downloads]` has `releases`, the address of the list, and `releases_key`, its public key";
             Failure::usage(why).hint(keys)
         };
-        let list = settings.releases.as_deref().ok_or_else(|| fault("no list of versions is configured".to_owned()))?;
+        let list = settings
+            .releases
+            .as_deref()
+            .ok_or_else(|| fault("no list of versions is configured".to_owned()))?;
         let path = std::path::absolute(list).unwrap_or_default();
         let url = if list.contains("://") { Url::parse(list).ok() } else { Url::from_file_path(path).ok() };
         let key = settings.releases_key.as_deref().or(option_env!("MGP_RELEASES_KEY")).unwrap_or_default();
         let key = PublicKey::from_base64(key);
-        let key = key.map_err(|error| fault(format!("`releases_key` is no public key of minisign: {error}")))?;
+        let key =
+            key.map_err(|error| fault(format!("`releases_key` is no public key of minisign: {error}")))?;
         Ok(Self { list: url.ok_or_else(|| fault(format!("{list} is no address of a list")))?, key })
     }
 
@@ -71,7 +76,8 @@ impl ReleaseSource {
         let mut beside = self.list.clone();
         beside.set_path(&format!("{}.minisig", self.list.path()));
         let signature = String::from_utf8(bring(&beside).await?).unwrap_or_default();
-        let signature = Signature::decode(&signature).map_err(|_| fault("its signature is none of minisign"))?;
+        let signature =
+            Signature::decode(&signature).map_err(|_| fault("its signature is none of minisign"))?;
         let verified = self.key.verify(&list, &signature, true);
         verified.map_err(|_| fault("it is not signed with the key that this program knows"))?;
         serde_json::from_slice(&list).map_err(|error| fault(&format!("it is no list of versions: {error}")))
@@ -97,7 +103,8 @@ impl ReleaseSource {
         let fresh = tempfile::Builder::new().prefix(".mgp-").tempdir_in(folder).map_err(unwritable)?;
         let goal = fresh.path().join("archive");
         self.bring_archive(archive, &goal).await.map_err(|error| {
-            let exit = if matches!(error, InstallError::File { .. }) { Exit::Usage } else { Exit::Unreachable };
+            let exit =
+                if matches!(error, InstallError::File { .. }) { Exit::Usage } else { Exit::Unreachable };
             Failure::new(exit, format!("nothing was changed: {error}"))
         })?;
         exchange::unpack(&goal, fresh.path()).map_err(unwritable)?;
@@ -123,7 +130,11 @@ async fn bring(url: &Url) -> Result<Vec<u8>> {
     }
     let fetched = Fetcher::new(NetworkPolicy::default())?.get(url.as_str(), &HeaderMap::new()).await;
     let fetched = fetched.map_err(|error| failed(with_causes(&error.to_string(), &error)))?;
-    if fetched.status == StatusCode::OK { Ok(fetched.body.to_vec()) } else { Err(failed(fetched.status.to_string())) }
+    if fetched.status == StatusCode::OK {
+        Ok(fetched.body.to_vec())
+    } else {
+        Err(failed(fetched.status.to_string()))
+    }
 }
 
 #[cfg(test)]

@@ -57,7 +57,9 @@ impl Telemetry {
 
     /// Sends the traces and lines that were not sent yet.
     pub async fn end(self) {
-        for (sending, queue) in self.sending.iter().zip([&SPANS, &LINES].into_iter().filter_map(OnceLock::get)) {
+        for (sending, queue) in
+            self.sending.iter().zip([&SPANS, &LINES].into_iter().filter_map(OnceLock::get))
+        {
             queue.flush().await;
             sending.abort();
         }

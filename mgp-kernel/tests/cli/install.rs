@@ -71,7 +71,8 @@ fn a_registry_is_named_in_the_configuration_and_what_it_lacks_is_said() {
 fn a_name_that_looks_like_another_one_is_agreed_to_only_in_full() {
     let home = Home::new();
     let mut document = weather("1.2.3");
-    document["packages"] = json!([{"registryType": "npm", "identifier": "mcp-server-fetsh", "version": "1.0.0"}]);
+    document["packages"] =
+        json!([{"registryType": "npm", "identifier": "mcp-server-fetsh", "version": "1.0.0"}]);
     home.write("server.json", &document.to_string());
     let short = home.run(["install", "weather", "--registry", "server.json", "--yes"]);
     assert!(short.code == Some(1) && short.err.contains("looks like `mcp-server-fetch`"), "{short:?}");
@@ -81,7 +82,10 @@ fn a_name_that_looks_like_another_one_is_agreed_to_only_in_full() {
 #[test]
 fn newer_versions_are_listed_and_an_upgrade_is_shown_before_it_is_made() {
     let home = Home::with_state();
-    home.configure(&format!("[downloads]\nregistry = {:?}\n", home.path("server.json").display().to_string()));
+    home.configure(&format!(
+        "[downloads]\nregistry = {:?}\n",
+        home.path("server.json").display().to_string()
+    ));
     home.write("server.json", &weather("1.2.3").to_string());
     home.done(INSTALL.into_iter().chain(["--yes"]));
     assert_eq!(home.json(["outdated"])["servers"], json!([]));
@@ -109,7 +113,10 @@ fn an_image_is_pinned_to_what_its_tag_names_now() {
     document["packages"] = image;
     home.write("server.json", &document.to_string());
     let digest = format!("sha256:{}", "a1".repeat(32));
-    home.write("bin/docker", &format!("#!/bin/sh\n[ \"$6\" = ghcr.io/someone/weather:1.0 ] && echo {digest}\n"));
+    home.write(
+        "bin/docker",
+        &format!("#!/bin/sh\n[ \"$6\" = ghcr.io/someone/weather:1.0 ] && echo {digest}\n"),
+    );
     std::fs::set_permissions(home.path("bin/docker"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", home.path("bin").display());
     let install = ["install", "weather", "--registry", "server.json", "--yes"];
@@ -120,7 +127,8 @@ fn an_image_is_pinned_to_what_its_tag_names_now() {
 
 /// Publishes a version of a bundle, whose server has a tool with this description.
 fn publish(home: &Home, version: &str, description: &str) {
-    let tools = format!(r#"[{{"name":"now","description":"{description}","inputSchema":{{"type":"object"}}}}]"#);
+    let tools =
+        format!(r#"[{{"name":"now","description":"{description}","inputSchema":{{"type":"object"}}}}]"#);
     let script = format!("#!/bin/sh\n{}", shell_server(&tools, "result='{\"content\":[]}'"));
     let manifest = json!({"server": {"type": "binary", "mcp_config": {"command": "run.sh"}}}).to_string();
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));

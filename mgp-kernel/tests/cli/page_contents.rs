@@ -190,5 +190,8 @@ fn a_server_is_found_by_its_name_and_added_as_it_was_shown() {
     let added = browser.post("/do/servers/install", &format!("{form}&command={command}"));
     assert_eq!((added.status, added.header("location")), (303, Some("/servers")), "{}", added.body);
     let config = home.read("mgp.toml");
-    assert!(config.contains("id = \"forecasts\"") && config.contains("io.github.someone/weather@1.2.3"), "{config}");
+    assert!(
+        config.contains("id = \"forecasts\"") && config.contains("io.github.someone/weather@1.2.3"),
+        "{config}"
+    );
 }

@@ -22,7 +22,10 @@ fn no_version_is_looked_for_before_a_list_and_its_key_are_known() {
          y/rUw2y8/hOUYjZU71eHp/Wo1KZ40fGy2VJEDl34XMJM+TX48Ss/17u3IvIfbVR1FkZZSNCisQbuQY+bHwhEBg==\n",
     );
     let signed = home.run(["self", "check"]);
-    assert!(signed.err.contains("it is no list of versions"), "the signature of minisign is right: {signed:?}");
+    assert!(
+        signed.err.contains("it is no list of versions"),
+        "the signature of minisign is right: {signed:?}"
+    );
     home.write("releases.json", "Test");
     let forged = home.run(["self", "check"]);
     assert!(forged.err.contains("not signed with the key"), "{forged:?}");

@@ -10,7 +10,9 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::call_table::{CallTable, KeptCall, KeptOutcome, KeptState, KeyLimits, NewCall, NoRoom, RunningCall};
+use super::call_table::{
+    CallTable, KeptCall, KeptOutcome, KeptState, KeyLimits, NewCall, NoRoom, RunningCall,
+};
 use super::layer::KeyedCall;
 use super::outcome::{CallOutcome, Verdict, restored, stored, told};
 use super::refusal;

@@ -236,24 +236,24 @@ impl AccessStore {
 
     fn insert(&self, entry: &AccessEntry) -> Result<u64, StoreError> {
         let id = self.0.change(|change| {
-        // The row is replaced and not updated, because a new entry gets a new number.
-        change.execute(
-            "INSERT OR REPLACE INTO access_entries
+            // The row is replaced and not updated, because a new entry gets a new number.
+            change.execute(
+                "INSERT OR REPLACE INTO access_entries
              (agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                entry.agent_id.as_str(),
-                entry.server_id.as_str(),
-                tool_column(entry.tool_name.as_ref()),
-                if entry.permission == AccessPermission::Allow { "allow" } else { "deny" },
-                entry.granted_by,
-                entry.label,
-                entry.justification,
-                entry.granted_at.as_millis(),
-                entry.expires_at.map(Timestamp::as_millis),
-            ],
-        )?;
-        Ok(change.reading().last_insert_rowid())
+                params![
+                    entry.agent_id.as_str(),
+                    entry.server_id.as_str(),
+                    tool_column(entry.tool_name.as_ref()),
+                    if entry.permission == AccessPermission::Allow { "allow" } else { "deny" },
+                    entry.granted_by,
+                    entry.label,
+                    entry.justification,
+                    entry.granted_at.as_millis(),
+                    entry.expires_at.map(Timestamp::as_millis),
+                ],
+            )?;
+            Ok(change.reading().last_insert_rowid())
         })?;
         u64::try_from(id).map_err(|_| damaged("a number below zero"))
     }

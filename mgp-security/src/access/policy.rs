@@ -17,8 +17,8 @@ use super::expiring_entries::whole_seconds;
 use super::table::{DecisionTime, EntryTable};
 use super::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
 use crate::latest_time::LatestTime;
-use mgp_store::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
+use mgp_store::{Database, off_the_runtime};
 
 /// A policy that decides which agent may use which server and tool (§5), and that operators change while it runs.
 ///

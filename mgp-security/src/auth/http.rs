@@ -209,7 +209,9 @@ impl HttpAuthLayer {
                 return Either::Left(self.judge_key(request));
             }
             Ok(shown) => shown,
-            Err(error) => return Either::Left(Err((token_refusal(server, error, None), request.into_body()))),
+            Err(error) => {
+                return Either::Left(Err((token_refusal(server, error, None), request.into_body())));
+            }
         };
         let judged = move |server: &ResourceServer, verified: Result<VerifiedToken, TokenError>, scheme| {
             let mut request = request;

@@ -18,8 +18,8 @@ use crate::limit::limited;
 use crate::rates::{MeterPace, RateMeter};
 use crate::refusal::refusal;
 use crate::scope::SecretDigest;
-use mgp_store::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
+use mgp_store::{Database, off_the_runtime};
 
 /// All API keys with their owners. Clones share one ring.
 ///

@@ -311,14 +311,13 @@ impl DefinitionGuard {
             vec![None; sound.len()]
         };
         let mut decided = holds.into_iter().zip(&sound);
-        let admissions = judged.iter().map(|judged| {
-            match if judged.is_held { None } else { decided.next() } {
+        let admissions =
+            judged.iter().map(|judged| match if judged.is_held { None } else { decided.next() } {
                 Some((Some(hold), now)) => {
                     DefinitionAdmission { status: Some(hold), digest: Some(now.digest()) }
                 }
                 _ => DefinitionAdmission { status: judged.status(), digest: None },
-            }
-        });
+            });
         Ok(admissions.collect())
     }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{Recovery, Refusal, RetryStrategy, ServerId, ToolName};
 use mgp_types::{
-    AgentGroups, AskedRule, Error, Flow, Gate, Method, Principal, PrincipalKind, PrincipalRole, Request, RequestKind,
-    agent_family, code,
+    AgentGroups, AskedRule, Error, Flow, Gate, Method, Principal, PrincipalKind, PrincipalRole, Request,
+    RequestKind, agent_family, code,
 };
 
 use super::Rates;

@@ -19,8 +19,8 @@ use super::settings::PermissionJudgement;
 use super::store::{GrantStore, covers};
 use super::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, PermissionSettings};
 use crate::latest_time::LatestTime;
-use mgp_store::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
+use mgp_store::{Database, off_the_runtime};
 
 /// The decisions of operators about the permissions of servers. Clones share them.
 ///

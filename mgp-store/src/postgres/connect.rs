@@ -62,7 +62,9 @@ impl PostgresSettings {
 
 fn is_this_machine(host: &Host) -> bool {
     match host {
-        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+        }
         #[cfg(unix)]
         Host::Unix(_) => true,
     }
@@ -71,12 +73,17 @@ fn is_this_machine(host: &Host) -> bool {
 pub(super) fn pool(config: Config, tls: MakeRustlsConnect) -> Result<Pool, StoreError> {
     let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let pool = Pool::builder(Manager::from_config(config, tls, manager)).max_size(CONNECTIONS);
-    let pool = pool.runtime(Runtime::Tokio1).wait_timeout(Some(CONNECT_TIME)).create_timeout(Some(CONNECT_TIME));
+    let pool =
+        pool.runtime(Runtime::Tokio1).wait_timeout(Some(CONNECT_TIME)).create_timeout(Some(CONNECT_TIME));
     pool.build().map_err(unavailable)
 }
 
 /// Tells `appended` of each notice, until the connection ends, and returns why it did.
-pub(super) async fn listen(config: &Config, tls: MakeRustlsConnect, appended: &Notify) -> tokio_postgres::Error {
+pub(super) async fn listen(
+    config: &Config,
+    tls: MakeRustlsConnect,
+    appended: &Notify,
+) -> tokio_postgres::Error {
     let (client, mut connection) = match config.connect(tls).await {
         Ok(connected) => connected,
         Err(error) => return error,

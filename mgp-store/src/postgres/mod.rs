@@ -140,9 +140,7 @@ impl Postgres {
 }
 
 /// Returns the outcome of a query, or an error once it takes too long.
-async fn in_time<T>(
-    query: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<T, StoreError> {
+async fn in_time<T>(query: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, StoreError> {
     match tokio::time::timeout(PATIENCE, query).await {
         Ok(outcome) => outcome.map_err(|error| match error.as_db_error() {
             Some(told) => StoreError::Unavailable(format!("PostgreSQL: {}", told.message()).into()),

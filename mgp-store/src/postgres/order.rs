@@ -27,7 +27,8 @@ impl Order for PostgresOrder {
         let (database, name) = (self.database.clone(), self.name);
         self.database.wait(async move {
             let client = database.client().await?;
-            let last = in_time(client.query_opt("SELECT version FROM mgp_order WHERE name = $1", &[&name])).await;
+            let last =
+                in_time(client.query_opt("SELECT version FROM mgp_order WHERE name = $1", &[&name])).await;
             let news = match last {
                 Ok(last) => news(&**client, name, version, last.as_ref()).await,
                 Err(error) => Err(error),
@@ -91,14 +92,17 @@ async fn news(
     let version = version.cast_signed();
     let last: i64 = last.map_or(0, |row| row.get(0));
     if last < version {
-        let lost = format!("the shared order `{name}` ends at entry {last}, and this kernel knows {version}: an older database \
-                            was put in its place, which could bring back what was revoked");
+        let lost = format!(
+            "the shared order `{name}` ends at entry {last}, and this kernel knows {version}: an older database \
+                            was put in its place, which could bring back what was revoked"
+        );
         return Err(StoreError::Damaged(lost));
     }
     if last == version {
         return Ok(News::default());
     }
-    let select = "SELECT version, body FROM mgp_entry WHERE name = $1 AND version > $2 ORDER BY version LIMIT $3";
+    let select =
+        "SELECT version, body FROM mgp_entry WHERE name = $1 AND version > $2 ORDER BY version LIMIT $3";
     let mut rows = in_time(client.query(select, &[&name, &version, &AT_ONCE])).await?;
     let mut snapshot = None;
     if rows.first().is_none_or(|row| row.get::<_, i64>(0) != version + 1) {
@@ -109,13 +113,15 @@ async fn news(
         rows = in_time(client.query(select, &[&name, &from, &AT_ONCE])).await?;
         snapshot = copy;
     }
-    let entries = rows.iter().map(|row| Entry { version: row.get::<_, i64>(0).cast_unsigned(), body: row.get(1) });
+    let entries =
+        rows.iter().map(|row| Entry { version: row.get::<_, i64>(0).cast_unsigned(), body: row.get(1) });
     Ok(News { snapshot, entries: entries.collect() })
 }
 
 fn read_snapshot(row: Row) -> Result<Snapshot, StoreError> {
     let link = row.get::<_, &[u8]>(1).try_into();
-    let link = link.map_err(|_| StoreError::Damaged("the copy in the shared order has no digest".to_owned()))?;
+    let link =
+        link.map_err(|_| StoreError::Damaged("the copy in the shared order has no digest".to_owned()))?;
     Ok(Snapshot { version: row.get::<_, i64>(0).cast_unsigned(), link, body: row.get(2) })
 }
 
@@ -163,7 +169,8 @@ impl Drop for PostgresTurn<'_> {
 }
 
 /// Begins a transaction that neither waits for long nor is waited for.
-const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '5s'";
+const BEGIN: &str =
+    "BEGIN; SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '5s'";
 
 /// The most entries that are read at a time.
 const AT_ONCE: i64 = 10_000;

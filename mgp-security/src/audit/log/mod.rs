@@ -31,9 +31,9 @@ pub use self::writer::{GAP, KERNEL_LOST};
 use self::open_calls::OpenCalls;
 use self::queue::{AuditLogState, Job};
 use self::writer::{LogWriter, MAX_FORGOTTEN, answer, closed, kernel_lost};
+use crate::{Clock, StoreError};
 use mgp_store::Reserve;
 use mgp_store::unrecordable;
-use crate::{Clock, StoreError};
 
 /// An audit log that takes events from many callers, writes them from one thread, and can tell whether any of them
 /// was changed since.

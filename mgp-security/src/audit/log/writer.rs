@@ -15,8 +15,8 @@ use super::open_calls::OpenCalls;
 use super::queue::{AuditLogState, Job, MissingEvents, RecordJob};
 use super::store::{Checkpoint, LogStore, Retention, pruned};
 use crate::audit::clip::clip;
-use mgp_store::Reserve;
 use crate::{Clock, StoreError};
+use mgp_store::Reserve;
 
 /// The one thread that writes a log: it takes all waiting records, writes them in one transaction, and wakes the
 /// callers that wait for them.

@@ -106,9 +106,7 @@ impl DefinitionGuardLayer {
         let fetched = FetchedList { listed: listed.collect(), ..FetchedList::default() };
         let (_, admissions) = self.0.examine(fetched, DefinitionKind::Text, None).await?;
         let mut admissions = admissions.iter();
-        Ok(texts.map(|(_, text)| {
-            text.filter(|_| admissions.next().is_some_and(|it| it.status.is_none()))
-        }))
+        Ok(texts.map(|(_, text)| text.filter(|_| admissions.next().is_some_and(|it| it.status.is_none()))))
     }
 }
 

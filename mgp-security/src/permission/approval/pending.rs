@@ -21,8 +21,8 @@ use super::super::store::QuestionStore;
 use super::super::{GrantBook, GrantLifetime, GrantedTo, ScopeCheck};
 use super::row::ApprovalRow;
 use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalSubject, PendingApproval};
-use mgp_store::Database;
 use crate::{Clock, StoreError};
+use mgp_store::Database;
 
 /// The queue of the questions that wait for an operator, who sees them in a list and decides. Clones share it.
 ///

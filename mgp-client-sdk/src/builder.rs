@@ -1,7 +1,6 @@
 //! The builder of a client.
 
 use std::borrow::Cow;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! A call that is ready to be sent, its settings, and its future.
 
 use std::borrow::Cow;
-use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};

@@ -1,7 +1,5 @@
 //! The client's hold on its connection: the graceful end, and the report of the end.
 
-use std::future::Future;
-
 use mgp_lifecycle::ServerEnd;
 use mgp_types::{BoxFuture, Error};
 use tokio::task::JoinHandle;

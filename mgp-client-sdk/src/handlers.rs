@@ -1,7 +1,7 @@
 //! The innermost service of a client: it answers the server's requests and handles its notifications.
 
 use std::collections::HashMap;
-use std::future::{Future, Ready, ready};
+use std::future::{Ready, ready};
 use std::sync::Arc;
 
 use futures_util::future::Either;

@@ -1,7 +1,6 @@
 //! Results that come in pieces: the pages of lists, and calls whose result is read while it is made (MGP §12).
 
 use std::collections::VecDeque;
-use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};

@@ -1,7 +1,5 @@
 //! Servers that a supervisor keeps alive.
 
-use std::future::Future;
-
 use mgp_lifecycle::supervise::{
     Connect, ConnectedServer, ProbeMethod, ProbeResult, ProbeSettings, StandingRequests,
     StandingRequestsService, Supervisor, ask_to_stop, probe,

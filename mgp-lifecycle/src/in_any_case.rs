@@ -1,6 +1,5 @@
 //! Work that goes on though nobody waits for it.
 
-use std::future::Future;
 use std::panic::resume_unwind;
 
 use mgp_types::Error;

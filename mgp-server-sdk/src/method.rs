@@ -1,7 +1,6 @@
 //! Handlers of completion, and of methods and notifications that the specification does not define.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::sync::Arc;
 
 use mgp_types::mcp::{Completion, Map};

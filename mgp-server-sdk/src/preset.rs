@@ -1,6 +1,6 @@
 //! Serving in one line, with safe limits, until the client leaves or the server has drained.
 
-use std::future::{Future, pending};
+use std::future::pending;
 use std::time::Duration;
 
 use mgp_lifecycle::server::ServerLifecycle;

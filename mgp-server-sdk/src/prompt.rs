@@ -1,6 +1,5 @@
 //! Prompts: messages that a server prepares for its users.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use mgp_types::mcp::{

@@ -1,6 +1,5 @@
 //! The way back to the peer: notifications and requests that travel with the answer to a request.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,6 @@
 //! Calls that a person agrees to before they are sent.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::sync::Arc;
 
 use mgp_lifecycle::call::NotExecuted;

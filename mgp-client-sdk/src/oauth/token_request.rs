@@ -1,6 +1,5 @@
 //! The ways to a token, the requests to token endpoints, and their answers.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use http::header::ACCEPT;

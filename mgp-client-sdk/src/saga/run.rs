@@ -1,6 +1,5 @@
 //! A saga: its builder, its steps while it runs, its end, and its log.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,6 +1,5 @@
 //! Another tool is called where a server names one.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};

@@ -1,7 +1,7 @@
 //! The layers of a server's own lifecycle: calls are refused while it drains, and none outlives its caller's deadline.
 
 use std::fmt;
-use std::future::{Future, ready};
+use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};

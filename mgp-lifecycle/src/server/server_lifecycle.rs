@@ -1,7 +1,6 @@
 //! The life of one server, as the application holds it, and the sessions that it tells of changes.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};

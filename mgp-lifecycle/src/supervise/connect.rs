@@ -1,7 +1,5 @@
 //! The connection to a supervised server, and the request that asks it to stop.
 
-use std::future::Future;
-
 use mgp_types::mgp::{Shutdown, ShutdownAnswer, method};
 use mgp_types::{BoxFuture, Error, Request, RpcService, call_once};
 

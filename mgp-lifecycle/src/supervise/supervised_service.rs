@@ -1,6 +1,6 @@
 //! The service that passes calls to the current incarnation of a server.
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};

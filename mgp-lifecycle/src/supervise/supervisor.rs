@@ -1,6 +1,5 @@
 //! A supervisor: its configuration, and the handle of the server that it supervises.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 

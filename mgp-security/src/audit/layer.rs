@@ -1,6 +1,6 @@
 //! The tower layer that records calls in the audit trail.
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};

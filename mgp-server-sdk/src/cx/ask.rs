@@ -1,7 +1,5 @@
 //! The questions of a handler to its caller.
 
-use std::future::Future;
-
 use futures_util::future::join_all;
 use mgp_stream::callback::{Callback, Callbacks};
 use mgp_types::mcp::{

@@ -1,6 +1,5 @@
 //! The entries of resources in the catalog, and the forms of functions that read a resource.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use mgp_types::mcp::{self, ForRevision, ReadResourceResult, ResourceContents};

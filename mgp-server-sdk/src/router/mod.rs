@@ -4,7 +4,6 @@ mod call;
 #[cfg(feature = "ext")]
 mod manifest;
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};

@@ -1,6 +1,6 @@
 //! Calls of tools that become tasks: by the client's wish, or by the handler.
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::sync::Arc;
 
 use mgp_types::{Error, Outbox, Request, Response, Revision};

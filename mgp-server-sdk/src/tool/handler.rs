@@ -1,6 +1,5 @@
 //! The forms of functions that a tool runs.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 

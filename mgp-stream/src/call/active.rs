@@ -1,6 +1,6 @@
 //! One streamed call in progress at the server, between the handler that streams and the caller that reads.
 
-use std::future::{Future, poll_fn, ready};
+use std::future::{poll_fn, ready};
 use std::io::Write as _;
 use std::pin::{Pin, pin};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Questions to clients in the middle of a call: the server's side, and the gateway's table of those that it passes on.
 
 use std::collections::HashMap;
-use std::future::{Future, pending, poll_fn};
+use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;

@@ -1,6 +1,5 @@
 //! A server whose methods show one behaviour each.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 //! The steps of a call and the decisions between them, with the one timer of each step.
 
 use std::borrow::Cow;
-use std::future::{Future, pending, poll_fn};
+use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};

@@ -1,6 +1,6 @@
 //! The future of a call: its first attempt, and what follows where it has to wait.
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

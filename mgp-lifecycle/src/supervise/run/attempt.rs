@@ -1,6 +1,5 @@
 //! An incarnation of a server: connecting, restoring, and the service until the connection ends.
 
-use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,3 @@
-use std::future::Future;
 use std::task::{Context, Waker};
 
 use mgp_types::mgp::{

@@ -1,6 +1,6 @@
 //! A gateway with a few servers, and the peers that ask it, for tests.
 
-use std::future::{Future, pending, ready};
+use std::future::{pending, ready};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};

@@ -1,6 +1,6 @@
 //! One call of the service, from the request to the bytes that answer it, as JSON or as a stream.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};

@@ -1,6 +1,5 @@
 //! A connection with TLS, which carries HTTP/1.1 or HTTP/2.
 
-use std::future::Future;
 use std::sync::{Arc, Weak};
 
 use hyper::rt::Executor;

@@ -1,7 +1,7 @@
 //! Serving HTTP at a socket: listening, accepting, the paths, each connection from its first byte on, and a gentle end.
 
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;

@@ -17,7 +17,7 @@ use super::conversation::CallConversation;
 use super::quota::{ParkedCallLimits, Quota};
 use super::table::{AskableCall, ParkedCallShared, ParkedCallTable, park};
 use super::ticket::{Ticket, Tickets, binding, unknown};
-use super::unattended::{UnattendedCall, follow};
+use super::unattended::UnattendedCall;
 
 /// A layer that makes [`ParkedCallService`] services, which share the calls they have parked.
 #[derive(Clone)]
@@ -214,7 +214,7 @@ impl ResumedRound {
         };
         self.is_answered = true;
         if let (Some(known), Some(own)) = (&self.conversation.trail, &self.trail) {
-            follow(known, own);
+            own.follow(known);
         }
         Poll::Ready(outcome)
     }

@@ -47,36 +47,11 @@ impl Service<Request> for EndedCall {
 
     fn call(&mut self, request: Request) -> Self::Future {
         if let (Some(known), Some(own)) = (&self.trail, &request.context.trail) {
-            follow(known, own);
+            own.follow(known);
         }
         match self.outcome.take() {
             Some(outcome) => Box::pin(ready(outcome)),
             None => Box::pin(pending()),
         }
-    }
-}
-
-/// Copies the facts about a call to the trail of a round, so that the record of each round has them.
-pub(super) fn follow(known: &CallRecord, own: &CallRecord) {
-    if let Some((server, tool)) = known.target() {
-        own.note_target(server, tool);
-    }
-    if let Some(arguments) = known.target_arguments() {
-        own.note_target_arguments(arguments.clone());
-    }
-    if let Some(risk) = known.risk() {
-        own.note_risk(risk);
-    }
-    if let Some(tool) = known.validated() {
-        own.note_validated(tool);
-    }
-    if let Some(refusal) = known.refusal() {
-        own.note_refusal(refusal.clone());
-    }
-    if let Some(approver) = known.approved_by() {
-        own.note_approved_by(approver);
-    }
-    if let Some([asked, edited]) = known.edit() {
-        own.note_edit(asked, edited);
     }
 }

@@ -114,6 +114,24 @@ impl CallRecord {
         self.cancelled.get_or_init(|| ());
     }
 
+    /// Notes the facts of `known`, the record of the call that the request goes on with, so that both tell them.
+    pub fn follow(&self, known: &Self) {
+        fn note<T: Clone>(own: &OnceLock<T>, known: &OnceLock<T>) {
+            if let Some(fact) = known.get() {
+                own.get_or_init(|| fact.clone());
+            }
+        }
+        note(&self.target, &known.target);
+        note(&self.target_arguments, &known.target_arguments);
+        note(&self.risk, &known.risk);
+        note(&self.validated, &known.validated);
+        note(&self.refusal, &known.refusal);
+        note(&self.group, &known.group);
+        note(&self.grant, &known.grant);
+        note(&self.edit, &known.edit);
+        note(&self.flow, &known.flow);
+    }
+
     /// Returns the sender of the request, if it is known.
     pub const fn caller(&self) -> Option<&Principal> {
         self.caller.as_ref()
@@ -194,7 +212,21 @@ const MAX_TARGET_ARGUMENTS: usize = 8;
 mod tests {
     use super::*;
     use crate::Object;
-    use crate::mgp::EffectiveSecurity;
+    use crate::mgp::{CallSource, EffectiveSecurity};
+
+    #[test]
+    fn the_record_of_a_resumed_call_has_the_group_and_the_flow_of_the_call() {
+        let source = FlowSource { kind: CallSource::Private, tool: "a.b".into(), arguments: String::new() };
+        let known = CallRecord::default();
+        known.note_group(&"team".into());
+        known.note_flow(&Arc::from([source]));
+        known.note_cancelled();
+        let resumed = CallRecord::default();
+        resumed.follow(&known);
+        assert_eq!(resumed.group().map(AgentId::as_str), Some("team"));
+        assert_eq!(resumed.flow(), known.flow());
+        assert!(!resumed.is_cancelled());
+    }
 
     #[test]
     fn only_declared_arguments_that_are_texts_name_the_target() {

@@ -1,7 +1,10 @@
 //! The demands on the head of a request.
 
+use std::sync::Arc;
+
 use http::{Method, StatusCode};
 use mgp_transport::http::HttpConfig;
+use mgp_types::Object;
 
 use crate::peer::{Ask, peer, peer_with};
 
@@ -33,6 +36,20 @@ async fn strange_hosts_and_origins_are_forbidden() {
         peer.refusal(Ask::new(Method::POST, "/message").with("origin", "http://evil.example")).await.0,
         403
     );
+}
+
+#[tokio::test]
+async fn a_call_for_the_sender_of_another_request_needs_a_host_that_is_served() {
+    let peer = peer();
+    let call = async |ask: Ask| {
+        let (head, body) = ask.0.into_parts();
+        let params = Object::parse(body).unwrap().object("params").unwrap();
+        peer.routes.server().call_for(Arc::new(head), mgp_types::Method::TOOLS_CALL, params).await
+    };
+    let answered = call(Ask::tool("who").by("a")).await.unwrap().to_raw();
+    assert_eq!(answered.to::<serde_json::Value>().unwrap()["who"], "a");
+    assert_eq!(call(Ask::tool("x").with("host", "evil.example")).await.unwrap_err().code(), -32600);
+    assert_eq!(call(Ask::tool("x").with("origin", "null")).await.unwrap_err().code(), -32600);
 }
 
 #[tokio::test]

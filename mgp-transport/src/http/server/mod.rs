@@ -44,7 +44,7 @@ use std::task::{Context, Poll, ready};
 use http::request::Parts;
 use http::{Method, StatusCode};
 use http_body::Body;
-use mgp_types::Outbox;
+use mgp_types::{Error, Outbox, Params, RequestKind, Response, call_once};
 use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use tower_service::Service;
@@ -152,6 +152,22 @@ impl<A: Accept> HttpServer<A> {
         let parts = Arc::new(parts);
         let checked = self.check(&parts);
         self.proceed(checked, parts, body)
+    }
+
+    /// Calls a method for the sender of a request that is none of MCP, such as one at a path of the owner's. The parameters
+    /// describe the call like those of any call without a session. Messages on its way are dropped.
+    ///
+    /// # Errors
+    /// Fails if the host or the origin of the request is not served, and with the error of the call.
+    pub async fn call_for(
+        &self,
+        head: Arc<Parts>,
+        method: mgp_types::Method,
+        params: Params,
+    ) -> Result<Response, Error> {
+        self.guarded(&head).map_err(|refusal| refusal.error)?;
+        let request = post::request(RequestKind::Call, method, params, head);
+        Box::pin(call_once(self.stateless_service(), request)).await
     }
 
     fn proceed<B: Body>(

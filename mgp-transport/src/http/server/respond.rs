@@ -91,7 +91,7 @@ pub(super) fn is_refused_envelope(error: &Error) -> bool {
 #[derive(Debug)]
 pub(super) struct HttpRefusal {
     status: StatusCode,
-    error: Error,
+    pub(super) error: Error,
     id: Option<Id>,
 }
 

@@ -95,7 +95,7 @@ pub(super) async fn open<A: Accept>(
     body: MessageBody,
     kernel: &Sections,
 ) -> Response<HttpBody> {
-    let calls = InnerCalls { server, trace: request_trace(&head.headers), head };
+    let calls = InnerCalls { server, trace: request_trace(&head.headers), head: head.into() };
     if calls.head.method != door.method() {
         let why = format!("send {} here", door.method());
         let mut refusal = door.refusal(StatusCode::METHOD_NOT_ALLOWED, why, calls.trace);

@@ -97,14 +97,6 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// Sets a key of a section to a text. Comments stay.
-    pub fn set(&mut self, section: &str, key: &str, text: &str) -> Result<(), EditError> {
-        let mut document = self.document()?;
-        document.entry(section).or_insert_with(toml_edit::table)[key] = toml_edit::value(text);
-        self.text = document.to_string();
-        Ok(())
-    }
-
     /// Adds a rule for the folders that are open to clients after the others.
     pub fn open_folders(&mut self, rule: &FolderRule) -> Result<(), EditError> {
         self.push("folders", without_defaults(rule)?)

@@ -49,9 +49,6 @@ struct PlanArgs {
     /// A value that the server asks for; repeat for more
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     answer: Vec<(String, String)>,
-    /// The number, from 1, of one of its packages and remotes; the first that works if left out
-    #[arg(long, value_name = "N")]
-    way: Option<usize>,
     /// Write it without asking
     #[arg(long, short)]
     yes: bool,
@@ -69,8 +66,7 @@ pub(super) async fn install(cx: &CommandContext, args: InstallArgs) -> Result {
         None => (name, None),
     };
     let is_whole_name = name.contains('/');
-    let (answers, way) = (common.answer.clone(), common.way);
-    let request = InstallRequest { name, version, server_id, way, unconfined, answers };
+    let request = InstallRequest { name, version, server_id, unconfined, answers: common.answer.clone() };
     let plan = planned(&common, &cx.read()?.config, &request).await?;
     let path = cx.to_change_in(common.scope)?;
     let file = path.display().to_string();
@@ -116,8 +112,8 @@ pub(super) async fn upgrade(cx: &CommandContext, args: UpgradeArgs) -> Result {
     // The server itself is none that the new version could be mistaken for.
     let old = config.servers.remove(place);
     let (name, version) = old.package.as_deref().and_then(|it| it.rsplit_once('@')).unwrap_or_default();
-    let (answers, way) = (common.answer.clone(), common.way);
-    let request = InstallRequest { name: name.to_owned(), way, answers, ..InstallRequest::default() };
+    let answers = common.answer.clone();
+    let request = InstallRequest { name: name.to_owned(), answers, ..InstallRequest::default() };
     let mut plan = planned(&common, &config, &request).await?;
     let newest = plan.package.rsplit('@').next().unwrap_or_default().to_owned();
     if !is_newer(&newest, version) {

@@ -3,7 +3,6 @@
 use std::env;
 
 use clap::Subcommand;
-use mgp_discovery::config::model::DownloadSettings;
 use serde_json::json;
 
 use super::context::CommandContext;
@@ -25,7 +24,7 @@ pub(super) enum SelfCommand {
 }
 
 pub(super) async fn run(cx: &CommandContext, command: &SelfCommand) -> Result {
-    let source = ReleaseSource::new(&settings(cx).await?)?;
+    let source = ReleaseSource::new(&cx.read()?.config.downloads)?;
     let list = source.read().await?;
     let newest = printable(&list.version);
     let program = env::current_exe().and_then(|path| path.canonicalize());
@@ -56,19 +55,5 @@ pub(super) async fn run(cx: &CommandContext, command: &SelfCommand) -> Result {
     Ok(Exit::Done)
 }
 
-/// Returns the places of new versions. No version is looked for before a person has agreed to that once.
-async fn settings(cx: &CommandContext) -> Result<DownloadSettings> {
-    let mut settings = cx.read()?.config.downloads;
-    let question = format!("no list of versions is configured: look at {USUAL_LIST} from now on?");
-    if settings.releases.is_none() && is_person_there() && agrees(&question).await? {
-        cx.change(&cx.to_make(false)?, |file| Ok(file.set("downloads", "releases", USUAL_LIST)?))?;
-        settings.releases = Some(USUAL_LIST.to_owned());
-    }
-    Ok(settings)
-}
-
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The list of the versions that the project publishes.
-const USUAL_LIST: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/releases/latest/download/releases.json");

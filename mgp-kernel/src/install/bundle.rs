@@ -5,15 +5,14 @@ use std::io::{self, Cursor, Read};
 use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
 use mgp_security::network::Fetcher;
 use mgp_types::hex;
 use sha2::{Digest as _, Sha256};
 use zip::ZipArchive;
 
+use super::brought;
 use super::registry::ServerRegistry;
 use crate::state_folder::users_folder;
-use crate::terminal::with_causes;
 
 /// A bundle whose digest was checked.
 pub(super) struct Bundle {
@@ -34,17 +33,11 @@ impl Bundle {
         registry: &ServerRegistry,
         fetcher: &Fetcher,
     ) -> Result<Self, String> {
-        let unreadable = |why: String| format!("the bundle {url} cannot be brought: {why}");
-        let bytes = if let Some(file) = registry.copy_of(url) {
-            Bytes::from(fs::read(&file).map_err(|error| unreadable(error.to_string()))?)
-        } else {
-            let fetched = fetcher.get(url, &HeaderMap::new()).await;
-            let fetched = fetched.map_err(|error| unreadable(with_causes(&error.to_string(), &error)))?;
-            if fetched.status != StatusCode::OK {
-                return Err(unreadable(fetched.status.to_string()));
-            }
-            fetched.body
+        let bytes = match registry.copy_of(url) {
+            Some(file) => fs::read(file).map(Bytes::from).map_err(|error| error.to_string()),
+            None => brought(fetcher, url).await,
         };
+        let bytes = bytes.map_err(|why| format!("the bundle {url} cannot be brought: {why}"))?;
         let digits = hex::<64>(&Sha256::digest(&bytes));
         let found = String::from_utf8_lossy(&digits);
         if found != sha256 {

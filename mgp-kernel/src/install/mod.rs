@@ -10,6 +10,8 @@ use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
 use mgp_discovery::config::model::{ServerConfig, ServerConfinement};
 use mgp_discovery::config::{ConfigFile, looks_like};
 use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJson, command_line, launch};
@@ -19,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use self::bundle::Bundle;
 use self::registry::{ServerRegistry, is_name, version_of};
 use crate::servers::confine::support;
-use crate::terminal::{Failure, Result, TextForm, TextWriter, printable};
+use crate::terminal::{Failure, Result, TextForm, TextWriter, printable, with_causes};
 
 /// The server that is wanted.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -31,8 +33,6 @@ pub(crate) struct InstallRequest {
     pub(crate) version: Option<String>,
     /// The id in the configuration; the last part of the name if left out.
     pub(crate) server_id: Option<String>,
-    /// The number, from 1, of one of the packages and remotes; the first that works if left out.
-    pub(crate) way: Option<usize>,
     /// True if the program is not to be confined.
     pub(crate) unconfined: bool,
     /// The values that the server asks for, by their names; a name may come several times.
@@ -166,24 +166,15 @@ impl Installer {
         })
     }
 
-    /// Returns the launch of the way that is wanted, or else of the first that is possible on this machine.
+    /// Returns the launch of the first way to use a server that is possible on this machine.
     async fn launched(
         &self,
         server: &ServerJson,
         request: &InstallRequest,
     ) -> Result<(PreparedLaunch, Option<Bundle>), LaunchError> {
-        // Number 0 is none of the ways.
-        let wanted = request.way.map(|way| way.checked_sub(1).unwrap_or_else(|| server.ways()));
         let mut outcome = Err(LaunchError::NoSuchWay { ways: server.ways() });
-        for way in wanted.map_or(0..server.ways(), |way| way..way + 1) {
-            outcome = match self.bundle(server, way).await {
-                Ok(Some((bundle, manifest))) => {
-                    let unpacked = Some((manifest.as_str(), bundle.folder.as_path()));
-                    launch(server, way, &request.answers, unpacked).map(|launch| (launch, Some(bundle)))
-                }
-                Ok(None) => launch(server, way, &request.answers, None).map(|launch| (launch, None)),
-                Err(error) => Err(error),
-            };
+        for way in 0..server.ways() {
+            outcome = self.launched_by(way, server, request).await;
             if !matches!(outcome, Err(LaunchError::Refused(_))) {
                 break;
             }
@@ -191,13 +182,21 @@ impl Installer {
         outcome
     }
 
-    /// Returns the bundle of a way to use a server, with its manifest, if that way is one.
-    async fn bundle(&self, server: &ServerJson, way: usize) -> Result<Option<(Bundle, String)>, LaunchError> {
-        let Some((url, sha256)) = server.bundle(way)? else { return Ok(None) };
+    async fn launched_by(
+        &self,
+        way: usize,
+        server: &ServerJson,
+        request: &InstallRequest,
+    ) -> Result<(PreparedLaunch, Option<Bundle>), LaunchError> {
+        let Some((url, sha256)) = server.bundle(way)? else {
+            return Ok((launch(server, way, &request.answers, None)?, None));
+        };
         let patient = self.fetcher.clone().max_bytes(MAX_BUNDLE).timeout(PATIENCE);
-        let brought = Bundle::bring(url, &sha256, &server.id(), &self.registry, &patient).await;
-        let with_manifest = brought.and_then(|bundle| bundle.manifest().map(|manifest| (bundle, manifest)));
-        with_manifest.map(Some).map_err(LaunchError::Refused)
+        let bundle = Bundle::bring(url, &sha256, &server.id(), &self.registry, &patient).await;
+        let bundle = bundle.map_err(LaunchError::Refused)?;
+        let manifest = bundle.manifest().map_err(LaunchError::Refused)?;
+        let unpacked = Some((manifest.as_str(), bundle.folder.as_path()));
+        Ok((launch(server, way, &request.answers, unpacked)?, Some(bundle)))
     }
 }
 
@@ -239,6 +238,16 @@ impl TextForm for InstallPlan {
         let mut all = all.map(|line| printable(&line));
         all.try_for_each(|line| writeln!(out, "{line}"))
     }
+}
+
+/// Brings the whole of a document.
+///
+/// # Errors
+/// Fails with the reason why it cannot be had.
+pub(crate) async fn brought(fetcher: &Fetcher, url: &str) -> Result<Bytes, String> {
+    let fetched = fetcher.get(url, &HeaderMap::new()).await;
+    let fetched = fetched.map_err(|error| with_causes(&error.to_string(), &error))?;
+    if fetched.status == StatusCode::OK { Ok(fetched.body) } else { Err(fetched.status.to_string()) }
 }
 
 /// Returns the digest of what the tag of an image names now, as the program says that starts containers: it has the

@@ -4,14 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use http::{HeaderMap, StatusCode};
 use mgp_discovery::launch::{LaunchError, ServerJson};
 use mgp_security::network::Fetcher;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use url::Url;
 
-use crate::terminal::{Failure, Result, printable, with_causes};
+use super::brought;
+use crate::terminal::{Failure, Result, printable};
 use crate::version_order::is_newer;
 
 /// A registry of servers.
@@ -126,12 +126,8 @@ async fn ask(base: &Url, fetcher: &Fetcher, name: &str, version: Option<&str>) -
             "`[downloads] registry` names another one, or a file or folder with copies of its documents",
         )
     };
-    let fetched = fetcher.get(url.as_str(), &HeaderMap::new()).await;
-    let fetched = fetched.map_err(|error| failed(with_causes(&error.to_string(), &error)))?;
-    match String::from_utf8(fetched.body.to_vec()) {
-        Ok(text) if fetched.status == StatusCode::OK => Ok(text),
-        _ => Err(failed(fetched.status.to_string())),
-    }
+    let body = brought(fetcher, url.as_str()).await.map_err(failed)?;
+    String::from_utf8(body.to_vec()).map_err(|error| failed(error.to_string()))
 }
 
 fn texts(path: &Path) -> io::Result<Vec<String>> {

@@ -1,22 +1,24 @@
 //! New versions of `mgp`: the signed list that names them, and the exchange of this program for the newest one.
 
-mod exchange;
-mod package_manager;
-
 use std::env::consts::{ARCH, OS};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::process::Command;
 
-use http::{HeaderMap, StatusCode};
+use flate2::read::GzDecoder;
 use mgp_discovery::config::model::DownloadSettings;
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use minisign_verify::{PublicKey, Signature};
 use serde::Deserialize;
+use tar::Archive;
 use url::Url;
 
-pub(crate) use self::package_manager::upgrade_command;
+use crate::install::brought;
 use crate::models::{self, Downloader, InstallError, PublishedFile};
-use crate::terminal::{Exit, Failure, Result, with_causes};
+use crate::pattern_servers;
+use crate::terminal::{Exit, Failure, Result};
 
 /// The place of the list of versions, and the key with which it is signed.
 pub(crate) struct ReleaseSource {
@@ -49,14 +51,14 @@ impl ReleaseSource {
     /// No list or no key is known, or one of them has another form.
     pub(crate) fn new(settings: &DownloadSettings) -> Result<Self> {
         let fault = |why: String| {
-            let keys =
-                "`[downloads]` has `releases`, the address of the list, and `releases_key`, its public key";
-            Failure::usage(why).hint(keys)
+            Failure::usage(why).hint(format!(
+                "`[downloads]` has `releases`, the address of the list, such as {USUAL_LIST}, and `releases_key`, its \
+                 public key"
+            ))
         };
-        let list = settings
-            .releases
-            .as_deref()
-            .ok_or_else(|| fault("no list of versions is configured".to_owned()))?;
+        let Some(list) = settings.releases.as_deref() else {
+            return Err(fault("no list of versions is configured".to_owned()));
+        };
         let path = std::path::absolute(list).unwrap_or_default();
         let url = if list.contains("://") { Url::parse(list).ok() } else { Url::from_file_path(path).ok() };
         let key = settings.releases_key.as_deref().or(option_env!("MGP_RELEASES_KEY")).unwrap_or_default();
@@ -107,8 +109,8 @@ impl ReleaseSource {
                 if matches!(error, InstallError::File { .. }) { Exit::Usage } else { Exit::Unreachable };
             Failure::new(exit, format!("nothing was changed: {error}"))
         })?;
-        exchange::unpack(&goal, fresh.path()).map_err(unwritable)?;
-        exchange::exchange(fresh.path(), program).map_err(unwritable)
+        unpack(&goal, fresh.path()).map_err(unwritable)?;
+        exchange(fresh.path(), program).map_err(unwritable)
     }
 
     async fn bring_archive(&self, archive: &ReleaseArchive, goal: &Path) -> Result<(), InstallError> {
@@ -124,18 +126,74 @@ impl ReleaseSource {
 
 /// Returns the bytes of a list of versions, or of its signature.
 async fn bring(url: &Url) -> Result<Vec<u8>> {
-    let failed = |why: String| Failure::unreachable(format!("{url} cannot be read: {why}"));
-    if let Ok(path) = url.to_file_path() {
-        return fs::read(path).map_err(|error| failed(error.to_string()));
-    }
-    let fetched = Fetcher::new(NetworkPolicy::default())?.get(url.as_str(), &HeaderMap::new()).await;
-    let fetched = fetched.map_err(|error| failed(with_causes(&error.to_string(), &error)))?;
-    if fetched.status == StatusCode::OK {
-        Ok(fetched.body.to_vec())
-    } else {
-        Err(failed(fetched.status.to_string()))
-    }
+    let bytes = match url.to_file_path() {
+        Ok(path) => fs::read(path).map_err(|error| error.to_string()),
+        Err(()) => brought(&Fetcher::new(NetworkPolicy::default())?, url.as_str()).await.map(Vec::from),
+    };
+    bytes.map_err(|why| Failure::unreachable(format!("{url} cannot be read: {why}")))
 }
+
+/// Writes the programs of an archive to a folder.
+fn unpack(archive: &Path, folder: &Path) -> io::Result<()> {
+    let mut archive = Archive::new(GzDecoder::new(File::open(archive)?));
+    for entry in archive.entries()? {
+        let entry = entry?;
+        let path = entry.path()?.into_owned();
+        // Completions are called so, too, and are no programs.
+        let is_program = entry.header().entry_type().is_file() && entry.header().mode()? & 0o111 != 0;
+        let named = [PROGRAM, pattern_servers::PROGRAM].into_iter().find(|name| path.ends_with(name));
+        let Some(name) = named.filter(|_| is_program) else { continue };
+        let mut file = File::create(folder.join(name))?;
+        io::copy(&mut entry.take(MAX_PROGRAM), &mut file)?;
+        file.set_permissions(fs::Permissions::from_mode(0o755))?;
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Puts the new programs of a folder in the places of the present ones. Returns the path of the former `mgp`.
+fn exchange(folder: &Path, program: &Path) -> io::Result<PathBuf> {
+    let new = folder.join(PROGRAM);
+    if !new.is_file() {
+        return Err(io::Error::other("the archive has no program in it"));
+    }
+    let (copy, former) = (folder.join("former"), program.with_added_extension("former"));
+    fs::copy(program, &copy)?;
+    fs::rename(&copy, &former)?;
+    let servers =
+        [folder, program.parent().unwrap_or(folder)].map(|folder| folder.join(pattern_servers::PROGRAM));
+    if servers.iter().all(|file| file.is_file()) {
+        fs::rename(&servers[0], &servers[1])?;
+    }
+    fs::rename(new, program)?;
+    Ok(former)
+}
+
+/// Returns the command that upgrades `program`, if a package manager owns the file.
+pub(crate) fn upgrade_command(program: &Path) -> Option<&'static str> {
+    let path = program.to_str()?;
+    let lines = include_str!("package_managers.txt").lines().filter(|line| !line.starts_with('#'));
+    let is_in_venv = program.parent()?.parent()?.join("pyvenv.cfg").is_file();
+    let mut rows = lines.filter_map(|line| line.split_once(": "));
+    let owner = rows.find(|(sign, _)| match sign.split_once(' ') {
+        // A program that tells who owns a file.
+        Some((manager, option)) => {
+            let asked = Command::new(manager).arg(option).arg(program).output();
+            asked.is_ok_and(|asked| asked.status.success())
+        }
+        None => path.contains(sign) || (is_in_venv && *sign == "pyvenv.cfg"),
+    });
+    owner.map(|(_, command)| command)
+}
+
+/// The list of the versions that the project publishes.
+const USUAL_LIST: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/releases/latest/download/releases.json");
+
+/// The name of the program in archives.
+const PROGRAM: &str = "mgp";
+
+/// The largest length of a program.
+const MAX_PROGRAM: u64 = 1 << 30;
 
 #[cfg(test)]
 mod tests;

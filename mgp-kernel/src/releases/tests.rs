@@ -172,3 +172,20 @@ fn without_a_list_or_a_key_the_keys_of_the_configuration_are_named() {
     let refused = ReleaseSource::new(&settings).map(drop).unwrap_err();
     assert!(refused.message().contains("no public key"), "{}", refused.message());
 }
+
+#[test]
+fn the_place_of_a_program_tells_who_owns_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |path: &str| folder.path().join(path);
+    for (path, command) in [
+        ("node_modules/@mgp/cli-linux-x64/mgp", "npm"),
+        ("Cellar/mgp/0.1.0/bin/mgp", "brew"),
+        (".cargo/bin/mgp", "cargo"),
+        ("nix/store/x-mgp/bin/mgp", "nix"),
+    ] {
+        assert!(upgrade_command(&at(path)).unwrap().starts_with(command), "{path}");
+    }
+    std::fs::write(at("pyvenv.cfg"), "").unwrap();
+    assert!(upgrade_command(&at("bin/mgp")).unwrap().contains("pip"));
+    assert_eq!(upgrade_command(&at("own/bin/mgp")), None);
+}

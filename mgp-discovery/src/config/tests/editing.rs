@@ -213,14 +213,3 @@ fn keys_of_a_server_are_set_and_what_a_person_wrote_stays() {
     assert_eq!(config(inline.text()).servers, [wanted]);
     assert!(matches!(inline.update(&server("other"), &["args"]), Err(EditError::Missing(_))));
 }
-
-#[test]
-fn a_key_of_a_section_is_set_whether_or_not_the_section_is_there() {
-    let (_directory, mut file) = opened("# mine\n[listen] # here\nhttp = '127.0.0.1:1'\n");
-    file.set("downloads", "releases", "https://a.example/list.json").unwrap();
-    file.set("listen", "http", "127.0.0.1:2").unwrap();
-    let now = config(file.text());
-    assert_eq!(now.downloads.releases.as_deref(), Some("https://a.example/list.json"));
-    assert_eq!(now.listen.http.as_deref(), Some("127.0.0.1:2"));
-    assert!(file.text().starts_with("# mine\n[listen] # here\n"), "{}", file.text());
-}

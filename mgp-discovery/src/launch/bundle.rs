@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::document::{Input, Package, unreadable};
 use super::fill::{Filler, authored};
-use super::{LaunchError, PreparedLaunch, command_line};
+use super::{LaunchError, PreparedLaunch};
 use crate::config::literal;
 use crate::config::model::ServerConfig;
 use crate::names::is_variable;
@@ -92,9 +92,7 @@ pub(super) fn launch(
         let value = Some(texts.text(name, value)?).filter(|value| !value.is_empty());
         config.env.extend(value.map(|value| (name.clone(), value)));
     }
-    let shown = command_line(&config);
-    let (permissions, secrets, notes) = (Vec::new(), Vec::new(), Vec::new());
-    Ok(PreparedLaunch { config, shown, permissions, secrets, image: None, notes })
+    Ok(PreparedLaunch { config, ..PreparedLaunch::default() })
 }
 
 /// The texts of a manifest, with the values that stand in the places of names in them.

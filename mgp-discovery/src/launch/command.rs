@@ -1,7 +1,7 @@
 //! The commands that start packages, and the demands of packages beyond being started.
 
 use super::{
-    LaunchError, PreparedLaunch, command_line,
+    LaunchError, PreparedLaunch,
     document::{Argument, ArgumentKind, Input, Package},
     fill::{Filler, authored},
 };
@@ -64,8 +64,7 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Prepa
             own.chain(passed).chain(runtime).chain([name]).chain(arguments).collect()
         }
     };
-    let shown = command_line(&config);
-    Ok(PreparedLaunch { config, shown, permissions, secrets: Vec::new(), image, notes })
+    Ok(PreparedLaunch { config, permissions, image, notes, ..PreparedLaunch::default() })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

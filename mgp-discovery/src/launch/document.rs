@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::de::{Error as _, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 
 use super::LaunchError;
 
@@ -34,9 +35,10 @@ impl ServerJson {
             return Err(LaunchError::too_large("bytes", MAX_BYTES));
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let is_answer = serde_json::from_str::<Probe>(text).is_ok_and(|probe| probe.server.is_some());
-        let read = if is_answer {
-            serde_json::from_str::<RegistryAnswer>(text).map(|answer| answer.server)
+        // An answer of the registry has the document as a member.
+        let probe = serde_json::from_str::<RegistryAnswer<Option<IgnoredAny>>>(text);
+        let read = if probe.is_ok_and(|probe| probe.server.is_some()) {
+            serde_json::from_str::<RegistryAnswer<Self>>(text).map(|answer| answer.server)
         } else {
             serde_json::from_str(text)
         };
@@ -58,15 +60,9 @@ pub(super) fn unreadable(why: &serde_json::Error) -> LaunchError {
     LaunchError::Document { line: why.line().max(1), column: why.column().max(1), what }
 }
 
-/// The members that tell a file from the answer of a registry.
 #[derive(Deserialize)]
-struct Probe {
-    server: Option<serde::de::IgnoredAny>,
-}
-
-#[derive(Deserialize)]
-struct RegistryAnswer {
-    server: ServerJson,
+struct RegistryAnswer<T> {
+    server: T,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

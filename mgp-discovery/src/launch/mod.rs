@@ -88,13 +88,11 @@ impl LaunchError {
 }
 
 /// A server that is ready to be put into `mgp.toml`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct PreparedLaunch {
     /// The server.
     pub config: ServerConfig,
-    /// The command or address, complete and literal. Characters that cannot be seen are written as escapes.
-    pub shown: String,
     /// The demands of the server beyond its package.
     pub permissions: Vec<PackagePermission>,
     /// The secrets of the user that have to be set before the server starts.
@@ -184,12 +182,15 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLau
             config.headers.insert(header.name.clone(), value);
         }
     }
-    let shown = visible(config.url.as_deref().unwrap_or_default());
-    Ok(PreparedLaunch { config, shown, permissions: Vec::new(), secrets: Vec::new(), image: None, notes })
+    Ok(PreparedLaunch { config, notes, ..PreparedLaunch::default() })
 }
 
-/// Returns the command of a server in the form in which a person would type it.
+/// Returns the command of a server in the form in which a person would type it, or its address. Characters that cannot be
+/// seen are written as escapes.
 pub fn command_line(config: &ServerConfig) -> String {
+    if let Some(url) = &config.url {
+        return visible(url);
+    }
     let words = config.command.iter().chain(&config.args).map(|word| shell_word(word));
     words.collect::<Vec<_>>().join(" ")
 }

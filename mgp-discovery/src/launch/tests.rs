@@ -55,7 +55,7 @@ fn packages_are_started_by_the_program_of_their_registry() {
             "npx -y --registry https://n.example w@1",
         ),
     ] {
-        assert_eq!(launched(rest, &[]).shown, shown);
+        assert_eq!(command_line(&launched(rest, &[]).config), shown);
     }
 }
 
@@ -75,7 +75,7 @@ fn both_generations_say_the_same() {
     assert_eq!(new.config.id, "w");
     assert_eq!(new.config.env["W_KEY"], "${secret:W_W_KEY}");
     assert_eq!(new.secrets, ["W_W_KEY"]);
-    assert_eq!(new.shown, "npx -y w@2 --dir '/my dir'");
+    assert_eq!(command_line(&new.config), "npx -y w@2 --dir '/my dir'");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn what_is_to_be_filled_in_is_listed_and_asked_for() {
 
     let answers = answers(&[("file", "a"), ("file", "b"), ("fast", "true"), ("port", "80")]);
     let launch = launched(rest, &answers);
-    assert_eq!(launch.shown, "npx -y w@1 a b --level info --fast --stdio --port=80");
+    assert_eq!(command_line(&launch.config), "npx -y w@1 a b --level info --fast --stdio --port=80");
     assert!(launch.config.env.is_empty());
 }
 
@@ -124,12 +124,9 @@ fn containers_get_their_variables_and_tell_what_they_ask_for() {
             {"type": "named", "name": "--name", "value": "w"}],
         "environmentVariables": [{"name": "TOKEN", "isSecret": true, "isRequired": true}]"#;
     let launch = launched(rest, &answers(&[("src", "/data")]));
-    assert!(
-        launch.shown.starts_with("docker run -i --rm -e TOKEN --network own --mount "),
-        "{}",
-        launch.shown
-    );
-    assert!(launch.shown.ends_with(" docker.io/x/w@sha256:abc"), "{}", launch.shown);
+    let shown = command_line(&launch.config);
+    assert!(shown.starts_with("docker run -i --rm -e TOKEN --network own --mount "), "{shown}");
+    assert!(shown.ends_with(" docker.io/x/w@sha256:abc"), "{shown}");
     assert_eq!(launch.config.env["TOKEN"], "${secret:WEATHER_TOKEN}");
     let kinds: Vec<String> = launch.permissions.iter().map(|request| request.kind.to_owned()).collect();
     assert_eq!(kinds, ["network", "files", "privileges", "files", "an option", "an option"]);
@@ -169,7 +166,7 @@ fn options_of_other_programs_are_told_as_well() {
         "runtimeArguments": [{"type": "positional", "value": "-y"}, {"type": "named", "name": "--cache", "value": "a b"}]"#;
     let launch = launched(rest, &[]);
     assert_eq!(launch.permissions.len(), 2);
-    assert_eq!(launch.shown, "npx -y --cache 'a b' w@1");
+    assert_eq!(command_line(&launch.config), "npx -y --cache 'a b' w@1");
 }
 
 #[test]
@@ -249,16 +246,16 @@ fn a_bundle_is_started_in_its_folder_as_its_manifest_says() {
     let LaunchError::Missing { needed } = bundled(manifest, &[]).unwrap_err() else { panic!() };
     assert_eq!(needed[0].name, "dirs");
     let launch = bundled(manifest, &[("dirs", "/a"), ("dirs", "/b")]).unwrap();
-    assert_eq!(launch.shown, "node /data/w/s.js /a /b --level=3");
+    assert_eq!(command_line(&launch.config), "node /data/w/s.js /a /b --level=3");
     assert_eq!(launch.config.cwd.as_deref(), Some("/data/w"));
     assert_eq!(launch.config.env["KEY"], "${secret:WEATHER_KEY}");
     assert_eq!(launch.config.env["HOME_DIR"], "${HOME}/x");
     assert!(!launch.config.env.contains_key("NONE"));
     let own = r#"{"server": {"type": "binary", "mcp_config": {"command": "bin/server"}}}"#;
-    assert_eq!(bundled(own, &[]).unwrap().shown, "/data/w/bin/server");
+    assert_eq!(command_line(&bundled(own, &[]).unwrap().config), "/data/w/bin/server");
     let several = r#"{"server": {"mcp_config": {"command": "uv", "args": ["a"], "platform_overrides": {
         "linux": {"args": ["b"]}, "darwin": {"args": ["b"]}, "win32": {"args": ["b"]}}}}}"#;
-    assert_eq!(bundled(several, &[]).unwrap().shown, "uv b");
+    assert_eq!(command_line(&bundled(several, &[]).unwrap().config), "uv b");
 }
 
 #[test]
@@ -309,7 +306,7 @@ fn remotes_are_reached_with_headers_and_variables() {
 fn hidden_characters_are_shown() {
     let rest = "\"registryType\": \"npm\", \"identifier\": \"w\", \"packageArguments\": [{\"type\": \"positional\", \"value\": \"a\u{202e}b\"}]";
     let launch = launched(rest, &[]);
-    assert_eq!(launch.shown, r"npx -y w 'a\u{202e}b'");
+    assert_eq!(command_line(&launch.config), r"npx -y w 'a\u{202e}b'");
     assert_eq!(launch.notes.len(), 1);
 }
 
@@ -345,7 +342,7 @@ proptest! {
         for way in 0..server.ways() {
             if let Ok(launch) = launch(&server, way, &[], None) {
                 prop_assert!(launch.config.command.is_some() != launch.config.url.is_some());
-                prop_assert!(!launch.shown.contains(char::is_control));
+                prop_assert!(!command_line(&launch.config).contains(char::is_control));
             }
         }
     }

@@ -139,7 +139,7 @@ impl Installer {
             return Err(LaunchError::Refused(why.to_owned()));
         }
         let (launch, bundle) = self.launched(server, request).await?;
-        let PreparedLaunch { mut config, shown, permissions, secrets, image, mut notes, .. } = launch;
+        let PreparedLaunch { mut config, permissions, secrets, image, mut notes, .. } = launch;
         if let Some(image) = image {
             let digest = image_digest(config.command.clone().unwrap_or_default(), image.clone()).await;
             if digest.is_none() {
@@ -155,7 +155,7 @@ impl Installer {
         Ok(InstallPlan {
             server_id: config.id.clone(),
             package,
-            command: if config.url.is_some() { shown } else { command_line(&config) },
+            command: command_line(&config),
             permissions: permissions.iter().map(|asked| format!("{}: {}", asked.kind, asked.words)).collect(),
             secrets,
             warnings: lookalikes(server, configured),

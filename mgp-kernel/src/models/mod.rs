@@ -57,8 +57,8 @@ pub(crate) struct ModelStore {
 /// The reason why a file or a model is not installed. What was brought of it stays, unless it is wrong.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InstallError {
-    #[error("TLS is not available: {0}")]
-    Tls(rustls::Error),
+    #[error(transparent)]
+    Tls(#[from] mgp_types::Error),
     #[error("{0} is not an address of https")]
     NotHttps(String),
     #[error("{url}: {why}")]

@@ -19,8 +19,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use mgp_security::network::JudgedHttp;
 use mgp_types::BoxFuture;
-use rustls::RootCertStore;
 use tokio::fs::{self, OpenOptions};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -47,26 +47,18 @@ impl Downloader {
     /// Creates a downloader that trusts the certificates that browsers trust, and uses the proxies that the environment
     /// names.
     pub(crate) fn new() -> Result<Self, InstallError> {
-        let trusted = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        Self::with(trusted, Matcher::from_env())
+        Ok(Self::with(&JudgedHttp::new()?, Matcher::from_env()))
     }
 
-    fn with(trusted: RootCertStore, proxies: Matcher) -> Result<Self, InstallError> {
-        // The provider is named, because the default of the process panics where a program has built in two.
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(InstallError::Tls)?
-            .with_root_certificates(trusted)
-            .with_no_client_auth();
+    fn with(trusting: &JudgedHttp, proxies: Matcher) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
+            .with_tls_config(Arc::unwrap_or_clone(trusting.tls()))
             .https_only()
             .enable_http1()
             .wrap_connector(Route { proxies: Arc::new(proxies), tcp });
-        Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector) })
+        Self { client: Client::builder(TokioExecutor::new()).build(connector) }
     }
 
     /// Brings a file to `goal`. `on_progress` is told how many of its bytes are there.

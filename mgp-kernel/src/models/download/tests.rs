@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -35,7 +37,7 @@ enum Step {
 /// A server of HTTPS that answers each request by a step of a script, and the last step ever after.
 struct Server {
     port: u16,
-    trusted: RootCertStore,
+    trusted: JudgedHttp,
     /// The heads of all requests.
     asked: Arc<Mutex<Vec<String>>>,
 }
@@ -43,8 +45,9 @@ struct Server {
 impl Server {
     async fn start(script: &'static [Step]) -> Self {
         let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let mut trusted = RootCertStore::empty();
-        trusted.add(issued.cert.der().to_vec().into()).unwrap();
+        let text = STANDARD.encode(issued.cert.der());
+        let pem = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
+        let trusted = JudgedHttp::new().unwrap().trust_pem(pem.as_bytes()).unwrap();
         let certificate = issued.cert.der().to_vec().into();
         let tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -70,7 +73,7 @@ impl Server {
     }
 
     fn downloader(&self, proxies: Matcher) -> Downloader {
-        Downloader::with(self.trusted.clone(), proxies).unwrap()
+        Downloader::with(&self.trusted, proxies)
     }
 
     fn file(&self) -> PublishedFile {
@@ -250,7 +253,7 @@ async fn a_server_that_refuses_is_named_and_not_asked_again() {
 #[tokio::test]
 async fn a_certificate_that_is_not_trusted_is_refused() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Whole]).await, goal());
-    let strict = Downloader::with(RootCertStore::empty(), no_proxy()).unwrap();
+    let strict = Downloader::with(&JudgedHttp::new().unwrap(), no_proxy());
     let error = strict.fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
     assert!(matches!(error, InstallError::Unreachable { .. }), "{error}");
     assert!(server.asked.lock().is_empty());

@@ -3,24 +3,25 @@
 //! A door makes a call of the protocol of its request and the answer of the call into its own form. So a request through
 //! a door passes the same layers as any other, and is recorded like it.
 
-mod documents;
-mod inner;
 mod rest;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
+use mgp_discovery::service::{ListedTool, openapi as document};
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, HttpServer};
-use mgp_types::mgp::TraceId;
-use mgp_types::{Error, RawJson};
+use mgp_types::ext::ExtensionId;
+use mgp_types::mcp::meta::key;
+use mgp_types::mgp::{CapabilityMessage, ExtensionSet, Offer, TraceId, method};
+use mgp_types::{Error, Object, RawJson, Revision};
 use percent_encoding::percent_decode_str;
 
-use self::inner::InnerCalls;
 use super::auth_member::MessageBody;
 use super::paths::{request_trace, uncached};
 use crate::running::RunningConfig;
@@ -117,9 +118,9 @@ pub(super) async fn open<A: Accept>(
     };
     let answer = match door {
         Door::Tool(name) => rest::call(&calls, &name, body).await,
-        Door::Catalog => documents::catalog(&calls).await,
-        Door::OpenApi => documents::openapi(&calls).await,
-        Door::Manifest => documents::manifest(&calls).await,
+        Door::Catalog => catalog(&calls).await,
+        Door::OpenApi => openapi(&calls).await,
+        Door::Manifest => manifest(&calls).await,
         Door::Permissions => rest::check_permission(&calls, body).await,
         Door::Envelopes => Ok(rest::call_in_envelopes(&calls, &kernel.tools.catalog, body).await),
     };
@@ -149,6 +150,111 @@ fn json(status: StatusCode, body: &RawJson) -> Response<HttpBody> {
 /// Returns an answer in words.
 fn text(status: StatusCode, text: impl Into<String>) -> Response<HttpBody> {
     uncached(status, "text/plain; charset=utf-8", text.into() + "\n")
+}
+
+/// The protocol's own server, to which a door sends calls. Each call describes itself, so a door holds no session.
+struct InnerCalls<A: Accept> {
+    server: HttpServer<A>,
+    /// The head of the request at the door, whose sender makes the calls.
+    head: Arc<Parts>,
+    /// The trace of the request at the door, by which the record knows all calls that are made of it: that of `traceparent`,
+    /// or a new one.
+    trace: TraceId,
+}
+
+impl<A: Accept> InnerCalls<A> {
+    /// Calls `method` with these parameters, for the sender of the request at the door.
+    ///
+    /// # Errors
+    /// Fails with the error of the call, whose data have the members of a structured error and those of the tool
+    /// registry.
+    async fn call(&self, method: &str, mut params: Object) -> Result<RawJson, Error> {
+        let mut meta = params.object("_meta").unwrap_or_default();
+        meta.set(key::PROTOCOL_VERSION, RawJson::from_text(Revision::LATEST.as_str()));
+        meta.set(key::CLIENT_INFO, RawJson::parse(CLIENT).unwrap_or(RawJson::empty_object()));
+        meta.set(key::CLIENT_CAPABILITIES, capabilities());
+        meta.set("trace_id", RawJson::from_text(&self.trace.to_string()));
+        params.set("_meta", meta.to_raw());
+        let method = mgp_types::Method::new(method);
+        let response = self.server.call_for(Arc::clone(&self.head), method, params).await?;
+        Ok(response.to_raw())
+    }
+}
+
+const CLIENT: &str = concat!(r#"{"name":"mgp-door","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
+/// Returns the capabilities of a door: it asks nobody anything, and reads errors in all their forms. MGP is among them for
+/// the numbers of its errors.
+fn capabilities() -> RawJson {
+    let ids = [ExtensionId::StructuredErrors, ExtensionId::ToolRegistry, ExtensionId::ServiceManifest];
+    let extensions = Object::from(ids.map(|id| (id.id(), RawJson::empty_object())));
+    let mut capabilities = Object::from([("extensions", extensions.to_raw())]);
+    Offer::new(ExtensionSet::new()).write(&mut capabilities, CapabilityMessage::Stateless);
+    capabilities.to_raw()
+}
+
+/// Answers with the catalog of all tools that the caller may call.
+async fn catalog<A: Accept>(calls: &InnerCalls<A>) -> Result<Response<HttpBody>, Error> {
+    let catalog = calls.call(method::DISCOVERY_CATALOG, Object::new()).await?;
+    Ok(json(StatusCode::OK, &without_meta(&catalog)))
+}
+
+/// Answers with the manifest, unless the caller has it already.
+async fn manifest<A: Accept>(calls: &InnerCalls<A>) -> Result<Response<HttpBody>, Error> {
+    let known = calls.head.headers.get(IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
+    let manifest = without_meta(&calls.call(method::MANIFEST_GET, Object::new()).await?);
+    let revision = Object::from_raw(&manifest).ok().and_then(|it| Some(it.text("revision")?.into_owned()));
+    let Some(tag) = revision.map(|revision| format!("\"{revision}\"")) else {
+        return Ok(json(StatusCode::OK, &manifest));
+    };
+    let is_known = known.is_some_and(|known| known.split(',').any(|one| one.trim() == tag));
+    let mut answer = if is_known {
+        uncached(StatusCode::NOT_MODIFIED, "application/json", Bytes::new())
+    } else {
+        json(StatusCode::OK, &manifest)
+    };
+    if let Ok(tag) = HeaderValue::try_from(tag) {
+        answer.headers_mut().insert(ETAG, tag);
+        answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    }
+    Ok(answer)
+}
+
+/// Answers with a document of OpenAPI, which describes all tools that the caller may call.
+async fn openapi<A: Accept>(calls: &InnerCalls<A>) -> Result<Response<HttpBody>, Error> {
+    let manifest = calls.call(method::MANIFEST_GET, Object::new()).await?;
+    let manifest = Object::from_raw(&manifest).unwrap_or_default();
+    let server = manifest.object("server").unwrap_or_default();
+    let text = |name: &str| server.text(name).unwrap_or_default().into_owned();
+    let tools: Vec<Object> = manifest.get("tools").and_then(|tools| tools.to().ok()).unwrap_or_default();
+    let tools: Vec<ListedTool> = tools.iter().map(listed).collect();
+    let document = RawJson::from_value(&document(&text("name"), &text("version"), &tools))
+        .map_err(|error| Error::internal("the document is not JSON").with_source(error))?;
+    Ok(json(StatusCode::OK, &document))
+}
+
+/// Returns a tool of a manifest as it is listed in MCP.
+fn listed(tool: &Object) -> ListedTool {
+    let name = tool.get("x_mcp_name").or_else(|| tool.get("name"));
+    let members = [
+        ("name", name),
+        ("description", tool.get("description")),
+        ("inputSchema", tool.get("input_schema")),
+        ("outputSchema", tool.get("output_schema")),
+    ];
+    let definition: Object = members.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let name = definition.text("name").unwrap_or_default().into_owned();
+    let server = name.split_once("__").or_else(|| name.split_once('.')).map_or("", |(server, _)| server);
+    ListedTool { server: server.into(), definition, tags: Vec::new() }
+}
+
+/// Returns a result without the members that belong to the protocol.
+fn without_meta(result: &RawJson) -> RawJson {
+    let Ok(mut object) = Object::from_raw(result) else { return result.clone() };
+    for member in ["_meta", "resultType", "ttlMs", "cacheScope"] {
+        object.remove(member);
+    }
+    object.to_raw()
 }
 
 #[cfg(test)]

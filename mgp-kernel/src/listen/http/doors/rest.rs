@@ -14,9 +14,7 @@ use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::{TraceId, method};
 use mgp_types::{Error, Object, RawJson, code};
 
-use super::documents::without_meta;
-use super::inner::InnerCalls;
-use super::{json, text};
+use super::{InnerCalls, json, text, without_meta};
 
 /// Calls a tool.
 pub(super) async fn call<A: Accept>(

@@ -72,7 +72,6 @@ mod terminal;
 mod test_kernel;
 mod version_order;
 mod visibility;
-mod webhook;
 
 pub use self::error::StartError;
 pub use self::kernel::Kernel;

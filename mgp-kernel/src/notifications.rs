@@ -17,10 +17,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::admin::questions::OpenQuestion;
+use crate::json_receiver::signed;
 use crate::lifecycle::wait_for_stop;
 use crate::sections::Sections;
 use crate::terminal::printable;
-use crate::webhook;
 
 /// Notifies people of each question that is asked, as the configuration in effect says, until `stopped` says so.
 pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
@@ -121,7 +121,7 @@ impl QuestionNotice {
                 return Ok(());
             }
             let id = format!("mgp_{}_{}", self.question.id, self.question.asked_at.as_millis());
-            let headers = webhook::signed(secret.expose(), &id, &body)
+            let headers = signed(secret.expose(), &id, &body)
                 .ok_or("`approvals.notify.secret` is no Base64 behind `whsec_`")?;
             failed = match fetcher.post_json(url.expose(), &headers, body.clone()).await {
                 Ok(answer) if answer.status.is_success() => return Ok(()),

@@ -14,8 +14,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::check_declared;
+use super::parked_calls::ParkedCallShared;
 use super::quota::{Quota, QuotaSlot};
-use super::table::ParkedCallShared;
 use super::unattended::UnattendedCall;
 
 /// The exchange between one call and its client, over the rounds of the client.

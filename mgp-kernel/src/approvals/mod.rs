@@ -16,7 +16,6 @@ mod conversation;
 mod parked_calls;
 mod quota;
 mod relay_questions;
-mod table;
 #[cfg(test)]
 mod tests;
 mod ticket;

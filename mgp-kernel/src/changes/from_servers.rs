@@ -7,8 +7,7 @@ use std::time::Duration;
 use mgp_types::{Object, Principal, Request, Session, Severity};
 
 use super::levels::tell_levels;
-use super::listener::ChangeListener;
-use super::pending_changes::ChangeMessage;
+use super::listener::{ChangeListener, ChangeMessage};
 use super::watch::{ResourceKey, ask_again};
 use super::{ChangeListeners, push};
 use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications};

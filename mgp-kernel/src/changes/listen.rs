@@ -16,8 +16,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::listener::{ChangeListener, ListenFilter, WantedResource};
-use super::pending_changes::ChangeMessage;
+use super::listener::{ChangeListener, ChangeMessage, ListenFilter, WantedResource};
 use super::watch::{PAUSE, ResourceKey};
 use super::{ChangeListeners, MAX_REQUESTS, MAX_SUBSCRIPTIONS, line};
 use crate::servers::task_table::has_ended;

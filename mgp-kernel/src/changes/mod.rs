@@ -7,7 +7,6 @@ mod from_servers;
 mod levels;
 mod listen;
 mod listener;
-mod pending_changes;
 mod watch;
 
 use std::collections::{HashMap, HashSet};
@@ -25,8 +24,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use self::levels::LogLevels;
-use self::listener::{ChangeListener, WantedResource};
-use self::pending_changes::ChangeMessage;
+use self::listener::{ChangeListener, ChangeMessage, WantedResource};
 use self::watch::ResourceWatches;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications as _};

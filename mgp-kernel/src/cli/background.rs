@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::lifecycle::successor::installed;
+use crate::lifecycle::installed;
 use crate::terminal::{Exit, Failure, Result};
 
 /// Takes the lock under which one process at a time starts a kernel for a state directory, unless another process holds it. It

@@ -14,7 +14,7 @@ use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
-use crate::lifecycle::successor::installed;
+use crate::lifecycle::installed;
 use crate::terminal::{Failure, Result};
 
 /// Raises the number of files that this process may open as far as it may, and warns if that does not do for the connections

@@ -14,15 +14,13 @@ use mgp_types::mgp::{AccessPermission, DefaultPolicy};
 use mgp_types::{LOCAL_AGENT, Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::background;
 use super::context::{CommandContext, ConfigScope, EffectiveConfig};
 use super::kernel_connector::KernelConnector;
-use super::pipe;
 use super::process::raise_file_limit;
+use super::{background, pipe};
 use crate::admin::status::reread;
 use crate::kernel::ServerStarts;
-use crate::lifecycle::KernelEnd;
-use crate::lifecycle::successor::installed;
+use crate::lifecycle::{KernelEnd, installed};
 use crate::listen::inherited::{HandedSockets, InheritedSockets};
 use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
 use crate::listen::service_manager::{READY, ServiceManager};
@@ -30,9 +28,8 @@ use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
 use crate::running::{ConfigEdit, ConfigSource};
 use crate::sections::Sections;
-use crate::settings;
 use crate::terminal::{Exit, Failure, Result};
-use crate::{Kernel, StartError};
+use crate::{Kernel, StartError, settings};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]

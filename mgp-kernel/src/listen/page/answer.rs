@@ -14,12 +14,12 @@ use percent_encoding::percent_decode_str;
 
 use super::form::Form;
 use super::guard::{self, Browser};
-use super::layout::{Page, field, json};
+use super::layout::{Page, asset, field, json};
 use super::logins::PageLogin;
 use super::provider::{BEGIN, CALLBACK};
 use super::reply::{failed, is_local, led_to, refused, shown};
 use super::sign_in::{LOGIN, by_provider, is_of_its_person, login, unknown};
-use super::{PageServer, assets, pages, stream};
+use super::{PageServer, pages, stream};
 use crate::admin::list::OperationEntry;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
 use crate::admin::server_orders::BegunLogin;
@@ -51,7 +51,7 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
     if !guard::is_of_this_page(head, server.scheme) {
         return refused("this was not sent by a page of this kernel");
     }
-    if let Some(asset) = assets::at(path) {
+    if let Some(asset) = asset(path) {
         return asset;
     }
     let Some(browser) = head.extensions.get::<Browser>() else {

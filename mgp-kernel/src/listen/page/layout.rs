@@ -1,10 +1,16 @@
 //! The parts that all pages have in common: their frame, forms of operations, and the forms of values.
 
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use http::Response;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use mgp_transport::http::HttpBody;
 use mgp_types::mgp::{RiskLevel, Timestamp};
 use mgp_types::{RawJson, is_hidden};
+use sha2::{Digest as _, Sha256};
 
-use super::assets::{SCRIPT, STYLE};
 use super::form::Form;
 use crate::lifecycle::page_door::{PageHolder, PageRole};
 
@@ -186,6 +192,34 @@ const FOLDED_BYTES: usize = 4_000;
 /// Returns a part of an address: no text of a server is anything else there.
 pub(super) fn segment(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
+
+/// A file that each page names.
+pub(super) struct Asset {
+    pub(super) path: String,
+    kind: &'static str,
+    bytes: &'static [u8],
+}
+
+pub(super) static STYLE: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("css", "text/css; charset=utf-8", include_bytes!("assets/page.css")));
+pub(super) static SCRIPT: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("js", "text/javascript; charset=utf-8", include_bytes!("assets/page.js")));
+
+impl Asset {
+    fn new(ending: &str, kind: &'static str, bytes: &'static [u8]) -> Self {
+        let digest = Sha256::digest(bytes);
+        let [a, b, c, d] = [digest[0], digest[1], digest[2], digest[3]];
+        Self { path: format!("/assets/page-{a:02x}{b:02x}{c:02x}{d:02x}.{ending}"), kind, bytes }
+    }
+}
+
+/// Returns the file at a path.
+pub(super) fn asset(path: &str) -> Option<Response<HttpBody>> {
+    let asset = [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.path == path)?;
+    let kept = "public, max-age=31536000, immutable";
+    let response = Response::builder().header(CONTENT_TYPE, asset.kind).header(CACHE_CONTROL, kept);
+    response.body(Bytes::from_static(asset.bytes).into()).ok()
 }
 
 #[cfg(test)]

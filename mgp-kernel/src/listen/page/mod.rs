@@ -5,7 +5,6 @@
 //! only brings up to date what is shown. The port is opened when an operator first wants the page.
 
 mod answer;
-mod assets;
 mod form;
 mod guard;
 mod layout;

@@ -70,7 +70,6 @@ mod telemetry;
 mod terminal;
 #[cfg(test)]
 mod test_kernel;
-mod version_order;
 mod visibility;
 
 pub use self::error::StartError;

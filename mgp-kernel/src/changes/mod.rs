@@ -4,7 +4,6 @@
 //! subscribed to a resource once, however many clients want to know.
 
 mod from_servers;
-mod levels;
 mod listen;
 mod listener;
 mod watch;
@@ -23,13 +22,13 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use self::levels::LogLevels;
+use self::from_servers::LogLevels;
 use self::listener::{ChangeListener, ChangeMessage, WantedResource};
 use self::watch::ResourceWatches;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications as _};
 
-pub(crate) use self::levels::set_level;
+pub(crate) use self::from_servers::set_level;
 pub(crate) use self::listen::{declares_tasks, listen};
 
 /// The listeners of changes, and the subscriptions at servers.

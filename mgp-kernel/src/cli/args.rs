@@ -17,7 +17,7 @@ use serde_json::json;
 use super::output::{Global, Output};
 use super::{
     access, apply, audit, backup, call, call_rules, config, export, import, install, login, model,
-    new_server, page, permissions, pins, proof, replacing, secrets, self_update, serve, server_commands,
+    new_server, page, permissions, pins, process, proof, secrets, self_update, serve, server_commands,
     servers_edit, service, spec, tools, trust,
 };
 use crate::admin::backup::BackUp;
@@ -51,7 +51,7 @@ pub(super) enum Command {
     },
     /// Confine this process and become a program; the kernel starts confined servers with this command
     #[command(hide = true)]
-    Confine(replacing::ConfineArgs),
+    Confine(process::ConfineArgs),
     /// Run the kernel: in the background for a client that starts it, over HTTP, or in the foreground
     Serve(serve::ServeArgs),
     /// Write a first configuration
@@ -87,7 +87,7 @@ pub(super) enum Command {
     Servers(server_commands::ServersArgs),
     /// Become one of the servers of `mgp-patterns`, such as `mgp server audit`
     #[command(disable_help_flag = true)]
-    Server(replacing::PatternServerArgs),
+    Server(process::PatternServerArgs),
     /// List tools
     Tools(tools::ToolsArgs),
     /// Search tools by their purpose

@@ -17,9 +17,8 @@ use super::servers_edit::pair;
 use crate::admin::config::ReloadConfig;
 use crate::admin::operation::KernelNeed;
 use crate::admin::pins::PinnedName;
-use crate::install::{InstallLookup, InstallPlan, InstallRequest, Installer};
+use crate::install::{InstallLookup, InstallPlan, InstallRequest, Installer, is_newer};
 use crate::terminal::{Exit, Failure, Result, TextForm as _, TextWriter, printable};
-use crate::version_order::is_newer;
 
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {

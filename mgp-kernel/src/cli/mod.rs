@@ -33,7 +33,6 @@ mod pins;
 mod pipe;
 mod process;
 mod proof;
-mod replacing;
 mod secrets;
 mod self_update;
 mod serve;
@@ -87,7 +86,7 @@ fn run_words(args: &[OsString]) -> ExitCode {
             run_in_threads(Command::Serve(serving), &cx)
         }
         // Confinement applies to a single thread, so this process must not have any other.
-        Command::Confine(confined) => Err(replacing::confine(&confined)),
+        Command::Confine(confined) => Err(process::confine(&confined)),
         command => run_in_threads(command, &cx),
     };
     let exit = outcome.unwrap_or_else(|failure| {
@@ -133,7 +132,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
     match command {
         Command::Demo => shown(demo::run(Options { json: cx.output.json, color: cx.output.color }).await),
         Command::DemoServer { name } => shown(demo::serve(&name).await),
-        Command::Confine(args) => Err(replacing::confine(&args)),
+        Command::Confine(args) => Err(process::confine(&args)),
         Command::Serve(args) => Box::pin(serve::run(cx, args)).await,
         Command::Login(args) => login::login(cx, args).await,
         Command::Logout(args) => login::logout(cx, args).await,
@@ -151,7 +150,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
             changed(cx, Box::pin(async { begun(cx, import::run(cx, &args)).await })).await
         }
         Command::Export(args) => begun(cx, export::run(cx, &args).await).await,
-        Command::Server(server) => Err(replacing::serve(&server)),
+        Command::Server(server) => Err(process::serve(&server)),
         Command::Servers(args) => server_commands::servers(cx, &args).await,
         Command::Model(args) => model::run(&cx.output, args).await,
         Command::Tools(args) => tools::run(cx, args).await,

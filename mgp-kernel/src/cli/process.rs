@@ -1,10 +1,13 @@
-//! The process of a kernel: the number of files that it may open, and the first process of a container in front of it.
+//! The process itself: the number of files that a kernel may open, the first process of a container in front of it, and the
+//! programs that it becomes by `mgp confine` and `mgp server`.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::Command;
 
+use clap::Args;
 use mgp_discovery::config::model::ListenSettings;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getrlimit, kill_process, setrlimit, wait,
@@ -15,7 +18,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
 use crate::lifecycle::installed;
-use crate::terminal::{Failure, Result};
+use crate::pattern_servers::{self, PROGRAM};
+use crate::servers::confine::become_program;
+use crate::terminal::{Exit, Failure, Result};
 
 /// Raises the number of files that this process may open as far as it may, and warns if that does not do for the connections
 /// of clients.
@@ -92,3 +97,42 @@ fn exit_code(status: WaitStatus) -> u8 {
 const ENOUGH_FILES: u64 = if cfg!(target_os = "macos") { 10_240 } else { 1 << 16 };
 /// The number of connections if the configuration names none.
 const USUAL_CONNECTIONS: u64 = 1024;
+
+#[derive(Debug, Args)]
+pub(super) struct ConfineArgs {
+    /// The file with the files, ports and sockets that the program may reach, as the kernel wrote it
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+    /// The full path of the program
+    program: PathBuf,
+    /// The arguments of the program
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<OsString>,
+}
+
+/// Becomes the confined program; returns only if that fails.
+pub(super) fn confine(confine: &ConfineArgs) -> Failure {
+    Failure::new(Exit::Usage, become_program(&confine.to, &confine.program, &confine.args))
+}
+
+/// The server that is wanted, in the words of `mgp-patterns`.
+#[derive(Debug, Args)]
+pub(super) struct PatternServerArgs {
+    /// The name of the server, and its options
+    #[arg(value_name = "NAME", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// Replaces this process by the server; returns only if that fails.
+pub(super) fn serve(args: &PatternServerArgs) -> Failure {
+    let Some(program) = pattern_servers::program() else {
+        let message = format!("`{PROGRAM}`, the program of the servers, is not installed");
+        return Failure::unreachable(message).hint(INSTALL);
+    };
+    let error = Command::new(&program).args(&args.words).exec();
+    Failure::unreachable(format!("{}: {error}", program.display()))
+}
+
+/// The command that installs `mgp-patterns` from the sources of `mgp`.
+const INSTALL: &str =
+    "put it beside `mgp`: `cargo install --path mgp-server-sdk/examples/patterns` in a checkout makes it";

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::context::CommandContext;
 use super::input::read_hidden;
-use crate::servers::logins::is_login;
+use crate::servers::authorization::is_login;
 use crate::terminal::{Exit, Failure, Result, or_dash};
 
 #[derive(Debug, Subcommand)]

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::context::CommandContext;
 use super::input::{agrees, is_person_there};
+use crate::install::is_newer;
 use crate::releases::{ReleaseSource, upgrade_command};
 use crate::terminal::{Exit, Failure, Result, printable};
-use crate::version_order::is_newer;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SelfCommand {

@@ -16,9 +16,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::grants::{DataGrant, DataGrants};
+use super::grants::{DataGrant, DataGrants, TakenReference, TakenReferences};
 use super::source;
-use super::taken::{TakenReference, TakenReferences};
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
 

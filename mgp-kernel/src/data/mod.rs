@@ -11,7 +11,6 @@ mod delivery;
 mod gate;
 mod grants;
 mod source;
-mod taken;
 
 pub(crate) use self::broker::DataBroker;
 pub(crate) use self::delivery::empty;

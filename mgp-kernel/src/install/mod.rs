@@ -19,6 +19,7 @@ use mgp_security::network::{Fetcher, NetworkPolicy};
 use serde::{Deserialize, Serialize};
 
 use self::bundle::Bundle;
+pub(crate) use self::registry::is_newer;
 use self::registry::{ServerRegistry, is_name, version_of};
 use crate::servers::confine::support;
 use crate::terminal::{Failure, Result, TextForm, TextWriter, printable, with_causes};

@@ -1,19 +1,21 @@
 //! The kernel's own events, and those of servers on channels under the servers' names.
 
+mod audience;
 mod recorded;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use mgp_discovery::catalog::CatalogTool;
 use mgp_security::access::AccessPolicy;
-use mgp_stream::event::{EventAudience, PublishError, Publisher};
+use mgp_stream::event::{PublishError, Publisher};
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerId};
 use mgp_types::{Object, Principal, PrincipalRole};
 use serde::Serialize;
 
+pub(crate) use self::audience::ChannelAudience;
 pub(crate) use self::recorded::publish_record;
-use crate::servers::fleet::{Fleet, FleetTables};
+use crate::servers::fleet::FleetTables;
 use crate::servers::upstream::ConnectionKey;
 
 /// The channels on which the kernel says what happens to servers and their tools. Channels of servers exist as they are
@@ -121,32 +123,6 @@ impl ToolsChange {
 
 fn is_operator(principal: &Principal) -> bool {
     principal.role() == PrincipalRole::Operator
-}
-
-/// The rule for who may subscribe to which channels.
-///
-/// Publishers hold their audience, and servers of the fleet hold the publisher, so the audience does not keep the fleet
-/// alive.
-#[derive(Clone)]
-pub(crate) struct ChannelAudience {
-    pub(crate) access: AccessPolicy,
-    pub(crate) fleet: Weak<Fleet>,
-}
-
-impl EventAudience for ChannelAudience {
-    fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
-        let (Some(fleet), Some(principal)) = (self.fleet.upgrade(), principal) else { return false };
-        if recorded::is_for_operators(channel) {
-            return is_operator(principal);
-        }
-        // Ids of servers may contain dots; the longest id that fits is meant.
-        let owner = || channel.rmatch_indices('.').find_map(|(at, _)| fleet.get(&channel[..at]));
-        // Events on the kernel's own channels are addressed to those whom they concern.
-        is_own(channel)
-            || owner().is_some_and(|server| {
-                server.admits(principal) && self.access.reaches(&principal.access_id(), server.id().as_str())
-            })
-    }
 }
 
 #[cfg(test)]

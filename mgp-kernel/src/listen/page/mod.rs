@@ -8,7 +8,6 @@ mod answer;
 mod form;
 mod guard;
 mod layout;
-mod logins;
 mod page_client;
 mod pages;
 mod plot;
@@ -30,8 +29,8 @@ use tokio::sync::{Semaphore, watch};
 use tower_layer::layer_fn;
 
 use self::guard::{Browser, Scheme};
-use self::logins::PageLogins;
 use self::provider::PageProvider;
+use self::sign_in::PageLogins;
 use crate::call::RefusingService;
 use crate::kernel::Kernel;
 use crate::lifecycle::{or_never, wait_for_stop};

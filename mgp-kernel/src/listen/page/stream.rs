@@ -14,7 +14,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::PageServer;
 use super::form::Form;
-use super::logins::PageLogin;
+use super::sign_in::PageLogin;
 use crate::admin::audit::ExportEvents;
 
 /// Returns a stream with an event whenever the questions or the record change, which tells of servers, too. It ends with the kernel, and holds a

@@ -6,8 +6,7 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_security::permission::GrantTerms;
 use mgp_types::mgp::Permission;
 
-use super::folders::{NAME_SERVICE, SETTINGS, SYSTEM, known};
-use super::program::ProgramSearch;
+use super::program::{NAME_SERVICE, ProgramSearch, SETTINGS, SYSTEM, known};
 use super::spec::{Confinement, PathAccess, Ports};
 use crate::paths::expanded;
 

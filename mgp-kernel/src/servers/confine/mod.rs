@@ -6,20 +6,17 @@
 //! runs unconfined, and its children are confined like it.
 //!
 //! * On Linux Landlock (`linux.rs`) bounds files, TCP ports, and where the system can also abstract sockets and
-//!   signals; a seccomp filter (`seccomp.rs`) takes away what Landlock does not see.
+//!   signals; a seccomp filter takes away what Landlock does not see.
 //! * On macOS a profile (`seatbelt.rs`) is given to `sandbox-exec`.
 //! * Elsewhere nothing can be confined, and a server that has to be is not started.
 
 mod confined_program;
-mod folders;
 mod launcher;
 #[cfg(target_os = "linux")]
 mod linux;
 mod program;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
-#[cfg(target_os = "linux")]
-mod seccomp;
 mod spec;
 mod support;
 

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use super::folders::{PACKAGE, known};
+use mgp_types::{WordLists, word_lists};
 
 /// The places in which programs and scripts are looked for.
 #[derive(Debug, Clone)]
@@ -131,6 +132,26 @@ const LONGEST_CHAIN: u8 = 6;
 
 /// The number of bytes of a first line that systems read.
 const LONGEST_FIRST_LINE: u64 = 256;
+
+/// The known paths, and the names of folders and files.
+static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("folders.txt")));
+
+/// Returns the list under this heading of `folders.txt`, which says what each is for.
+pub(super) fn known(list: &str) -> &'static [&'static str] {
+    &LISTS[list]
+}
+
+/// The list of the paths that every program needs to start: programs, libraries, and what libraries look up.
+pub(super) const SYSTEM: &str = if cfg!(target_os = "macos") { "system of macOS" } else { "system" };
+
+/// The folder in which systems keep settings.
+pub(super) const SETTINGS: &str = "/etc";
+
+/// The port of the name service.
+pub(super) const NAME_SERVICE: u16 = 53;
+
+/// The file that marks the folder of a JavaScript package.
+pub(super) const PACKAGE: &str = "package.json";
 
 #[cfg(test)]
 mod tests {

@@ -18,7 +18,7 @@ use mgp_types::{BoxedService, Error, Gate as _, Object, Principal, RawJson, code
 use super::confined::{self, ServerProgram};
 use super::connection_shared::ConnectionShared;
 use super::inbound::ServerInboundLayer;
-use super::log::StderrTail;
+use super::start_attempt::StderrTail;
 use crate::call::hints::HINTS;
 use crate::data::transports;
 use crate::servers::authorization;

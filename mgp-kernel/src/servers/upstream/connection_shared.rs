@@ -1,15 +1,13 @@
 //! The state that all parts of one connection to a server share.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
-use mgp_discovery::catalog::{Catalog, CatalogSnapshot};
+use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
-use mgp_security::limit::LimitGate;
 use mgp_types::mgp::{ServerId, ServerState};
 use mgp_types::{Error, Object, PassedMethods, Principal};
 use parking_lot::Mutex;
@@ -21,13 +19,13 @@ use super::audit;
 use super::confined::ProgramStart;
 use super::connection_key::ConnectionKey;
 use super::first_start::FirstStart;
-use super::log::StderrTail;
+use super::server_shared::ServerShared;
 use super::stale_lists::{ListKind, StaleLists};
 use super::start_attempt::StartAttempt;
 use super::support::{CurrentClient, ServerStack, ServerSupport};
 use crate::approvals::ElicitationSessions;
 use crate::call::calls_in_work::CallsInWork;
-use crate::call::meter::{Meter, OpenRequests};
+use crate::call::meter::OpenRequests;
 use crate::servers::task_table::TaskPlace;
 use crate::{StartError, settings};
 
@@ -183,80 +181,5 @@ impl ConnectionShared {
     pub(super) fn note_error(&self, error: &Error) {
         let text = self.attempt.lock().failure(&self.config, *self.exit.lock(), error);
         *self.last_error.lock() = Some(text);
-    }
-}
-
-/// The state that all connections to one server share, between two changes of its configuration.
-#[derive(Default)]
-pub(crate) struct ServerShared {
-    pub(super) offered: OfferedLists,
-    pub(super) log: StderrTail,
-    /// The counts of the server's calls, on all its connections.
-    pub(crate) meter: Meter,
-    /// The number of times that the server ended or stopped answering, and nobody had ordered it.
-    pub(crate) ended: AtomicU64,
-    /// The number of times that the server was given up.
-    pub(crate) given_up: AtomicU64,
-    /// The gate that counts the calls of all connections together, once the first of them has made it.
-    pub(crate) limit: OnceLock<LimitGate>,
-    /// The server's description of its purpose, as the index has it. The lock is held while the index is given anything
-    /// about the server.
-    pub(super) indexed: tokio::sync::Mutex<Option<String>>,
-}
-
-/// The lists of the agents' or clients' own connections to one server: some may find other things than others.
-///
-/// Changes happen one at a time; readers never wait.
-#[derive(Default)]
-pub(super) struct OfferedLists(ArcSwap<BTreeMap<ConnectionKey, Arc<Catalog>>>);
-
-/// The part of a server's lists that an agent has.
-pub(crate) enum AgentLists {
-    /// All of the lists: the connection is shared by all agents.
-    Everything,
-    /// The lists of the agent's own connection.
-    Own(Arc<CatalogSnapshot>),
-    /// The future lists of the agent's own connection, which has not listed anything yet.
-    Coming,
-    /// The agent does not reach the server, and is offered nothing.
-    Nothing,
-}
-
-impl OfferedLists {
-    /// Returns the number of connections that have lists.
-    pub(super) fn count(&self) -> usize {
-        self.0.load().len()
-    }
-
-    /// Returns the lists of a connection, if it has any yet.
-    pub(super) fn of(&self, line: &ConnectionKey) -> Option<Arc<CatalogSnapshot>> {
-        self.0.load().get(line).map(|lists| lists.snapshot())
-    }
-
-    /// Returns the lists of each connection, in a stable order.
-    pub(super) fn all(&self) -> Vec<Arc<CatalogSnapshot>> {
-        self.0.load().values().map(|lists| lists.snapshot()).collect()
-    }
-
-    /// Notes that the connection has these lists.
-    pub(super) fn put(&self, line: &ConnectionKey, lists: &Arc<Catalog>) {
-        let shares = self.0.load();
-        if !shares.get(line).is_some_and(|known| Arc::ptr_eq(known, lists)) {
-            let mut shares = BTreeMap::clone(&shares);
-            shares.insert(line.clone(), Arc::clone(lists));
-            self.0.store(Arc::new(shares));
-        }
-    }
-
-    /// Removes the lists of a connection that has ended. Returns whether there is no newer one of this key.
-    pub(super) fn end(&self, line: &ConnectionKey, lists: &Arc<Catalog>) -> bool {
-        let shares = self.0.load();
-        let was_last = shares.get(line).is_some_and(|known| Arc::ptr_eq(known, lists));
-        if was_last {
-            let mut shares = BTreeMap::clone(&shares);
-            shares.remove(line);
-            self.0.store(Arc::new(shares));
-        }
-        was_last
     }
 }

@@ -22,9 +22,10 @@ use tokio::time::Instant;
 pub(super) use self::ends::sweep;
 use super::Upstream;
 use super::connection_key::{ClientKey, ConnectionKey};
-use super::connection_shared::{AgentLists, ConnectionShared};
+use super::connection_shared::ConnectionShared;
 use super::first_start::FirstStart;
 use super::server_connection::ServerConnection;
+use super::server_shared::AgentLists;
 use crate::StartError;
 use crate::call::meter::OpenRequest;
 

@@ -5,17 +5,19 @@
 //! end a start, because many servers greet before they serve. No error answers such a line: a program that reads the
 //! answer as input would answer with its next line.
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_discovery::clients::{args_without_secrets, without_secrets};
+use mgp_discovery::clients::{args_without_secrets, line_without_secrets, without_secrets};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::{Error, Origin};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::log::StderrTail;
 use crate::settings;
 
 mgp_types::with_defaults! {
@@ -149,6 +151,53 @@ fn advice(text: &str) -> Option<&'static str> {
 
 const KNOWN_FAILURES: &str = include_str!("known_failures.txt");
 
+/// The last lines that a server wrote, with whatever looks like a secret as `***`. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct StderrTail(Arc<Mutex<StderrLines>>);
+
+#[derive(Default)]
+struct StderrLines {
+    lines: VecDeque<Box<str>>,
+    bytes: usize,
+    /// The first line on standard output that was no message.
+    first_stray: Option<Box<str>>,
+}
+
+impl StderrTail {
+    /// Keeps a line, and drops the oldest ones when there are too many.
+    pub(crate) fn push(&self, line: &str) {
+        let line = line_without_secrets(line);
+        let mut kept = self.0.lock();
+        kept.bytes += line.len();
+        kept.lines.push_back(line.into());
+        while kept.lines.len() > MAX_LINES || kept.bytes > MAX_BYTES {
+            let Some(oldest) = kept.lines.pop_front() else { break };
+            kept.bytes -= oldest.len();
+        }
+    }
+
+    /// Keeps a line of standard output that is no message.
+    pub(super) fn push_stray(&self, line: &str) {
+        self.push(&format!("(standard output) {line}"));
+        self.0.lock().first_stray.get_or_insert_with(|| line_without_secrets(line).into());
+    }
+
+    /// Returns the first line on standard output that was no message.
+    pub(super) fn first_stray(&self) -> Option<Box<str>> {
+        self.0.lock().first_stray.clone()
+    }
+
+    /// Returns the last `count` lines, the oldest first.
+    pub(crate) fn last(&self, count: usize) -> Vec<String> {
+        let kept = self.0.lock();
+        let skipped = kept.lines.len().saturating_sub(count);
+        kept.lines.iter().skip(skipped).map(ToString::to_string).collect()
+    }
+}
+
+const MAX_LINES: usize = 1_000;
+const MAX_BYTES: usize = 256 << 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,5 +271,18 @@ mod tests {
         let message = StartAttempt::default().failure(&server("", "http://h/mcp?api_key=abc"), None, &error);
         assert!(message.starts_with("http://h/mcp?api_key=***: the server cannot be reached"), "{message}");
         assert!(message.ends_with("or correct its `url`"), "{message}");
+    }
+
+    #[test]
+    fn the_newest_lines_are_kept_within_both_bounds() {
+        let log = StderrTail::default();
+        (0..2_000).for_each(|number| log.push(&number.to_string()));
+        let all = log.last(usize::MAX);
+        assert_eq!((all.len(), &*all[0], &*all[999]), (1_000, "1000", "1999"));
+        assert_eq!(log.last(2), ["1998", "1999"]);
+
+        let text = "x".repeat(100 << 10);
+        (0..5).for_each(|_| log.push(&text));
+        assert_eq!(log.last(usize::MAX), [text.clone(), text]);
     }
 }

@@ -4,8 +4,7 @@
 //! a program. A client that needs a place takes that of the instance unused for longest: one that left without a
 //! word would hold it for ever. Calls, tasks and subscriptions are never ended for another client.
 
-mod ends;
-mod starts;
+mod starts_and_ends;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -19,7 +18,7 @@ use mgp_types::{
 };
 use tokio::time::Instant;
 
-pub(super) use self::ends::sweep;
+pub(super) use self::starts_and_ends::sweep;
 use super::Upstream;
 use super::connection_key::{ClientKey, ConnectionKey};
 use super::connection_shared::ConnectionShared;

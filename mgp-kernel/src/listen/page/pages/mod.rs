@@ -8,8 +8,6 @@ mod question;
 mod record;
 mod servers;
 mod tools;
-mod try_it;
-mod waterfall;
 
 use mgp_types::{Error, code};
 

@@ -9,7 +9,6 @@ use mgp_types::{AskedRule, Error, Object, RawJson, code};
 use super::super::form::Form;
 use super::super::layout::{Page, field, form, json, more, risk, segment, table, visible};
 use super::super::page_client::PageClient;
-use super::try_it;
 use crate::admin::explain::{ExplainCall, ExplainedCall};
 use crate::admin::tools::{ListTools, ToolRow};
 use crate::terminal::word_of;
@@ -111,7 +110,7 @@ pub(super) async fn one(client: &PageClient, name: &str, query: &Form) -> Result
         p { (visible(&description(&tool))) }
         h2 { "Call it" }
         p.faint { "The same rules apply as to a call by " code { "mgp call" } "." }
-        (try_it::form_of(&tool.name, &Object::from_raw(&tool.definition).unwrap_or_default()))
+        (form_of(&tool.name, &Object::from_raw(&tool.definition).unwrap_or_default()))
         h2 { "Why" }
         p.faint { "What each rule would answer to a call. The call is not made." }
         form {
@@ -154,3 +153,46 @@ fn description(tool: &ToolRow) -> String {
 
 /// The number of tools on a page.
 const ROWS: u32 = 200;
+
+/// Returns the form that calls the tool `name`.
+fn form_of(name: &str, definition: &Object) -> Markup {
+    let schema = definition.object("inputSchema").unwrap_or_default();
+    let required: Vec<String> = schema.get("required").and_then(|names| names.to().ok()).unwrap_or_default();
+    let properties = schema.object("properties").unwrap_or_default();
+    let fields = html! {
+        input type="hidden" name="name" value=(name);
+        @for (argument, shape) in properties.iter() {
+            (argument_field(&argument, &Object::from_raw(&shape).unwrap_or_default(), required.iter().any(|name| *name == argument)))
+        }
+        button.primary { "Call it" }
+    };
+    form("call", &format!("/tools/{}", segment(name)), &fields)
+}
+
+/// Returns the field of an argument. What is neither a text, a number nor a choice is written as JSON.
+fn argument_field(argument: &str, shape: &Object, is_required: bool) -> Markup {
+    let about = shape.text("description").unwrap_or(Cow::Borrowed(""));
+    let label = format!("{argument}{}", if is_required { " (needed)" } else { "" });
+    let (text, json) = (format!("arguments.{argument}"), format!("arguments.{argument}:json"));
+    let choices: Vec<RawJson> = shape.get("enum").and_then(|choices| choices.to().ok()).unwrap_or_default();
+    let mut choices: Vec<String> = choices.iter().map(ToString::to_string).collect();
+    let kind = shape.text("type").unwrap_or(Cow::Borrowed(""));
+    if kind == "boolean" {
+        choices = vec!["true".to_owned(), "false".to_owned()];
+    }
+    let input = html! {
+        @if !choices.is_empty() {
+            select name=(json) required[is_required] {
+                option value="" { "–" }
+                @for choice in &choices { option value=(choice) { (visible(choice)) } }
+            }
+        } @else if kind == "number" || kind == "integer" {
+            input type="number" step=[(kind == "number").then_some("any")] name=(json) required[is_required];
+        } @else if kind == "string" {
+            textarea.short name=(text) required[is_required] spellcheck="false" {}
+        } @else {
+            textarea.short name=(json) required[is_required] spellcheck="false" placeholder="JSON" {}
+        }
+    };
+    html! { (field(&label, &input)) @if !about.is_empty() { p.faint { (visible(&about)) } } }
+}

@@ -5,7 +5,7 @@ use mgp_types::{
     BoxedService, ClientSession, Context as CallContext, Object, PrincipalKind, RawJson, Response,
 };
 
-use super::ends::{IDLE, IDLE_OF_CLIENT};
+use super::starts_and_ends::{IDLE, IDLE_OF_CLIENT};
 use super::*;
 use crate::call::RefusingService;
 use crate::test_kernel::{TestClient, TestKernel};

@@ -4,11 +4,10 @@
 pub(crate) mod calls_in_work;
 pub(crate) mod effects;
 pub(crate) mod hints;
-pub(crate) mod kernel_options;
 pub(crate) mod meter;
-pub(crate) mod own_server;
 pub(crate) mod registry_timeout;
 pub(crate) mod repeated_headers;
+pub(crate) mod server_meta;
 pub(crate) mod session_state;
 
 use std::future::{Ready, ready};

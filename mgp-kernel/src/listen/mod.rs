@@ -1,7 +1,6 @@
 //! The ways into the kernel: HTTP, standard input and output, and the two sockets, for operators and for agents.
 
 mod control;
-mod descendants;
 pub(crate) mod http;
 pub(crate) mod inherited;
 pub(crate) mod kernel_note;

@@ -5,7 +5,6 @@ mod certificate;
 mod doors;
 mod exposition;
 mod failed_logins;
-mod foreign;
 mod paths;
 pub(super) mod tokens;
 
@@ -14,15 +13,17 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::header::CONNECTION;
-use http::{Extensions, HeaderValue, Request, Response, Version};
+use http::header::{AUTHORIZATION, CONNECTION, WWW_AUTHENTICATE};
+use http::{Extensions, HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
-use mgp_security::auth::{AuthLayer, HttpAuthLayer};
+use mgp_security::auth::{AuthLayer, HttpAuthLayer, RefusedBy};
 use mgp_security::oauth::ResourceServer;
 use mgp_transport::Accept;
-use mgp_transport::http::{HttpBody, HttpConfig, Routes, serve_layered_until};
+use mgp_transport::http::{ConnectionAddrs, HttpBody, HttpConfig, Routes, serve_layered_until};
 use mgp_types::{Principal, PrincipalKind, RunningCalls};
+use rustix::process::geteuid;
 use tokio::net::TcpListener;
+use tokio::sync::OnceCell;
 use tower_layer::{Layer as _, layer_fn};
 use tower_service::Service;
 
@@ -30,9 +31,9 @@ use self::auth_member::MessageBody;
 pub(super) use self::certificate::ListenCertificate;
 use self::doors::Door;
 use self::failed_logins::{FailedLogins, LoginAttempt};
-use self::foreign::LoopbackPeer;
 pub(super) use self::paths::uncached;
 use crate::lifecycle::or_never;
+use crate::peer::{PeerUser, peer_user};
 use crate::sections::Sections;
 use crate::{Kernel, settings};
 
@@ -82,7 +83,7 @@ where
         Some(peer) => peer.is_foreign().await,
         None => false,
     };
-    let response = if is_foreign { foreign::refused() } else { inner.call(request).await? };
+    let response = if is_foreign { refusal_of_other_user() } else { inner.call(request).await? };
     front.logins.note(kernel, &login, &response);
     Ok(match &caller {
         Some(caller) => auth_member::explained(response, caller),
@@ -202,5 +203,79 @@ impl Kernel {
             never = or_never(ending) => match never {},
             never = policies.keys.watch(|| RunningCalls::Cancel) => match never {},
         }
+    }
+}
+
+/// The mark of a connection on the loopback address, by which its first request without a key finds out who made it.
+#[derive(Debug, Clone)]
+struct LoopbackPeer {
+    addresses: ConnectionAddrs,
+    /// True if another user made the connection; empty as long as nobody has asked.
+    is_foreign: Arc<OnceCell<bool>>,
+}
+
+impl LoopbackPeer {
+    /// Returns the peer of a request without a key: any user who has a key may connect.
+    fn without_key<B>(request: &Request<B>) -> Option<Self> {
+        let peer = request.extensions().get::<Self>();
+        peer.filter(|_| !request.headers().contains_key(AUTHORIZATION)).cloned()
+    }
+
+    /// Returns whether the connection was made by another user than this process runs as, and not by root. Where the
+    /// system does not tell the user of any connection, none counts as another user's. The system is asked once for each
+    /// connection.
+    async fn is_foreign(&self) -> bool {
+        let look = || async {
+            match peer_user(self.addresses).await {
+                PeerUser::Known(holder) => ![geteuid().as_raw(), ROOT].contains(&holder.user),
+                PeerUser::Unknown => true,
+                PeerUser::Untold => false,
+            }
+        };
+        *self.is_foreign.get_or_init(look).await
+    }
+}
+
+/// Returns the refusal of another user without a key.
+fn refusal_of_other_user() -> Response<HttpBody> {
+    let text = "without a key only the user that the kernel runs as is let in; an operator issues one by `mgp keys new`\n";
+    let mut response = uncached(StatusCode::UNAUTHORIZED, "text/plain; charset=utf-8", text);
+    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response.extensions_mut().insert(RefusedBy("other-user"));
+    response
+}
+
+const ROOT: u32 = 0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loopback_peer(addresses: ConnectionAddrs) -> LoopbackPeer {
+        LoopbackPeer { addresses, is_foreign: Arc::default() }
+    }
+
+    #[tokio::test]
+    async fn the_system_is_asked_once_and_only_for_requests_without_a_key() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = tokio::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        let peer = loopback_peer(ConnectionAddrs { peer, own: stream.local_addr().unwrap() });
+        let mut request = Request::new(());
+        request.extensions_mut().insert(peer.clone());
+        let asked = LoopbackPeer::without_key(&request).unwrap();
+        assert!(!asked.is_foreign().await);
+        assert_eq!(peer.is_foreign.get(), Some(&false));
+        // A second look would find nobody at the other end.
+        drop(client);
+        assert!(!asked.is_foreign().await);
+        request.headers_mut().insert(AUTHORIZATION, HeaderValue::from_static("Bearer x"));
+        assert!(LoopbackPeer::without_key(&request).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_connection_whose_user_is_not_known_needs_a_key() {
+        let nobody = ConnectionAddrs { peer: ([127, 0, 0, 1], 1).into(), own: ([127, 0, 0, 1], 2).into() };
+        assert_eq!(loopback_peer(nobody).is_foreign().await, cfg!(target_os = "linux"));
     }
 }

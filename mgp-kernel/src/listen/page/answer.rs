@@ -1,8 +1,10 @@
 //! The answers to browsers: who is let in, which page a path has, and what forms do.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use http::header::CACHE_CONTROL;
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -11,6 +13,8 @@ use mgp_transport::http::HttpBody;
 use mgp_types::mgp::CallOptions;
 use mgp_types::{BoxFuture, Error, Object, RawJson};
 use percent_encoding::percent_decode_str;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::form::Form;
 use super::guard::{self, Browser};
@@ -18,7 +22,8 @@ use super::layout::{Page, asset, field, json};
 use super::provider::{BEGIN, CALLBACK};
 use super::reply::{failed, is_local, led_to, refused, shown};
 use super::sign_in::{LOGIN, PageLogin, by_provider, is_of_its_person, login, unknown};
-use super::{PageServer, pages, stream};
+use super::{PageServer, pages};
+use crate::admin::audit::ExportEvents;
 use crate::admin::list::OperationEntry;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
 use crate::admin::server_orders::BegunLogin;
@@ -77,9 +82,9 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
     let is_auditor = login.client.holder.role == PageRole::Auditor;
     let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
     match (&head.method, path) {
-        (&Method::GET, "/live") => stream::changes(server, login),
+        (&Method::GET, "/live") => changes(server, login),
         (&Method::GET, "/record/export") => {
-            stream::file(Arc::clone(&login), &query).unwrap_or_else(|error| failed(&login, &error, "/record"))
+            file(Arc::clone(&login), &query).unwrap_or_else(|error| failed(&login, &error, "/record"))
         }
         (&Method::POST, "/sign-out") => {
             server.logins.sign_out(secret.unwrap_or_default());
@@ -251,3 +256,63 @@ fn proof_page(operation: &str, form: &Form, needed: NeededProof, why: &Error) ->
 
 /// The headers of all answers: nothing of another origin is loaded, framed, sent or read, and no text becomes script.
 const HEADERS: &str = include_str!("headers.txt");
+
+/// Returns a stream with an event whenever the questions or the record change, which tells of servers, too. It ends with the kernel, and holds a
+/// kernel that ends by itself as long as the page is open.
+pub(super) fn changes(server: &Arc<PageServer>, login: Arc<PageLogin>) -> Response<HttpBody> {
+    let (events, body) = mpsc::channel(1);
+    let sections = server.kernel.sections().clone();
+    let mut stopped = server.stopped.clone();
+    tokio::spawn(async move {
+        let Some(_open) = sections.lifecycle.connections.command() else { return };
+        let mut asked = sections.policies.pending.asked();
+        let mut ticks = interval(LOOK_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut last = None;
+        while login.holds() {
+            // A page shows something else once one of these differs.
+            let now = (sections.audit.log.head().seq, sections.policies.pending.list().len());
+            let event = if last == Some(now) { &b":\n\n"[..] } else { b"data: changed\n\n" };
+            last = Some(now);
+            if events.send(Bytes::from_static(event)).await.is_err() {
+                return;
+            }
+            tokio::select! {
+                _ = ticks.tick() => {}
+                _ = asked.changed() => {}
+                _ = stopped.wait_for(|stopped| *stopped) => return,
+            }
+        }
+    });
+    Response::builder().header(CONTENT_TYPE, "text/event-stream").body(body.into()).unwrap_or_default()
+}
+
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Returns the events that fit the filter of `query` as lines of JSON, the oldest first. They are read as fast as the browser takes
+/// them. A file that could not be finished ends with a line that says so.
+///
+/// # Errors
+/// The filter is malformed.
+pub(super) fn file(login: Arc<PageLogin>, query: &Form) -> Result<Response<HttpBody>, Error> {
+    let mut wanted: ExportEvents = query.clone().without("behind:json").0.to()?;
+    let (pieces, body) = mpsc::channel(1);
+    tokio::spawn(async move {
+        while login.holds() {
+            let Ok(page) = login.client.ask(&wanted).await else { break };
+            if pieces.send(Bytes::from(page.text)).await.is_err() {
+                return;
+            }
+            let Some(behind) = page.next_behind else { return };
+            wanted.behind = behind;
+        }
+        let _ = pieces.send(Bytes::from_static(UNFINISHED)).await;
+    });
+    let answer = Response::builder()
+        .header(CONTENT_TYPE, "application/x-ndjson")
+        .header(CONTENT_DISPOSITION, "attachment; filename=\"record.jsonl\"");
+    Ok(answer.body(body.into()).unwrap_or_default())
+}
+
+/// The line at the end of a file that lacks the rest.
+const UNFINISHED: &[u8] = b"{\"unfinished\":\"the rest of the record could not be read\"}\n";

@@ -14,7 +14,6 @@ mod plot;
 mod provider;
 mod reply;
 mod sign_in;
-mod stream;
 
 use std::io;
 use std::net::Ipv4Addr;

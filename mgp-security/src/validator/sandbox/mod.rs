@@ -81,7 +81,7 @@ impl CommandPolicy {
 /// The finding names the class of the danger, such as `recursive-delete`, `download-and-run`, `reverse-shell` or
 /// `undecidable`, and the way to avoid it.
 pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Finding> {
-    refuse_if(command.len() > MAX_COMMAND_BYTES, Danger::TooComplex)?;
+    refuse_if(command.len() > MAX_COMMAND_BYTES, Danger("too-complex"))?;
     check_readings(command, |reading| Judge::new(policy).text(reading, &Flow::default()).map(drop))
 }
 
@@ -89,7 +89,7 @@ pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Findin
 /// characters, which change how a text is read or shown, are refused.
 fn check_readings(text: &str, judge: impl Fn(&str) -> Result<(), Finding>) -> Result<(), Finding> {
     let check = |reading: &str| {
-        crate::text::check(reading).map_err(|_| refuse(Danger::InvisibleCharacter))?;
+        crate::text::check(reading).map_err(|_| refuse(Danger("invisible-character")))?;
         judge(reading)
     };
     check(text)?;

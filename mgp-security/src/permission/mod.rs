@@ -47,4 +47,4 @@ pub use self::held::HeldPermissionsGate;
 pub use self::record::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, GrantedTo};
 pub(crate) use self::scope::ScopeCheck;
 pub use self::scope::ScopeError;
-pub use self::settings::{OnRefusal, PermissionSettings};
+pub use self::settings::PermissionSettings;

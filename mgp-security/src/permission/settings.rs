@@ -27,25 +27,12 @@ pub struct PermissionSettings {
     pub(super) configured: HashMap<Permission, (GrantTerms, Option<Box<ScopeCheck>>), RandomState>,
     /// The permissions for which an operator is asked even under `auto_approve`.
     pub exceptions: Vec<Permission>,
-    /// The treatment of a connection whose server may not have what it needs.
-    pub on_refusal: OnRefusal,
     /// True if each call that destroys, sends, spends or gives access is confirmed, so that nobody is asked besides for the
     /// permissions for files that were derived for it. Default: false.
     pub confirms_calls: bool,
     /// The time that a connection or a call waits for an operator. With zero it does not wait, and the question stays
     /// open. Default: 5 minutes.
     pub patience: Duration,
-}
-
-/// The treatment of a connection when a permission is denied that the server needs to operate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::exhaustive_enums, reason = "a connection proceeds or is rejected")]
-pub enum OnRefusal {
-    /// The connection is rejected.
-    #[default]
-    Reject,
-    /// The connection proceeds, and calls that need the permission are refused.
-    Degrade,
 }
 
 /// The decision about a permission, of the settings or of operators.
@@ -70,7 +57,6 @@ impl PermissionSettings {
             policy,
             configured: HashMap::default(),
             exceptions: Vec::new(),
-            on_refusal: OnRefusal::default(),
             confirms_calls: false,
             patience: PATIENCE,
         }

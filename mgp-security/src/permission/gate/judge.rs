@@ -5,7 +5,6 @@ use mgp_types::{Context, Error, GateKind, MethodRule, RawJson, Request, RequestC
 
 use super::ask::{PermissionRefusal, not_ready, not_resolved, refuse};
 use super::{ConnectedServer, GrantedOnce, PermissionGate, is_about_permissions};
-use crate::permission::OnRefusal;
 use crate::permission::book::CurrentGrants;
 use crate::permission::settings::PermissionJudgement;
 
@@ -67,11 +66,9 @@ impl PermissionGate {
         let mut undecided = Vec::new();
         // A tool without a declaration of its own may use all that the server was granted.
         let bounded = tool.map_or(matches!(class, RequestClass::Unknown), |tool| tool.security.derived);
-        if self.0.settings.on_refusal == OnRefusal::Reject || bounded {
-            for (_, permission) in &connected.required {
-                let judged = self.judge(&standing, permission, call, now);
-                self.weigh(judged, permission, request, bounded, &mut undecided)?;
-            }
+        for (_, permission) in &connected.required {
+            let judged = self.judge(&standing, permission, call, now);
+            self.weigh(judged, permission, request, bounded, &mut undecided)?;
         }
         let is_free =
             |permission: &Permission| tool.is_some_and(|tool| self.is_free(tool, permission, request));

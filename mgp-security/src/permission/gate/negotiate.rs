@@ -15,7 +15,6 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{ConnectedServer, PermissionGate};
-use crate::permission::OnRefusal;
 use crate::permission::book::GrantsByServer;
 use crate::permission::settings::PermissionJudgement;
 
@@ -88,7 +87,7 @@ impl PermissionGate {
         });
         //= mgp §3.4
         //# (connection proceeds or is rejected)
-        if !permissions.is_empty() && self.0.settings.on_refusal == OnRefusal::Reject {
+        if !permissions.is_empty() {
             return Err(self.rejected(&permissions));
         }
         self.0.connected.store(Some(Arc::new(connected)));
@@ -154,7 +153,7 @@ impl PermissionGate {
     fn rejected(&self, denied: &[Permission]) -> Error {
         let names: Vec<_> = denied.iter().map(Permission::as_str).collect();
         let denied = RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null());
-        let next = "an operator can grant it, or let the server go on without it; then connect again";
+        let next = "an operator can grant it; then connect again";
         let details = Object::from([("denied", denied), ("next", RawJson::from_text(next))]);
         let (server, names) = (self.server(), names.join(", "));
         let message = format!("the server `{server}` may not have what it needs to operate: {names}");

@@ -10,7 +10,7 @@ use tower_service::Service;
 use super::*;
 use crate::Clock;
 use crate::permission::testing::*;
-use crate::permission::{ApprovalAnswer, GrantLifetime, GrantTerms, OnRefusal};
+use crate::permission::{ApprovalAnswer, GrantLifetime, GrantTerms};
 
 mod lasting;
 mod negotiating;
@@ -346,7 +346,7 @@ async fn a_refusal_is_noted_for_the_record() {
 
 // covers: MGP-3.4-03
 #[tokio::test]
-async fn a_server_that_may_not_have_what_it_needs_is_rejected_unless_it_may_do_without() {
+async fn a_connection_is_rejected_if_the_server_may_not_have_what_it_needs_and_proceeds_otherwise() {
     let book = book(&Arc::default()).await;
     let needs = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &["shell", "memory.read"]);
     let settings =
@@ -360,11 +360,9 @@ async fn a_server_that_may_not_have_what_it_needs_is_rejected_unless_it_may_do_w
         code::SERVER_NOT_READY
     );
 
-    let lenient = PermissionSettings { on_refusal: OnRefusal::Degrade, ..settings };
-    let lenient = unasking(lenient, &book);
-    lenient.negotiate(&mut TestServer::new(), &needs).await.unwrap();
-    call(&lenient, needing(&Permission::MemoryRead)).await.unwrap();
-    assert_eq!(refused(&lenient, needing(&SHELL)).await, "denied");
+    let modest = connected(settings, &book, &["memory.read"]).await;
+    call(&modest, needing(&Permission::MemoryRead)).await.unwrap();
+    assert_eq!(refused(&modest, needing(&SHELL)).await, "denied");
 }
 
 // covers: MGP-3.6-08

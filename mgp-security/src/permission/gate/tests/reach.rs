@@ -4,16 +4,19 @@ use mgp_types::{Object, RequestKind};
 
 use super::*;
 
-/// A gate to a server that needs the shell and goes on without it.
-async fn degraded() -> PermissionGate {
+/// Returns a gate to a server that needs the shell, which it was granted, and the book of its grants.
+async fn granted() -> (GrantBook, PermissionGate) {
     let book = book(&Arc::default()).await;
-    let settings = PermissionSettings { on_refusal: OnRefusal::Degrade, ..policy(ApprovalPolicy::DenyAll) };
-    connected(settings, &book, &["shell.execute"]).await
+    book.grant(&ada(), None, &"s".into(), &SHELL, GrantTerms::default()).await.unwrap();
+    let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &["shell.execute"]).await;
+    (book, gate)
 }
 
 #[tokio::test]
 async fn what_nobody_knows_may_use_all_that_the_server_needs_so_it_has_to_be_granted() {
-    let gate = degraded().await;
+    let (book, gate) = granted().await;
+    call(&gate, Request::call("vendor/run", Params::new())).await.unwrap();
+    book.revoke(&ada(), None, gate.server(), &SHELL).await.unwrap();
     for name in ["vendor/run", "mgp/lifecycle/unheard", "mgp/health/x", "mgp/events/x", "mgp/stream/open"] {
         assert_eq!(refused(&gate, Request::call(name, Params::new())).await, "denied", "{name}");
     }
@@ -24,14 +27,14 @@ async fn what_nobody_knows_may_use_all_that_the_server_needs_so_it_has_to_be_gra
     call(&gate, disguised.clone()).await.unwrap();
     disguised.kind = RequestKind::Call;
     assert_eq!(refused(&gate, disguised).await, "denied", "a call by the name of a notification");
-    for name in ["tasks/get", "mgp/health/ping", "resources/list"] {
+    for name in ["mgp/health/ping", "resources/list"] {
         call(&gate, Request::call(name, Params::new())).await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn what_is_judged_like_a_call_needs_its_own_permissions() {
-    let gate = degraded().await;
+    let (_, gate) = granted().await;
     for name in ["prompts/get", "completion/complete", "resources/read", "subscriptions/listen", "vendor/run"]
     {
         let request = Request::call(name, Params::new());
@@ -50,10 +53,11 @@ async fn what_nobody_knows_is_held_to_the_scope_with_all_its_parameters() {
         .with_grant(READ, GrantTerms { scope: Some(Box::new(scope)), ..GrantTerms::default() })
         .unwrap();
     let gate = connected(settings, &book, &["filesystem.read"]).await;
-    let read = |path: &str| {
+    let read = |method: &'static str, path: &str| {
         let params = Object::parse(format!(r#"{{"path":"{path}"}}"#)).unwrap();
-        Request::call("vendor/read", params)
+        Request::call(method, params)
     };
-    call(&gate, read("/data/a")).await.unwrap();
-    assert_eq!(refused(&gate, read("/etc/passwd")).await, "out_of_scope");
+    call(&gate, read("vendor/read", "/data/a")).await.unwrap();
+    assert_eq!(refused(&gate, read("vendor/read", "/etc/passwd")).await, "out_of_scope");
+    call(&gate, read("tasks/get", "/etc/passwd")).await.unwrap();
 }

@@ -55,10 +55,10 @@ async fn a_server_is_told_what_it_may_not_and_until_when_it_may() {
     let settings = policy(ApprovalPolicy::ConfigOnly)
         .with_grant(READ, GrantTerms { expires_at: Some(end), ..GrantTerms::default() })
         .unwrap();
-    let settings = PermissionSettings { on_refusal: OnRefusal::Degrade, ..settings };
     let gate = gate(settings, Decision::Deferred).await;
     let mut server = TestServer::new();
-    gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell", "filesystem.read"])).await.unwrap();
+    let needs = stateful(MgpVersion::OURS, &["shell", "filesystem.read"]);
+    assert_eq!(gate.negotiate(&mut server, &needs).await.unwrap_err().code(), code::PERMISSION_DENIED);
     // Nobody has to decide, so the server need not wait.
     assert_eq!(server.methods(), ["mgp/permission/response"]);
     let response = grants(&server.last());

@@ -26,24 +26,6 @@ pub struct VerifiedProof {
     pub issued_at: Timestamp,
 }
 
-/// The reason why a proof is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DpopError {
-    /// The proof is no signed token, or not signed by the key that it names.
-    #[error("the DPoP proof is malformed or wrongly signed")]
-    Proof(#[from] JoseError),
-    /// The proof is not one by its type, or names no public key.
-    #[error("the DPoP proof must have the type `dpop+jwt` and a public key")]
-    Type,
-    /// The proof was made for another method or another URL.
-    #[error("the DPoP proof is for another request")]
-    Request,
-    /// The proof was made for another token, or for none.
-    #[error("the DPoP proof is for another token")]
-    Token,
-}
-
 #[derive(Serialize, Deserialize)]
 struct ProofClaims {
     jti: Box<str>,
@@ -92,28 +74,28 @@ pub fn verify(
     method: &Method,
     url: &Uri,
     access_token: Option<&str>,
-) -> Result<VerifiedProof, DpopError> {
+) -> Result<VerifiedProof, JoseError> {
     let header = header(proof)?;
     let is_proof = header.typ.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(TYPE));
-    let jwk = header.jwk.filter(|_| is_proof && is_asymmetric(header.alg)).ok_or(DpopError::Type)?;
+    let jwk = header.jwk.filter(|_| is_proof && is_asymmetric(header.alg)).ok_or(JoseError::ProofType)?;
     let key = VerifyingKey::from_jwk(&jwk)?;
     let claims: ProofClaims = super::verify(proof, &key, header.alg)?;
-    let named: Uri = claims.htu.parse().map_err(|_| DpopError::Request)?;
+    let named: Uri = claims.htu.parse().map_err(|_| JoseError::ProofRequest)?;
     let is_same = target(&named).is_some_and(|named| Some(named) == target(url));
     if &*claims.htm != method.as_str() || !is_same {
-        return Err(DpopError::Request);
+        return Err(JoseError::ProofRequest);
     }
     if claims.ath != access_token.map(token_digest) {
-        return Err(DpopError::Token);
+        return Err(JoseError::ProofToken);
     }
     if claims.jti.is_empty() || claims.jti.len() > MAX_ID_BYTES {
-        return Err(DpopError::Type);
+        return Err(JoseError::ProofType);
     }
     Ok(VerifiedProof {
         thumbprint: key.thumbprint().into(),
         id: claims.jti,
         nonce: claims.nonce,
-        issued_at: Timestamp::from_millis(claims.iat.saturating_mul(1000)).ok_or(DpopError::Type)?,
+        issued_at: Timestamp::from_millis(claims.iat.saturating_mul(1000)).ok_or(JoseError::ProofType)?,
     })
 }
 

@@ -168,7 +168,7 @@ impl KeySet {
     }
 }
 
-/// The reason why a token or a key cannot be used. It repeats no part of either.
+/// The reason why a token, a proof or a key cannot be used. It repeats no part of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoseError {
@@ -199,6 +199,15 @@ pub enum JoseError {
     /// The system has no random numbers.
     #[error("the system has no random numbers")]
     NoRandomness,
+    /// The proof is not one by its type, or names no public key.
+    #[error("the DPoP proof must have the type `dpop+jwt` and a public key")]
+    ProofType,
+    /// The proof was made for another method or another URL.
+    #[error("the DPoP proof is for another request")]
+    ProofRequest,
+    /// The proof was made for another token, or for none.
+    #[error("the DPoP proof is for another token")]
+    ProofToken,
 }
 
 /// Returns the header of a token, which nothing proves.

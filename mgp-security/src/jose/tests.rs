@@ -5,7 +5,6 @@ use ring::rand::SystemRandom;
 use ring::signature::Ed25519KeyPair;
 use serde::{Deserialize, Serialize};
 
-use super::dpop::{self, DpopError};
 use super::*;
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -114,11 +113,14 @@ fn a_proof_fits_its_request_and_its_token_alone() {
     assert_eq!((&*verified.thumbprint, verified.nonce.as_deref()), (key.thumbprint(), Some("nonce")));
     let wrong =
         |method: &Method, url: &str, token| dpop::verify(&proof, method, &url.parse().unwrap(), token).err();
-    assert_eq!(wrong(&Method::GET, "https://mgp.example/mcp", Some("token")), Some(DpopError::Request));
-    assert_eq!(wrong(&Method::POST, "https://mgp.example/other", Some("token")), Some(DpopError::Request));
-    assert_eq!(wrong(&Method::POST, "http://mgp.example/mcp", Some("token")), Some(DpopError::Request));
-    assert_eq!(wrong(&Method::POST, "https://mgp.example/mcp", Some("stolen")), Some(DpopError::Token));
-    assert_eq!(wrong(&Method::POST, "https://mgp.example/mcp", None), Some(DpopError::Token));
+    assert_eq!(wrong(&Method::GET, "https://mgp.example/mcp", Some("token")), Some(JoseError::ProofRequest));
+    assert_eq!(
+        wrong(&Method::POST, "https://mgp.example/other", Some("token")),
+        Some(JoseError::ProofRequest)
+    );
+    assert_eq!(wrong(&Method::POST, "http://mgp.example/mcp", Some("token")), Some(JoseError::ProofRequest));
+    assert_eq!(wrong(&Method::POST, "https://mgp.example/mcp", Some("stolen")), Some(JoseError::ProofToken));
+    assert_eq!(wrong(&Method::POST, "https://mgp.example/mcp", None), Some(JoseError::ProofToken));
     assert!(!proof.contains("secret"));
 }
 
@@ -130,7 +132,7 @@ fn proofs_differ_and_other_tokens_are_no_proofs() {
     let ids = [make(), make()].map(|proof| dpop::verify(&proof, &Method::POST, &url, None).unwrap().id);
     assert_ne!(ids[0], ids[1]);
     let token = key.sign(Header::new(Algorithm::ES256), &claims()).unwrap();
-    assert_eq!(dpop::verify(&token, &Method::POST, &url, None).err(), Some(DpopError::Type));
+    assert_eq!(dpop::verify(&token, &Method::POST, &url, None).err(), Some(JoseError::ProofType));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use mgp_types::{BoxFuture, Error, code};
 use sha2::{Digest as _, Sha256};
 use url::{Origin, Url};
 
-use crate::network::{ConnectError, GuardedConnector, NetworkPolicy, check_url};
+use crate::network::{FetchError, GuardedConnector, NetworkPolicy, check_url};
 use crate::refusal::refusal;
 
 /// Fetches data of other servers by reference.
@@ -158,8 +158,8 @@ impl ReferenceImporter {
         let host = url.host_str().ok_or_else(|| forbidden("its address names no host"))?;
         let port = url.port_or_known_default().ok_or_else(|| forbidden("its address names no port"))?;
         let addresses = self.connector.addresses(host, port).await.map_err(|why| match why {
-            ConnectError::Refused(finding) => forbidden(finding.message),
-            ConnectError::Unreachable(_) => refusal(
+            FetchError::Refused(finding) => forbidden(finding.message),
+            _ => refusal(
                 code::UPSTREAM_UNAVAILABLE,
                 "the server of the data cannot be reached; try again later",
             ),

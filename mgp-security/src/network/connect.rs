@@ -52,7 +52,7 @@ impl GuardedConnector {
 
     /// Returns the addresses of `host`, at least one, all of which the policy allows. The host is a name or an address as
     /// it appears in a URL, with IPv6 addresses in brackets.
-    pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
+    pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, FetchError> {
         let host = target::parse_host(host, Some(port), &self.policy)?;
         let name = match &host {
             // A literal address is not resolved, because a resolver might read it in another way.
@@ -60,26 +60,39 @@ impl GuardedConnector {
             Host::Ipv6(ip) => return Ok(vec![SocketAddr::new(IpAddr::V6(*ip), port)]),
             Host::Domain(name) => name,
         };
-        let addresses = (self.resolve)(name.clone(), port).await.map_err(ConnectError::Unreachable)?;
+        let found = (self.resolve)(name.clone(), port).await;
+        let addresses = found.map_err(|error| FetchError::Unreachable(error.into()))?;
         if addresses.is_empty() {
-            let why = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-            return Err(ConnectError::Unreachable(why));
+            return Err(FetchError::Unreachable("the host has no address".into()));
         }
         addresses.iter().try_for_each(|address| self.policy.judge_resolved(&host, address.ip(), port))?;
         Ok(addresses)
     }
 }
 
-/// The reason why a host has no address to connect to.
+/// The reason why a host cannot be reached, or a document could not be fetched. It repeats neither the query of a URL nor
+/// what was sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConnectError {
-    /// The policy refuses the host or one of its addresses.
-    #[error("{0}")]
+pub enum FetchError {
+    /// The URL, its host, or an address of the host may not be reached.
+    #[error("the URL may not be reached: {0}")]
     Refused(#[from] Finding),
-    /// The host has no address.
-    #[error("the host cannot be reached")]
-    Unreachable(#[source] io::Error),
+    /// The URL needs TLS, because its host is not this machine.
+    #[error("the URL must begin with https://")]
+    NotEncrypted,
+    /// The host has no address, or none that answers.
+    #[error("the host cannot be reached, or ended the connection")]
+    Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The answer is larger than the bound.
+    #[error("the answer is too large")]
+    TooLarge,
+    /// The answer did not come in time.
+    #[error("the answer did not come in time")]
+    TooSlow,
+    /// The answer leads to nowhere, on and on, or to another scheme.
+    #[error("the answer redirects where requests may not follow")]
+    Redirected,
 }
 
 #[cfg(test)]
@@ -106,7 +119,7 @@ mod tests {
 
     async fn refusal(guard: &GuardedConnector, host: &str) -> &'static str {
         match guard.addresses(host, 80).await {
-            Err(ConnectError::Refused(finding)) => finding.rule,
+            Err(FetchError::Refused(finding)) => finding.rule,
             other => panic!("{host}: {other:?}"),
         }
     }
@@ -170,7 +183,7 @@ mod tests {
         let guard = guard(NetworkPolicy::default(), &[&[]]);
         let unreachable = guard.addresses("example.com", 80).await.unwrap_err();
         assert!(
-            matches!(unreachable, ConnectError::Unreachable(error) if error.kind() == io::ErrorKind::NotFound)
+            matches!(unreachable, FetchError::Unreachable(error) if error.to_string().contains("no address"))
         );
     }
 

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 use url::Url;
 
-use super::{ConnectError, GuardedConnector, NetworkPolicy, Redirects, target};
+use super::{FetchError, GuardedConnector, NetworkPolicy, Redirects, target};
 use crate::Finding;
 
 /// Fetches small documents over HTTPS, within bounds of size, time and redirects.
@@ -51,30 +51,6 @@ pub struct Fetched {
 }
 
 type FetchOutcome = Result<Fetched, FetchError>;
-
-/// The reason why a document could not be fetched. It repeats neither the query of a URL nor what was sent.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FetchError {
-    /// The URL, or an address of its host, may not be reached.
-    #[error("the URL may not be reached: {0}")]
-    Refused(#[from] Finding),
-    /// The URL needs TLS, because its host is not this machine.
-    #[error("the URL must begin with https://")]
-    NotEncrypted,
-    /// No address of the host answers.
-    #[error("the host cannot be reached")]
-    Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The answer is larger than the bound.
-    #[error("the answer is too large")]
-    TooLarge,
-    /// The answer did not come in time.
-    #[error("the answer did not come in time")]
-    TooSlow,
-    /// The answer leads to nowhere, on and on, or to another scheme.
-    #[error("the answer redirects where requests may not follow")]
-    Redirected,
-}
 
 impl Fetcher {
     /// Creates a fetcher that reaches what `policy` allows.
@@ -171,19 +147,13 @@ impl Fetcher {
         *request.method_mut() = method;
         *request.uri_mut() = plain.as_str().parse().map_err(|_| malformed())?;
         *request.headers_mut() = headers;
-        let answer = self.http.send(request, &addresses).await;
-        let (head, body) = answer.map_err(|error| FetchError::Unreachable(error.into()))?.into_parts();
+        let (head, body) = self.http.send(request, &addresses).await?.into_parts();
         let body = Limited::new(body, self.max_bytes).collect().await.map_err(|error| {
             if error.is::<LengthLimitError>() { FetchError::TooLarge } else { FetchError::Unreachable(error) }
         })?;
         Ok(Fetched { status: head.status, headers: head.headers, body: body.to_bytes() })
     }
 }
-
-mgp_types::convert!(ConnectError => FetchError, error => match error {
-    ConnectError::Refused(finding) => Self::Refused(finding),
-    ConnectError::Unreachable(error) => Self::Unreachable(error.into()),
-});
 
 mgp_types::partial_debug!(Fetcher, self => max_bytes: self.max_bytes, timeout: self.timeout);
 
@@ -219,11 +189,6 @@ pub struct JudgedHttp {
     trusted: Arc<RootCertStore>,
     tls: Arc<rustls::ClientConfig>,
 }
-
-/// The reason why a request to judged addresses has no answer.
-#[derive(Debug, thiserror::Error)]
-#[error("the host cannot be reached, or ended the connection")]
-pub struct NoAnswer(#[source] hyper_util::client::legacy::Error);
 
 impl JudgedHttp {
     /// Creates the client.
@@ -280,14 +245,15 @@ impl JudgedHttp {
         &self,
         request: Request<Full<Bytes>>,
         addresses: &[SocketAddr],
-    ) -> Result<Response<Incoming>, NoAnswer> {
+    ) -> Result<Response<Incoming>, FetchError> {
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config((*self.tls).clone())
             .https_or_http()
             .enable_http1()
             .wrap_connector(JudgedAddresses(addresses.into()));
         // A client of its own for each request: no connection is used again for another name.
-        Client::builder(TokioExecutor::new()).build(connector).request(request).await.map_err(NoAnswer)
+        let client = Client::builder(TokioExecutor::new()).build(connector);
+        client.request(request).await.map_err(|error| FetchError::Unreachable(error.into()))
     }
 }
 

@@ -31,9 +31,9 @@ mod tests;
 
 use crate::Finding;
 
-pub use connect::{ConnectError, GuardedConnector};
+pub use connect::{FetchError, GuardedConnector};
 #[cfg(feature = "network")]
-pub use fetch::{FetchError, Fetched, Fetcher, JudgedHttp, NoAnswer, issuer_metadata_urls};
+pub use fetch::{Fetched, Fetcher, JudgedHttp, issuer_metadata_urls};
 #[cfg(feature = "validate")]
 pub(crate) use found::{check_addresses, check_text};
 pub use pattern::{HostPattern, InvalidHostPattern};

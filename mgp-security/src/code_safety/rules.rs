@@ -38,9 +38,9 @@ pub(super) fn check_nodes<'t, C: Meaning<'t>>(
     findings: &mut Findings,
     more: impl Fn(Node<'t>, &mut Findings),
 ) {
-    let mut seen = Seen::default();
+    let mut comparison = Comparison { code, rules, places: Vec::new(), parents: HashMap::new() };
     for node in tree.nodes() {
-        rules.check(node, code, &mut seen, findings);
+        comparison.check(node, findings);
         more(node, findings);
         if rules.lists.has("texts", node.kind()) {
             check_text(node, code, rules.lists, findings);
@@ -92,10 +92,15 @@ fn calls_itself(function: Node<'_>) -> bool {
     calls.any(|called| called.kind() == "identifier" && called.text() == name.text())
 }
 
-/// The results of comparing patterns with the parents of nodes of one tree, so that a parent is compared once and not
-/// once for each of its children.
-#[derive(Default)]
-struct Seen(HashMap<(*const Pattern, usize), bool>);
+/// The comparison of the nodes of one tree with the patterns of rules.
+struct Comparison<'a, 't, C> {
+    code: &'a C,
+    rules: &'a Rules,
+    /// The nodes that the pattern at hand marks.
+    places: Vec<Node<'t>>,
+    /// The results for the parents of nodes, so that a parent is compared once and not once for each of its children.
+    parents: HashMap<(*const Pattern, usize), bool>,
+}
 
 /// The rules of a language.
 pub(super) struct Rules {
@@ -182,20 +187,23 @@ impl Rules {
         }
         rules
     }
+}
 
-    /// Records the findings of the rules whose root `node` is. One `seen` serves all nodes of a tree.
-    fn check<'t>(&self, node: Node<'t>, code: &impl Meaning<'t>, seen: &mut Seen, findings: &mut Findings) {
-        for index in self.by_kind.get(node.kind()).into_iter().flatten() {
-            let CodeRule { level, shown, pattern } = &self.all[*index];
-            let mut places = Vec::new();
-            if findings.level < *level || !pattern.finds(node, code, self.lists, seen, &mut places) {
+impl<'t, C: Meaning<'t>> Comparison<'_, 't, C> {
+    /// Records the findings of the rules whose root `node` is.
+    fn check(&mut self, node: Node<'t>, findings: &mut Findings) {
+        let rules = self.rules;
+        for index in rules.by_kind.get(node.kind()).into_iter().flatten() {
+            let CodeRule { level, shown, pattern } = &rules.all[*index];
+            self.places.clear();
+            if findings.level < *level || !pattern.finds(node, self) {
                 continue;
             }
-            if places.is_empty() {
-                places.push(node);
+            if self.places.is_empty() {
+                self.places.push(node);
             }
-            for place in places {
-                let shown = shown.map_or_else(|| describe(place, code), Into::into);
+            for place in &self.places {
+                let shown = shown.map_or_else(|| describe(*place, self.code), Into::into);
                 findings.pattern(*level, &shown, place.at());
             }
         }
@@ -233,54 +241,44 @@ impl Pattern {
         pattern
     }
 
-    /// Returns whether `node` is like the pattern, and adds the marked nodes to `places` if it is.
-    fn finds<'t>(
-        &self,
-        node: Node<'t>,
-        code: &impl Meaning<'t>,
-        lists: &Lists,
-        seen: &mut Seen,
-        places: &mut Vec<Node<'t>>,
-    ) -> bool {
+    /// Returns whether `node` is like the pattern, and adds the marked nodes to the places if it is.
+    fn finds<'t, C: Meaning<'t>>(&self, node: Node<'t>, all: &mut Comparison<'_, 't, C>) -> bool {
         if !self.any_of.is_empty() {
             // Each is asked, because each may mark other places.
-            let found: Vec<_> =
-                self.any_of.iter().map(|one| one.finds(node, code, lists, seen, places)).collect();
-            return found.contains(&true);
+            return self.any_of.iter().fold(false, |found, one| found | one.finds(node, all));
         }
         let is_kind = self.kinds.is_empty() || self.kinds.contains(&node.kind());
-        if !is_kind || !self.tests.iter().all(|test| test.passes(node, code, lists)) {
+        if !is_kind || !self.tests.iter().all(|test| test.passes(node, all.code, all.rules.lists)) {
             return false;
         }
-        let before = places.len();
-        places.extend(self.is_place.then_some(node));
+        let before = all.places.len();
+        all.places.extend(self.is_place.then_some(node));
         for part in &self.parts {
-            let mut is_found = false;
-            let look = |at: Node<'t>| is_found |= part.finds(at, code, lists, seen, places);
-            match (part.axis, part.field) {
-                (Axis::Parent, _) => {
-                    is_found = node.parent().is_some_and(|parent| {
-                        let key = (std::ptr::from_ref(part), parent.index());
-                        if let Some(known) = seen.0.get(&key) {
-                            return *known;
-                        }
-                        let marked = places.len();
-                        let found = part.finds(parent, code, lists, seen, places);
-                        // What marks places is compared again, to mark them again.
-                        if places.len() == marked {
-                            seen.0.insert(key, found);
-                        }
-                        found
-                    });
+            let is_found = match (part.axis, part.field) {
+                (Axis::Parent, _) => node.parent().is_some_and(|parent| {
+                    let key = (std::ptr::from_ref(part), parent.index());
+                    if let Some(known) = all.parents.get(&key) {
+                        return *known;
+                    }
+                    let marked = all.places.len();
+                    let found = part.finds(parent, all);
+                    // What marks places is compared again, to mark them again.
+                    if all.places.len() == marked {
+                        all.parents.insert(key, found);
+                    }
+                    found
+                }),
+                (Axis::Below, _) => node.descendants().any(|at| part.finds(at, all)),
+                (Axis::Child, None) => {
+                    node.named_children().fold(false, |found, at| found | part.finds(at, all))
                 }
-                (Axis::Below, _) => {
-                    is_found = node.descendants().any(|at| part.finds(at, code, lists, seen, places));
+                (Axis::Child, field) => {
+                    let named = node.children().filter(|at| at.field_name() == field);
+                    named.fold(false, |found, at| found | part.finds(at, all))
                 }
-                (Axis::Child, None) => node.named_children().for_each(look),
-                (Axis::Child, field) => node.children().filter(|at| at.field_name() == field).for_each(look),
-            }
+            };
             if is_found == part.is_negated {
-                places.truncate(before);
+                all.places.truncate(before);
                 return false;
             }
         }
@@ -468,9 +466,11 @@ mod tests {
         let lists: &Lists = Box::leak(Box::new(Lists::read("")));
         let rules = Rules::read("[strict]\n(identifier ^(argument_list (identifier #path a)))\n", lists);
         let tree = Tree::parse(Grammar::Python, "", &format!("f({})", "a, ".repeat(100)), "").unwrap();
-        let (code, mut seen) = (Counted(Evaluation::of(&tree), Cell::new(0)), Seen::default());
+        let code = Counted(Evaluation::of(&tree), Cell::new(0));
+        let mut comparison =
+            Comparison { code: &code, rules: &rules, places: Vec::new(), parents: HashMap::new() };
         for node in tree.nodes() {
-            rules.check(node, &code, &mut seen, &mut Findings::new(SafetyLevel::Strict));
+            comparison.check(node, &mut Findings::new(SafetyLevel::Strict));
         }
         assert_eq!(code.1.get(), 100);
     }

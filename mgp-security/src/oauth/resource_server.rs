@@ -251,12 +251,11 @@ impl ResourceServer {
                 Ok(Some((issuer, header))) => {
                     let keys = issuer.known().filter(|keys| issuer.may_use(keys))?;
                     // An unknown key may be a new one.
-                    let known = parts.known(issuer, &keys, shown, &header, now)?;
-                    known.map(|known| parts.note(digest, known, now))
+                    parts.known(issuer, &keys, shown, &header, digest)?
                 }
             },
         };
-        Some(known.and_then(|known| parts.admit(&known, shown, now)))
+        Some(known.and_then(|known| parts.admit(&known, shown)))
     }
 
     /// Verifies a token about which nothing is [known](Self::verify_known): asks its issuer.
@@ -266,15 +265,12 @@ impl ResourceServer {
         let known = if let Some((issuer, header)) = parts.read(shown)? {
             // The keys may be others by now than those that are known.
             let keys = issuer.fetch(issuer.known().as_ref()).await?;
-            let now = parts.settings.clock.now();
-            let known = parts.known(issuer, &keys, shown, &header, now).unwrap_or(Err(TokenError::Invalid));
-            parts.note(digest, known?, now)
+            parts.known(issuer, &keys, shown, &header, digest).unwrap_or(Err(TokenError::Invalid))?
         } else {
             let asking = Box::pin(parts.introspected(digest, &shown.token));
             parts.questions.answer(digest, asking).await?
         };
-        // Whoever was asked may have taken time.
-        parts.admit(&known, shown, parts.settings.clock.now())
+        parts.admit(&known, shown)
     }
 
     /// Returns who comes with a token that this process got from its issuer itself. The token must not be bound to a key.
@@ -321,14 +317,14 @@ impl ResourceServerParts {
         keys: &PublishedKeys,
         shown: &PresentedToken,
         header: &jose::Header,
-        now: Timestamp,
-    ) -> Option<Result<KnownToken, TokenError>> {
+        digest: [u8; 32],
+    ) -> Option<Result<Arc<KnownToken>, TokenError>> {
         let mut outcome = None;
         for key in keys.set.find(header.kid.as_deref(), header.alg).take(MAX_KEYS_TRIED) {
             match jose::verify::<TokenClaims>(&shown.token, key, header.alg) {
                 Ok(claims) => {
                     let all = payload(&shown.token).unwrap_or_default();
-                    return Some(self.judged(issuer, Some(keys.generation), (&claims, &all), now));
+                    return Some(self.judged(issuer, Some(keys.generation), (&claims, &all), digest));
                 }
                 Err(jose::JoseError::Signature) => outcome = Some(Err(TokenError::Invalid)),
                 Err(_) => return Some(Err(TokenError::Invalid)),
@@ -338,15 +334,16 @@ impl ResourceServerParts {
         if header.kid.is_none() { None } else { outcome }
     }
 
-    /// Returns the token that `claims` tell of, read and as they came, if it is for this server and holds at `now`. A key of
-    /// the generation `signed` has signed the claims, or the issuer was asked for them, and need not name itself.
+    /// Returns the token that `claims` tell of, read and as they came, if it is for this server and holds now, and notes it. A
+    /// key of the generation `signed` has signed the claims, or the issuer was asked for them, and need not name itself.
     fn judged(
         &self,
         issuer: &Arc<IssuerKeys>,
         signed: Option<u64>,
         (claims, all): (&TokenClaims, &Object),
-        now: Timestamp,
-    ) -> Result<KnownToken, TokenError> {
+        digest: [u8; 32],
+    ) -> Result<Arc<KnownToken>, TokenError> {
+        let now = self.settings.clock.now();
         let is_theirs =
             claims.iss.as_deref().map_or_else(|| signed.is_none(), |named| *named == *issuer.of.name);
         if !is_theirs || !claims.aud.contains(&self.resource) {
@@ -366,7 +363,7 @@ impl ResourceServerParts {
         for (claim, why) in &statement.ignored {
             tracing::warn!(issuer = name, %subject, %claim, why, "a claim of a token makes nobody a member of a group");
         }
-        Ok(KnownToken {
+        let known = Arc::new(KnownToken {
             issuer: Arc::clone(issuer),
             generation,
             subject,
@@ -375,7 +372,9 @@ impl ResourceServerParts {
             statement,
             ends_at,
             fresh_until: ends_at.min(now.saturating_add(fresh_for)),
-        })
+        });
+        self.cache.put(digest, Arc::clone(&known), now);
+        Ok(known)
     }
 
     /// Asks the issuer about a token that says nothing itself, and notes what it says. Such a token says not whose it is,
@@ -384,16 +383,12 @@ impl ResourceServerParts {
         let mut issuers = self.issuers.iter();
         let issuer = issuers.find(|issuer| issuer.of.introspection.is_some()).ok_or(TokenError::Invalid)?;
         let claims = issuer.introspect(token).await;
-        let now = self.settings.clock.now();
-        match claims.and_then(|(claims, all)| self.judged(issuer, None, (&claims, &all), now)) {
-            Ok(known) => Ok(self.note(digest, known, now)),
-            Err(error) => {
-                if error != TokenError::Unreachable {
-                    self.cache.refuse(digest, error, now);
-                }
-                Err(error)
+        let known = claims.and_then(|(claims, all)| self.judged(issuer, None, (&claims, &all), digest));
+        known.inspect_err(|error| {
+            if *error != TokenError::Unreachable {
+                self.cache.refuse(digest, *error, self.settings.clock.now());
             }
-        }
+        })
     }
 
     /// Returns who comes with a token; that may have changed since the token was verified.
@@ -401,19 +396,8 @@ impl ResourceServerParts {
         (self.settings.principals)(&known.issuer.of.name, &known.subject)
     }
 
-    fn note(&self, digest: [u8; 32], known: KnownToken, now: Timestamp) -> Arc<KnownToken> {
-        let known = Arc::new(known);
-        self.cache.put(digest, Arc::clone(&known), now);
-        known
-    }
-
     /// Lets the sender of a known token in, if the request proves what the token is bound to.
-    fn admit(
-        &self,
-        known: &KnownToken,
-        shown: &PresentedToken,
-        now: Timestamp,
-    ) -> Result<VerifiedToken, TokenError> {
+    fn admit(&self, known: &KnownToken, shown: &PresentedToken) -> Result<VerifiedToken, TokenError> {
         if let Some(wanted) = &known.bound_to.certificate {
             let own = shown.certificate.map(|certificate| URL_SAFE_NO_PAD.encode(certificate.thumbprint()));
             if own.as_deref() != Some(&**wanted) {
@@ -426,7 +410,9 @@ impl ResourceServerParts {
             TokenError::UnknownSubject
         })?;
         match (&known.bound_to.jkt, shown.scheme) {
-            (Some(key), TokenScheme::Dpop) => self.proofs.judge(key, &principal, shown, now)?,
+            (Some(key), TokenScheme::Dpop) => {
+                self.proofs.judge(key, &principal, shown, self.settings.clock.now())?;
+            }
             // A bound token is worth nothing without its proof, and a proof is worth nothing for another token.
             (Some(_), TokenScheme::Bearer) | (None, TokenScheme::Dpop) => return Err(TokenError::Proof),
             (None, TokenScheme::Bearer) if self.settings.dpop == DpopPolicy::Required => {

@@ -33,12 +33,12 @@ pub(super) fn find(text: &str, typesetting: bool) -> Option<(HidingPlace, usize)
 
 /// Returns the kind of hiding place that `character` is, if it is one.
 pub(super) fn hiding(character: char) -> Option<HidingPlace> {
-    Some(match CharacterClass::of(character)? {
-        CharacterClass::Tag => HidingPlace::Tags,
-        CharacterClass::Direction => HidingPlace::Direction,
-        CharacterClass::Selector => HidingPlace::Selectors,
-        CharacterClass::Control => HidingPlace::Control,
-        CharacterClass::Separator | CharacterClass::Private | CharacterClass::Nothing => return None,
+    Some(match CharacterClass::of(character)?.name {
+        "tag-character" => HidingPlace::Tags,
+        "bidirectional-control" => HidingPlace::Direction,
+        "variation-selector" => HidingPlace::Selectors,
+        "control-character" => HidingPlace::Control,
+        "line-separator" | "private-character" | "noncharacter" => return None,
         _ => HidingPlace::ZeroWidth,
     })
 }

@@ -11,7 +11,6 @@
 mod argv;
 mod builtin;
 mod expand;
-mod finding;
 mod flow;
 mod interpreter;
 mod judge;
@@ -34,7 +33,6 @@ use crate::Finding;
 use crate::path::ProtectedPaths;
 
 use argv::{Call, Files, address_of_metadata, is_network_device, kernel};
-use finding::{Danger, refuse, refuse_if};
 use judge::{Judge, file_key, program_name};
 #[cfg(test)]
 pub(in crate::validator) use known::check_command_reads;
@@ -105,6 +103,32 @@ fn fold_dash(c: char) -> char {
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
         other => other,
     }
+}
+
+/// A class of danger, which `dangers.txt` holds with its advice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Danger(&'static str);
+
+impl Danger {
+    /// Returns the class that is called `class`.
+    fn named(class: &'static str) -> Option<Self> {
+        Self(class).advice().map(|_| Self(class))
+    }
+
+    fn advice(self) -> Option<&'static str> {
+        let mut rows = include_str!("known/dangers.txt").lines().filter_map(|line| line.split_once(' '));
+        rows.find(|(class, _)| *class == self.0).map(|(_, advice)| advice)
+    }
+}
+
+/// Returns the finding of a danger, with the advice for the agent.
+fn refuse(danger: Danger) -> Finding {
+    Finding::new(danger.0, danger.advice().unwrap_or(danger.0))
+}
+
+/// Refuses a call with a danger if the condition holds.
+fn refuse_if(condition: bool, danger: Danger) -> Result<(), Finding> {
+    if condition { Err(refuse(danger)) } else { Ok(()) }
 }
 
 /// The largest length of a command line in bytes; longer text is a program and not a line.

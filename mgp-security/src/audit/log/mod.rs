@@ -1,7 +1,6 @@
 //! The audit log: an append-only chain of events with one writer, and the queries on it.
 
 mod chain;
-mod counts;
 mod entry;
 mod open_calls;
 mod queue;
@@ -9,7 +8,6 @@ mod reader;
 mod store;
 #[cfg(test)]
 mod tests;
-mod verify;
 mod writer;
 
 use std::path::PathBuf;
@@ -21,11 +19,10 @@ use mgp_types::{BoxFuture, Error, Object};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-pub use self::chain::LogHead;
+pub use self::chain::{LogFlaw, LogHead, VerifiedLog, VerifyError};
 pub use self::entry::{EventFacets, LogEntry};
 pub use self::reader::{Filter, LogSubscription, Order, Query};
 pub use self::store::{LogStore, PRUNED, Retention};
-pub use self::verify::{LogFlaw, VerifiedLog, VerifyError};
 pub use self::writer::{GAP, KERNEL_LOST};
 
 use self::open_calls::OpenCalls;
@@ -119,7 +116,7 @@ impl AuditLog {
     pub fn with_settings(store: LogStore, settings: AuditLogSettings) -> Result<Self, StoreError> {
         let AuditLogSettings { capacity, clock, open_calls, reserve } = settings;
         let tail = store.tail()?;
-        let head = verify::end(&tail)?;
+        let head = chain::end(&tail)?;
         let unusable = |error| StoreError::Unavailable(Box::new(error));
         let open_calls = open_calls.map(|path| OpenCalls::open(&path)).transpose().map_err(unusable)?;
         let (open_calls, left) =

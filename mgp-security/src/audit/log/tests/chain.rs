@@ -182,9 +182,9 @@ async fn a_log_whose_end_was_cut_off_is_not_continued() {
     let (store, cut) = (super::store(), LogHead::new(5, Digest::from([1; 32])));
     store.append(&entries).unwrap();
     let tail = Tail { head: Some(cut), ..store.tail().unwrap() };
-    assert!(verify::end(&tail).is_err());
+    assert!(super::super::chain::end(&tail).is_err());
     let tail = Tail { head: None, ..store.tail().unwrap() };
-    assert!(verify::end(&tail).is_err());
+    assert!(super::super::chain::end(&tail).is_err());
     let tail = Tail { last: None, ..store.tail().unwrap() };
-    assert!(verify::end(&tail).is_err());
+    assert!(super::super::chain::end(&tail).is_err());
 }

@@ -4,7 +4,6 @@
 //! decode. [`Roots`] holds the open directories, and asks the operating system where a path really ends.
 //! [`ProtectedPaths`] holds the files that no call may touch.
 
-mod client_roots;
 mod protected;
 mod roots;
 mod shape;
@@ -17,14 +16,12 @@ use std::borrow::Cow;
 use crate::Finding;
 use crate::text;
 
-pub(crate) use client_roots::declared_roots;
-pub use client_roots::usable_folder;
 pub(crate) use protected::ProtectedKind;
 #[cfg(feature = "code-safety")]
 pub(crate) use protected::ProtectedReason;
 pub use protected::{PathAccess, ProtectedPaths};
-pub use roots::Roots;
-pub(crate) use roots::{CallFolders, UNASKED};
+pub(crate) use roots::{CallFolders, UNASKED, declared_roots};
+pub use roots::{Roots, usable_folder};
 pub(crate) use shape::decode;
 
 /// Returns whether the text is a `file:` URI.

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::words::{MAX_WORDS, is_listed};
+use super::command::{MAX_WORDS, is_listed};
 use mgp_types::words;
 
 /// The paths, commands, hosts and other facts in the arguments of a call, found by the names of their members.

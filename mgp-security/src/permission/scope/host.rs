@@ -6,6 +6,7 @@ use url::{Host, Url};
 
 use super::arguments::ArgumentFacts;
 use super::glob::{Glob, GlobKind};
+use super::path::scheme_is_file;
 use super::{ScopeError, refuse_if};
 use crate::Finding;
 
@@ -128,10 +129,9 @@ fn canonical(ip: Ipv6Addr) -> String {
 }
 
 fn looks_like_place(text: &str) -> bool {
-    let file = text.trim_start().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
     let slashed = text.trim_start().to_ascii_lowercase();
     let web = ["http:", "https:", "ws:", "wss:", "ftp:"].iter().any(|scheme| slashed.starts_with(scheme));
-    !file && (text.contains("://") || web || text.trim().parse::<IpAddr>().is_ok())
+    !scheme_is_file(text) && (text.contains("://") || web || text.trim().parse::<IpAddr>().is_ok())
 }
 
 /// The finding about what is denied.

@@ -20,7 +20,6 @@ mod command;
 mod glob;
 mod host;
 mod path;
-mod words;
 
 use mgp_types::RawJson;
 use mgp_types::mgp::Scope;

@@ -130,7 +130,8 @@ fn has_drive(text: &str) -> bool {
     matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic())
 }
 
-fn scheme_is_file(text: &str) -> bool {
+/// Returns whether the text is a `file:` URL, or begins like one.
+pub(super) fn scheme_is_file(text: &str) -> bool {
     text.trim_start().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }
 

@@ -7,7 +7,6 @@
 //! Words, wordings and rules are data: `atoms.txt`, `words.txt`, `wordings.txt`, `parameters.txt` and `rules.txt`.
 
 mod atom;
-mod compiled_list;
 mod encoded;
 mod judge;
 mod lexicon;

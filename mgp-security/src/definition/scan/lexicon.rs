@@ -3,7 +3,7 @@
 use aho_corasick::AhoCorasick;
 
 use super::atom::{Atoms, Hit};
-use super::compiled_list::CompiledList;
+use super::pattern::CompiledList;
 use crate::data_file::{Section, sections};
 use crate::definition::fold::FoldedText;
 

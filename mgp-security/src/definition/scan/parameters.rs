@@ -6,8 +6,7 @@ use std::collections::HashSet;
 use mgp_types::Object;
 
 use super::atom::{Atoms, Hit};
-use super::compiled_list::CompiledList;
-use super::pattern::FoldedPattern;
+use super::pattern::{CompiledList, FoldedPattern};
 use crate::data_file::{Entry, Section, sections};
 use crate::definition::DefinitionKind;
 use crate::definition::fold::FoldedText;

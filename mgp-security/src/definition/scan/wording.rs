@@ -6,8 +6,7 @@
 use std::ops::Range;
 
 use super::atom::{Atoms, Hit};
-use super::compiled_list::CompiledList;
-use super::pattern::FoldedPattern;
+use super::pattern::{CompiledList, FoldedPattern};
 use crate::data_file::{Entry, Section, sections, split, with_blanks};
 use crate::definition::fold::FoldedText;
 

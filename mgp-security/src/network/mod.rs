@@ -15,7 +15,6 @@
 //! | `issuer_metadata_urls` | where an issuer of tokens describes itself (feature `network`) |
 //! | `Fetcher` | a request for a document, with its redirects, size and time (feature `network`) |
 
-mod address;
 mod connect;
 #[cfg(feature = "network")]
 mod fetch;

@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use url::Host;
 
-use super::address::{NonPublicReason, reached};
-use super::host::is_metadata_name;
+use super::host::{NonPublicReason, is_metadata_name, reached};
 
 /// A pattern of hosts: one host, `*.` before a name for every name below it, or a network such as `10.0.0.0/8`, each
 /// with an optional port.

@@ -6,8 +6,8 @@ use url::Host;
 
 use crate::Finding;
 
-use super::address::{NonPublicReason, reached};
-use super::{HostPattern, host};
+use super::HostPattern;
+use super::host::{self, NonPublicReason, reached};
 
 /// A policy of the network targets that calls may reach. The default allows the public network, over HTTP and
 /// WebSocket.

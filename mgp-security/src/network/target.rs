@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use url::{Host, Url};
 
-use super::address::NonPublicReason;
-use super::{NetworkPolicy, host};
+use super::NetworkPolicy;
+use super::host::{self, NonPublicReason};
 use crate::percent::percent_decoded;
 use crate::{Finding, characters};
 

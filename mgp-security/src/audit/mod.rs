@@ -14,7 +14,6 @@ mod call;
 mod clip;
 mod layer;
 mod log;
-mod outgoing;
 mod redact;
 #[cfg(test)]
 mod sample;
@@ -29,6 +28,5 @@ pub use self::log::{
     AuditLog, AuditLogSettings, Durability, EventFacets, Filter, GAP, KERNEL_LOST, LogEntry, LogFlaw,
     LogHead, LogStore, LogSubscription, Order, PRUNED, Query, Retention, VerifiedLog, VerifyError,
 };
-pub use self::outgoing::TraceIdGate;
 pub use self::redact::redacted;
-pub use self::trace::{notification, trace_of};
+pub use self::trace::{TraceIdGate, notification, trace_of};

@@ -20,11 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::code_safety::{CodePolicy, scan};
 use crate::definition::{Definition, DefinitionKind, judge_definition, scan_text};
-use crate::network;
 use crate::tool::Profile;
 use crate::validator::sandbox;
-use crate::{Finding, Schema};
-use crate::{path, text};
+use crate::{Finding, Schema, network, path, text};
 
 /// One kind of check, chosen by its name, like `shell_command` or `tool_def`.
 #[derive(Clone, Copy)]

@@ -13,8 +13,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use crate::Finding;
-use crate::text;
+use crate::{Finding, text};
 
 pub(crate) use protected::ProtectedKind;
 #[cfg(feature = "code-safety")]

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use mgp_types::Object;
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{CallEffect, EffectiveSecurity, Permission, RiskLevel, SideEffect, ValidatorName};
+use mgp_types::{Object, words};
 use serde::Serialize;
 
 use super::lexicon::{PHRASES, is_listed, list};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::normalized_text::NormalizedText;
 use crate::data_file::{Named as _, named};
-use mgp_types::words;
 
 /// The security profile of a tool, guessed from its definition where its server declares no security.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

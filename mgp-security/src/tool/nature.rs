@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mgp_types::Object;
+use mgp_types::{Object, words};
 
 use super::derive::{NameManner, hints};
 use super::lexicon::{HEADS, OPENINGS, is_listed, list};
 use super::normalized_text::{NormalizedText, first_sentence};
 use super::schema::{SchemaArgument, arguments, is_destination};
 use crate::data_file::{Named as _, named};
-use mgp_types::words;
 
 named! {
     /// The nature of an argument, as its schema, its name and its description tell, by its name in the profiles of tools; it

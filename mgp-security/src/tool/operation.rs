@@ -14,9 +14,8 @@ use super::derive::add_meanings;
 use super::effective::{ToolRules, add_rules, settle};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::uri::UriReadings;
-use crate::Finding;
 use crate::refusal::advice;
-use crate::text;
+use crate::{Finding, text};
 
 /// A gate that determines the operation of each request to one server that calls no tool, so that all other gates can
 /// judge it.

@@ -2,11 +2,10 @@
 
 use std::cell::Cell;
 
-use mgp_types::{Object, RawJson};
+use mgp_types::{Object, RawJson, words};
 
 use super::nature::ArgumentNature;
 use super::normalized_text::documented;
-use mgp_types::words;
 
 /// One argument of a tool, or a member of an argument at any depth.
 #[derive(Debug, Clone, Default)]

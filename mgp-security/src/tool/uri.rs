@@ -1,9 +1,8 @@
 //! The readings of a URI that a client sends: the paths, URLs and hosts that some server may understand by it.
 
-use crate::Finding;
 use crate::network::{is_network_scheme, is_of_scheme};
 use crate::path::{self, ROOT_FOLDERS};
-use crate::text;
+use crate::{Finding, text};
 
 /// The readings of a URI. All of them have to pass the gates, because only the server knows which reading it uses.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use mgp_store::{Reserve, unrecordable};
 use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
 use mgp_types::{BoxFuture, Error, Object};
 use tokio::sync::{oneshot, watch};
@@ -29,8 +30,6 @@ use self::open_calls::OpenCalls;
 use self::queue::{AuditLogState, Job};
 use self::writer::{LogWriter, MAX_FORGOTTEN, answer, closed, kernel_lost};
 use crate::{Clock, StoreError};
-use mgp_store::Reserve;
-use mgp_store::unrecordable;
 
 /// An audit log that takes events from many callers, writes them from one thread, and can tell whether any of them
 /// was changed since.

@@ -11,8 +11,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mgp_types::mgp::CallOptions;
-use mgp_types::mgp::{CallEffect, Decision, Permission, RiskLevel, ServerId, ToolName};
+use mgp_types::mgp::{CallEffect, CallOptions, Decision, Permission, RiskLevel, ServerId, ToolName};
 use mgp_types::{Context, Error, Principal, RawJson, Request};
 use serde::{Deserialize, Serialize};
 

@@ -6,6 +6,7 @@
 //! cargo xtask tidy          crate graph, docs, file sizes, forbidden words
 //! cargo xtask ledger        which requirements no test covers
 //! cargo xtask conformance   the official MCP conformance suite, server and client
+//! cargo xtask dist          the packages of `mgp`, each tried where there is no Rust
 //! cargo xtask walk          what a new user does with `mgp`, step by step
 //! cargo xtask page          what people do on the page, in a real browser
 //! cargo xtask team          a day of a team, with an identity provider, Prometheus and syslog
@@ -25,6 +26,7 @@ mod api;
 mod bench;
 mod ci;
 mod conformance;
+mod dist;
 mod embed;
 mod fastembed;
 mod guard;
@@ -69,6 +71,8 @@ enum Chore {
     Ledger(ledger::Args),
     /// The official MCP conformance suite against our examples
     Conformance(conformance::Args),
+    /// The packages of `mgp`, and whether each works where there is no Rust
+    Dist(dist::Args),
     /// What a new user does with `mgp`, step by step
     Walk(walk::Args),
     /// The checks of the page for people, in a real browser
@@ -112,6 +116,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Tidy => tidy::run(&workspace),
         Chore::Ledger(args) => ledger::run(&workspace, &args),
         Chore::Conformance(args) => conformance::run(&workspace, &args),
+        Chore::Dist(args) => dist::run(&workspace, &args),
         Chore::Walk(args) => walk::run(&workspace, &args),
         Chore::Page(args) => page::run(&workspace, &args),
         Chore::Team(args) => team::run(&workspace, &args),

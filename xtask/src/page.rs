@@ -44,8 +44,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 fn installed() -> Option<PathBuf> {
     let is_there = |name: &&str| process::succeeds(Command::new(name).arg("--version"));
     let name = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(is_there)?;
-    let paths = std::env::var_os("PATH")?;
-    std::env::split_paths(&paths).map(|folder| folder.join(name)).find(|path| path.exists())
+    process::installed(name)
 }
 
 const PACKAGES: [&str; 2] = ["playwright-core@1.65", "axe-core@4.14"];

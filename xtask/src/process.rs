@@ -3,7 +3,7 @@
 use std::{
     fmt::Write as _,
     net::{TcpListener, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
@@ -75,6 +75,20 @@ pub(crate) fn require(program: &str, install: &str) -> Result<()> {
         return Ok(());
     }
     bail!("`{program}` is missing; install it: {install}")
+}
+
+/// Fails with the way to get the program when it is in no folder of `PATH`.
+pub(crate) fn require_installed(program: &str, install: &str) -> Result<()> {
+    if installed(program).is_some() {
+        return Ok(());
+    }
+    bail!("`{program}` is missing; install it: {install}")
+}
+
+/// Returns the file of a program that is installed, or nothing.
+pub(crate) fn installed(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// The command as one would type it.

@@ -126,6 +126,8 @@ mod tests {
     fn allowed(from: &str, to: &str, kind: Option<&str>) -> bool {
         let package = Package {
             name: from.into(),
+            version: String::new(),
+            repository: None,
             manifest_path: PathBuf::new(),
             dependencies: vec![Dependency { name: to.into(), kind: kind.map(String::from) }],
             features: BTreeMap::new(),

@@ -1,0 +1,114 @@
+//! The packages of npm and Python and the bundle of Claude Desktop, installed from their files into folders of their own.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+
+use super::{Trial, place::Place, report::{Outcome, missing}};
+use crate::{
+    dist::{archive, deb, mcpb, npm, wheel},
+    node::Node,
+    process, python,
+};
+
+/// Unpacks the archive into a folder of this machine, and uses it.
+pub(super) fn archive(trial: &Trial<'_>) -> Result<Outcome> {
+    let folder = trial.release.empty("trial/archive")?;
+    let package = trial.release.folder.join(archive::name(trial.release, trial.target));
+    process::run(Command::new("tar").arg("-xf").arg(package).arg("-C").arg(&folder))?;
+    let unpacked = folder.join(trial.release.name_for(&trial.target.triple));
+    use_program(trial, &folder, &unpacked.join("mgp"))
+}
+
+/// Unpacks the package of Debian into a folder of this machine, and uses it.
+pub(super) fn deb(trial: &Trial<'_>) -> Result<Outcome> {
+    if let Some(left_out) = missing(&[("dpkg-deb", "dpkg")]) {
+        return Ok(left_out);
+    }
+    let folder = trial.release.empty("trial/deb")?;
+    let package = trial.release.folder.join(deb::name(trial.release, trial.target));
+    let control = process::output(Command::new("dpkg-deb").arg("--field").arg(&package))?;
+    ensure!(control.contains(&format!("Version: {}\n", trial.release.version)), "dpkg reads {control}");
+    process::run(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&folder))?;
+    use_program(trial, &folder, &folder.join("usr/bin/mgp"))
+}
+
+/// Installs the packages of npm, uses them as clients do, and removes them.
+pub(super) fn npm(trial: &Trial<'_>) -> Result<Outcome> {
+    if let Some(left_out) = missing(&[("npm", "npm"), ("node", "nodejs")]) {
+        return Ok(left_out);
+    }
+    let folder = trial.release.empty("trial/npm")?;
+    let platform = npm::platform_name(trial.release, trial.target)?;
+    let packages = [platform, npm::launcher_name(trial.release)].map(|name| trial.release.folder.join(name));
+    let npm = |words: &[&str]| {
+        let mut npm = Command::new("npm");
+        // Packages of other platforms are left out without a question to the registry.
+        npm.args(["--offline", "--no-audit", "--no-fund", "--global", "--loglevel", "error", "--prefix"]);
+        npm.arg(&folder).args(words);
+        npm
+    };
+    process::run(npm(&["install"]).args(packages))?;
+    let mgp = folder.join("bin/mgp");
+    let node = process::installed("node").unwrap_or_default();
+    use_command(trial, &folder, &[&node.display().to_string(), &mgp.display().to_string()])?;
+    let used = process::output(Command::new("node").arg(folder.join("bin/mgp-patterns")).arg("--version"))?;
+    ensure!(used.contains(&trial.release.version), "`mgp-patterns --version` printed `{used}`");
+    let [os, cpu] = trial.target.node.as_ref().context("npm has no packages for the target")?;
+    process::run(&mut npm(&["uninstall", "@mgp/cli", &format!("@mgp/cli-{os}-{cpu}")]))?;
+    ensure!(!mgp.exists(), "npm leaves {}", mgp.display());
+    Ok(Outcome::Passed)
+}
+
+/// Installs the wheel by pip, uses it, and removes it; runs it by `uvx` besides.
+pub(super) fn wheel(trial: &Trial<'_>) -> Result<Outcome> {
+    let folder = trial.release.empty("trial/wheel")?;
+    let python = python::environment(&folder.join("venv"), &["uv"])?;
+    let package = trial.release.folder.join(wheel::name(trial.release, trial.target));
+    let pip = |words: &[&str]| {
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check"]).args(words);
+        pip
+    };
+    process::run(pip(&["install", "--no-index"]).arg(&package))?;
+    let mgp = python.with_file_name("mgp");
+    use_program(trial, &folder, &mgp)?;
+    process::run(&mut pip(&["uninstall", "--yes", "mgp"]))?;
+    ensure!(!mgp.exists(), "pip leaves {}", mgp.display());
+    let uv = python.with_file_name("uv");
+    let mut uvx = Command::new(uv);
+    uvx.args(["tool", "run", "--offline", "--quiet", "--cache-dir"]).arg(folder.join("cache"));
+    let printed = process::output(uvx.arg("--from").arg(&package).args(["mgp", "--version"]))?;
+    ensure!(printed.contains(&trial.release.version), "`uvx mgp --version` printed `{printed}`");
+    Ok(Outcome::Passed)
+}
+
+/// Checks the bundle by the program of those who made the format, unpacks it and uses what its manifest names.
+pub(super) fn mcpb(trial: &Trial<'_>) -> Result<Outcome> {
+    if let Some(left_out) = missing(&[("npm", "npm")]) {
+        return Ok(left_out);
+    }
+    let node = Node::install(&trial.release.work.join("npm"), &["@anthropic-ai/mcpb@2.1.2"])?;
+    let folder = trial.release.empty("trial/mcpb")?;
+    let package = trial.release.folder.join(mcpb::name(trial.release, trial.target));
+    let tool = node.module("@anthropic-ai/mcpb").join("dist/cli/cli.js");
+    process::run(node.script(&tool).arg("unpack").arg(&package).arg(&folder).stdout(Stdio::null()))?;
+    process::run(node.script(&tool).arg("validate").arg(folder.join("manifest.json")))?;
+    use_program(trial, &folder, &folder.join("server/mgp"))
+}
+
+fn use_program(trial: &Trial<'_>, folder: &Path, mgp: &Path) -> Result<Outcome> {
+    use_command(trial, folder, &[&std::path::absolute(mgp)?.display().to_string()])
+}
+
+/// Uses `mgp` with a home of its own in a folder, and ends what may still run for it.
+fn use_command(trial: &Trial<'_>, folder: &Path, words: &[&str]) -> Result<Outcome> {
+    let place = Place::here(folder.join("home"), words)?;
+    place.works(&trial.release.version)?;
+    fs::remove_dir_all(&place.home)?;
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,81 @@
+//! `cargo xtask dist --try`: each package is installed in a place without Rust, used, and removed.
+
+mod debian;
+mod installers;
+mod manifests;
+mod others;
+mod place;
+mod report;
+
+use anyhow::Result;
+
+use self::report::{Outcome, Report};
+use super::{
+    release::Release,
+    targets::{Kind, Target},
+};
+
+/// The packages of a target, which are tried.
+#[derive(Debug)]
+struct Trial<'a> {
+    release: &'a Release,
+    target: &'a Target,
+}
+
+/// Tries a package.
+type Try = fn(&Trial<'_>) -> Result<Outcome>;
+
+/// Tries the packages of targets, and prints what came of it.
+///
+/// # Errors
+/// Fails if a package does not work.
+pub(super) fn run(release: &Release, targets: &[Target], is_short: bool) -> Result<()> {
+    let mut report = Report::default();
+    for target in targets {
+        let trial = Trial { release, target };
+        if target.runs_here() {
+            let tries = if is_short || target.os != "linux" { &SHORT[..] } else { &FULL[..] };
+            for (_, name, run) in tries.iter().filter(|(kind, ..)| target.packages.contains(kind)) {
+                report.add(name, || run(&trial));
+            }
+        } else {
+            report.add(&format!("the programs for {}", target.triple), || others::emulated(&trial));
+        }
+    }
+    for (name, run) in TEXTS {
+        report.add(name, || run(release));
+    }
+    report.close()
+}
+
+const FULL: [(Kind, &str, Try); 7] = [
+    (Kind::Archive, "the archive, in a fresh Debian", debian::archive),
+    (Kind::Deb, "the package of Debian, in a fresh Debian: installed, removed, purged", debian::deb),
+    (Kind::Rpm, "the package of Fedora, by rpm into a fresh root: installed, erased", debian::rpm),
+    (Kind::Oci, "the image, unpacked and run as its user", others::oci),
+    NPM,
+    WHEEL,
+    (Kind::Mcpb, "the bundle of Claude Desktop: validated, unpacked", installers::mcpb),
+];
+
+const SHORT: [(Kind, &str, Try); 4] = [
+    (Kind::Archive, "the archive, in a folder", installers::archive),
+    (Kind::Deb, "the package of Debian, in a folder", installers::deb),
+    NPM,
+    WHEEL,
+];
+
+const NPM: (Kind, &str, Try) =
+    (Kind::Npm, "the packages of npm, in a prefix: installed, uninstalled", installers::npm);
+const WHEEL: (Kind, &str, Try) =
+    (Kind::Wheel, "the wheel, in an environment of Python and by uvx: installed, uninstalled", installers::wheel);
+
+/// What does not depend on a target.
+const TEXTS: [(&str, fn(&Release) -> Result<Outcome>); 6] = [
+    ("the checksums", manifests::checksums),
+    ("a signature: verified, and refused for a changed file", manifests::signature),
+    ("the formula of Homebrew", manifests::formula),
+    ("the flake of Nix", manifests::flake),
+    ("the manifests of winget", manifests::winget),
+    ("server.json of the registry of MCP", manifests::server_json),
+];

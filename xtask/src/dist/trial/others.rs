@@ -1,0 +1,94 @@
+//! The image for containers without a container, and the programs for other machines by emulators.
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::{
+    Trial,
+    place::Place,
+    report::{Outcome, missing},
+};
+use crate::{
+    dist::{archive, contents::CONFIGURATION, oci},
+    process,
+};
+
+/// The part of what `umoci` writes for a runtime of containers that says how the program is started.
+#[derive(Debug, Deserialize)]
+struct Bundle {
+    process: BundleProcess,
+}
+
+#[derive(Debug, Deserialize)]
+struct BundleProcess {
+    user: BundleUser,
+    args: Vec<String>,
+    env: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct BundleUser {
+    uid: u32,
+    gid: u32,
+}
+
+/// Unpacks the image, and uses it as its user, with its environment and a configuration as one would mount it.
+pub(super) fn oci(trial: &Trial<'_>) -> Result<Outcome> {
+    if let Some(left_out) = missing(&[("umoci", "umoci"), ("unshare", "util-linux")]) {
+        return Ok(left_out);
+    }
+    let folder = trial.release.empty("trial/oci")?;
+    let (layout, unpacked) = (folder.join("layout"), folder.join("bundle"));
+    fs::create_dir_all(&layout)?;
+    let package = trial.release.folder.join(oci::name(trial.release, trial.target));
+    process::run(Command::new("tar").arg("-xf").arg(package).arg("-C").arg(&layout))?;
+    let image = format!("{}:{}", layout.display(), trial.release.version);
+    process::run(Command::new("umoci").args(["unpack", "--image", &image]).arg(&unpacked))?;
+    let bundle = fs::read_to_string(unpacked.join("config.json")).context("umoci wrote no config.json")?;
+    let Bundle { process: started } = serde_json::from_str(&bundle)?;
+    let root = unpacked.join("rootfs");
+    let program = started.args.first().context("the image has no entry point")?;
+    ensure!(started.user.uid == oci::USER, "the image runs as user {}", started.user.uid);
+    let user = format!("{}:{}", started.user.uid, started.user.gid);
+    let mut place = Place::root(root.clone(), &user, program)?;
+    let variables = started.env.iter().filter_map(|variable| variable.split_once('='));
+    place.variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    // The program that enters the root is none of the image's.
+    place.entry[0] = process::installed("unshare").context("it was there")?.display().to_string();
+    place.starts(&trial.release.version)?;
+    let server = format!("[[servers]]\nid = \"office\"\ncommand = \"{program}\"\nargs = [\"demo-server\", \"office\"]\n");
+    fs::write(root.join(CONFIGURATION), server)?;
+    place.answers()?;
+    Ok(Outcome::Passed)
+}
+
+/// Starts the programs for another system or processor by an emulator. What they start themselves is tried only where the system
+/// runs such programs, too.
+pub(super) fn emulated(trial: &Trial<'_>) -> Result<Outcome> {
+    let target = trial.target;
+    let (emulator, package) = match (&*target.os, &*target.architecture) {
+        ("linux", "aarch64") => ("qemu-aarch64-static", "qemu-user-static"),
+        ("windows", _) => ("wine", "wine64"),
+        _ => return Ok(Outcome::LeftOut("no emulator of it is known".to_owned())),
+    };
+    if let Some(left_out) = missing(&[(emulator, package), ("unzip", "unzip")]) {
+        return Ok(left_out);
+    }
+    let folder = trial.release.empty("trial/emulated")?;
+    let archive = trial.release.folder.join(archive::name(trial.release, target));
+    let mut unpack = Command::new(if target.os == "windows" { "unzip" } else { "tar" });
+    let unpack_into = if target.os == "windows" { ["-q", "-d"] } else { ["-xf", "-C"] };
+    process::run(unpack.arg(unpack_into[0]).arg(archive).arg(unpack_into[1]).arg(&folder))?;
+    let unpacked = folder.join(trial.release.name_for(&target.triple));
+    let program = unpacked.join(format!("mgp{}", target.ending())).display().to_string();
+    let mut place = Place::here(folder.join("home"), &[emulator, &program])?;
+    // Wine tells much of itself otherwise.
+    place.variables.insert("WINEDEBUG".to_owned(), "-all".to_owned());
+    place.says_version(&trial.release.version)?;
+    if Path::new("/proc/sys/fs/binfmt_misc").join(emulator.trim_end_matches("-static")).exists() {
+        place.works(&trial.release.version)?;
+    }
+    Ok(Outcome::Passed)
+}

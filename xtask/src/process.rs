@@ -20,6 +20,16 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Runs a command whose output is of interest only if it fails; then the error has it.
+pub(crate) fn run_quietly(command: &mut Command) -> Result<()> {
+    let ended = command.stdin(Stdio::null()).output().with_context(|| cannot_start(command))?;
+    if !ended.status.success() {
+        let (out, errors) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+        bail!("`{}` ended with {}: {out}{errors}", line(command), ended.status);
+    }
+    Ok(())
+}
+
 /// Runs a command and returns what it wrote to its output; its errors go to the terminal.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let out = command.stderr(Stdio::inherit()).output().with_context(|| cannot_start(command))?;

@@ -57,7 +57,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let level = if args.short { Compression::fast() } else { Compression::best() };
+    let level = if args.short { Compression::fast() } else { Compression::default() };
     let release = Release::of(workspace, level)?;
     let targets = match &*args.targets {
         [] if args.short || args.program.is_some() => vec![targets::host()?],

@@ -22,7 +22,7 @@ pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> 
     files.add("usr/share/zsh/site-functions/_mgp", contents.zsh()?);
     let staged = folder.join("files");
     files.write_to(&staged)?;
-    let mut list = String::from("%dir /etc/mgp\n%dir /usr/share/doc/mgp\n");
+    let mut list = String::new();
     for (path, _) in files.files() {
         let note = if path == CONFIGURATION { "%config(noreplace) " } else { "" };
         let _ = writeln!(list, "{note}/{path}");
@@ -35,7 +35,7 @@ pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> 
     build.args(["-bb", "--quiet", "--target", &format!("{}-linux", target.architecture)]);
     build.arg("--define").arg(format!("_topdir {}", folder.display()));
     build.args(["--define", "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm"]);
-    process::run(build.arg(&spec).env("SOURCE_DATE_EPOCH", release.time.to_string()))?;
+    process::run_quietly(build.arg(&spec).env("SOURCE_DATE_EPOCH", release.time.to_string()))?;
     let name = name(release, target);
     release.write(&name, &fs::read(folder.join("RPMS").join(&name))?)
 }

@@ -1,10 +1,6 @@
 //! The packages of npm and Python and the bundle of Claude Desktop, installed from their files into folders of their own.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
@@ -19,7 +15,7 @@ use crate::{
 pub(super) fn archive(trial: &Trial<'_>) -> Result<Outcome> {
     let folder = trial.release.empty("trial/archive")?;
     let package = trial.release.folder.join(archive::name(trial.release, trial.target));
-    process::run(Command::new("tar").arg("-xf").arg(package).arg("-C").arg(&folder))?;
+    process::run_quietly(Command::new("tar").arg("-xf").arg(package).arg("-C").arg(&folder))?;
     let unpacked = folder.join(trial.release.name_for(&trial.target.triple));
     use_program(trial, &folder, &unpacked.join("mgp"))
 }
@@ -33,7 +29,7 @@ pub(super) fn deb(trial: &Trial<'_>) -> Result<Outcome> {
     let package = trial.release.folder.join(deb::name(trial.release, trial.target));
     let control = process::output(Command::new("dpkg-deb").arg("--field").arg(&package))?;
     ensure!(control.contains(&format!("Version: {}\n", trial.release.version)), "dpkg reads {control}");
-    process::run(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&folder))?;
+    process::run_quietly(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&folder))?;
     use_program(trial, &folder, &folder.join("usr/bin/mgp"))
 }
 
@@ -52,14 +48,14 @@ pub(super) fn npm(trial: &Trial<'_>) -> Result<Outcome> {
         npm.arg(&folder).args(words);
         npm
     };
-    process::run(npm(&["install"]).args(packages))?;
+    process::run_quietly(npm(&["install"]).args(packages))?;
     let mgp = folder.join("bin/mgp");
     let node = process::installed("node").unwrap_or_default();
     use_command(trial, &folder, &[&node.display().to_string(), &mgp.display().to_string()])?;
     let used = process::output(Command::new("node").arg(folder.join("bin/mgp-patterns")).arg("--version"))?;
     ensure!(used.contains(&trial.release.version), "`mgp-patterns --version` printed `{used}`");
     let [os, cpu] = trial.target.node.as_ref().context("npm has no packages for the target")?;
-    process::run(&mut npm(&["uninstall", "@mgp/cli", &format!("@mgp/cli-{os}-{cpu}")]))?;
+    process::run_quietly(&mut npm(&["uninstall", "@mgp/cli", &format!("@mgp/cli-{os}-{cpu}")]))?;
     ensure!(!mgp.exists(), "npm leaves {}", mgp.display());
     Ok(Outcome::Passed)
 }
@@ -74,10 +70,10 @@ pub(super) fn wheel(trial: &Trial<'_>) -> Result<Outcome> {
         pip.args(["-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check"]).args(words);
         pip
     };
-    process::run(pip(&["install", "--no-index"]).arg(&package))?;
+    process::run_quietly(pip(&["install", "--no-index"]).arg(&package))?;
     let mgp = python.with_file_name("mgp");
     use_program(trial, &folder, &mgp)?;
-    process::run(&mut pip(&["uninstall", "--yes", "mgp"]))?;
+    process::run_quietly(&mut pip(&["uninstall", "--yes", "mgp"]))?;
     ensure!(!mgp.exists(), "pip leaves {}", mgp.display());
     let uv = python.with_file_name("uv");
     let mut uvx = Command::new(uv);
@@ -96,8 +92,8 @@ pub(super) fn mcpb(trial: &Trial<'_>) -> Result<Outcome> {
     let folder = trial.release.empty("trial/mcpb")?;
     let package = trial.release.folder.join(mcpb::name(trial.release, trial.target));
     let tool = node.module("@anthropic-ai/mcpb").join("dist/cli/cli.js");
-    process::run(node.script(&tool).arg("unpack").arg(&package).arg(&folder).stdout(Stdio::null()))?;
-    process::run(node.script(&tool).arg("validate").arg(folder.join("manifest.json")))?;
+    process::run_quietly(node.script(&tool).arg("unpack").arg(&package).arg(&folder))?;
+    process::run_quietly(node.script(&tool).arg("validate").arg(folder.join("manifest.json")))?;
     use_program(trial, &folder, &folder.join("server/mgp"))
 }
 

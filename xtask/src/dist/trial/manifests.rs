@@ -44,7 +44,7 @@ pub(super) fn formula(release: &Release) -> Result<Outcome> {
     if let Some(left_out) = missing(&[("ruby", "ruby")]) {
         return Ok(left_out);
     }
-    process::output(Command::new("ruby").arg("-c").arg(release.folder.join("mgp.rb")))?;
+    process::run_quietly(Command::new("ruby").arg("-c").arg(release.folder.join("mgp.rb")))?;
     Ok(Outcome::Passed)
 }
 
@@ -53,7 +53,7 @@ pub(super) fn flake(release: &Release) -> Result<Outcome> {
     if let Some(left_out) = missing(&[("nix-instantiate", "nix-bin")]) {
         return Ok(left_out);
     }
-    process::output(Command::new("nix-instantiate").arg("--parse").arg(release.folder.join("flake.nix")))?;
+    process::run_quietly(Command::new("nix-instantiate").arg("--parse").arg(release.folder.join("flake.nix")))?;
     Ok(Outcome::Passed)
 }
 

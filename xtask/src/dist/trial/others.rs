@@ -43,9 +43,9 @@ pub(super) fn oci(trial: &Trial<'_>) -> Result<Outcome> {
     let (layout, unpacked) = (folder.join("layout"), folder.join("bundle"));
     fs::create_dir_all(&layout)?;
     let package = trial.release.folder.join(oci::name(trial.release, trial.target));
-    process::run(Command::new("tar").arg("-xf").arg(package).arg("-C").arg(&layout))?;
+    process::run_quietly(Command::new("tar").arg("-xf").arg(package).arg("-C").arg(&layout))?;
     let image = format!("{}:{}", layout.display(), trial.release.version);
-    process::run(Command::new("umoci").args(["unpack", "--image", &image]).arg(&unpacked))?;
+    process::run_quietly(Command::new("umoci").args(["unpack", "--image", &image]).arg(&unpacked))?;
     let bundle = fs::read_to_string(unpacked.join("config.json")).context("umoci wrote no config.json")?;
     let Bundle { process: started } = serde_json::from_str(&bundle)?;
     let root = unpacked.join("rootfs");
@@ -55,8 +55,6 @@ pub(super) fn oci(trial: &Trial<'_>) -> Result<Outcome> {
     let mut place = Place::root(root.clone(), &user, program)?;
     let variables = started.env.iter().filter_map(|variable| variable.split_once('='));
     place.variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    // The program that enters the root is none of the image's.
-    place.entry[0] = process::installed("unshare").context("it was there")?.display().to_string();
     place.starts(&trial.release.version)?;
     let server = format!("[[servers]]\nid = \"office\"\ncommand = \"{program}\"\nargs = [\"demo-server\", \"office\"]\n");
     fs::write(root.join(CONFIGURATION), server)?;
@@ -80,7 +78,7 @@ pub(super) fn emulated(trial: &Trial<'_>) -> Result<Outcome> {
     let archive = trial.release.folder.join(archive::name(trial.release, target));
     let mut unpack = Command::new(if target.os == "windows" { "unzip" } else { "tar" });
     let unpack_into = if target.os == "windows" { ["-q", "-d"] } else { ["-xf", "-C"] };
-    process::run(unpack.arg(unpack_into[0]).arg(archive).arg(unpack_into[1]).arg(&folder))?;
+    process::run_quietly(unpack.arg(unpack_into[0]).arg(archive).arg(unpack_into[1]).arg(&folder))?;
     let unpacked = folder.join(trial.release.name_for(&target.triple));
     let program = unpacked.join(format!("mgp{}", target.ending())).display().to_string();
     let mut place = Place::here(folder.join("home"), &[emulator, &program])?;

@@ -44,9 +44,11 @@ impl Place {
 
     /// Returns the place in a root of a system, entered by a user: with `/proc` and `/dev`, which end with the program.
     pub(super) fn root(root: PathBuf, user: &str, program: &str) -> Result<Self> {
+        // The place may have a search path of its own.
+        let chroot = process::installed("chroot").context("`chroot` is not installed")?.display().to_string();
         let script = format!(
             "mkdir -p \"$0/proc\" \"$0/dev\" && mount -t proc proc \"$0/proc\" && mount --rbind /dev \"$0/dev\" && \
-             exec chroot --userspec={user} \"$0\" \"$@\""
+             exec {chroot} --userspec={user} \"$0\" \"$@\""
         );
         let shown = root.display().to_string();
         let entry = ["unshare", "--mount", "sh", "-c", &script, &shown].map(str::to_owned).to_vec();

@@ -3,15 +3,13 @@
 "use strict";
 
 const { spawn } = require("node:child_process");
-const { basename } = require("node:path");
 
-const name = basename(__filename, ".js");
 const platform = `@mgp/cli-${process.platform}-${process.arch}`;
 const ending = process.platform === "win32" ? ".exe" : "";
 
 let program;
 try {
-  program = require.resolve(`${platform}/bin/${name}${ending}`);
+  program = require.resolve(`${platform}/bin/mgp${ending}`);
 } catch {
   console.error(`error: the package ${platform} is not installed
 hint: install @mgp/cli again without --omit=optional; if there is no such package, see @repository@`);

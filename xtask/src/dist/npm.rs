@@ -33,9 +33,7 @@ fn launcher(release: &Release, contents: &Contents) -> Result<FileTree> {
     let mut files = FileTree::default();
     files.add("package/package.json", release.filled(CLI, &[("platforms", &platforms)])?.into_bytes());
     files.add("package/README.md", release.filled(README, &[])?.into_bytes());
-    let script = release.filled(LAUNCHER, &[])?.into_bytes();
-    files.add_program("package/mgp.js", &*script);
-    files.add_program("package/mgp-patterns.js", script);
+    files.add_program("package/mgp.js", release.filled(LAUNCHER, &[])?.into_bytes());
     for (name, text) in contents.licences.files().filter(|(name, _)| name.starts_with("LICENSE")) {
         files.add(format!("package/{name}"), text);
     }

@@ -1,10 +1,13 @@
 //! A home directory of somebody new, and `mgp` run in it.
 
+#[cfg(unix)]
+use std::os::unix::fs::symlink;
+#[cfg(windows)]
+use std::os::windows::fs::symlink_file as symlink;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs,
-    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,

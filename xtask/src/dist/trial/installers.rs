@@ -44,16 +44,16 @@ pub(super) fn npm(trial: &Trial<'_>) -> Result<Outcome> {
     let npm = |words: &[&str]| {
         let mut npm = Command::new("npm");
         // Packages of other platforms are left out without a question to the registry.
-        npm.args(["--offline", "--no-audit", "--no-fund", "--global", "--loglevel", "error", "--prefix"]);
-        npm.arg(&folder).args(words);
+        npm.args(["--offline", "--no-audit", "--no-fund", "--loglevel", "error"]).args(words).current_dir(&folder);
         npm
     };
+    fs::write(folder.join("package.json"), "{}")?;
     process::run_quietly(npm(&["install"]).args(packages))?;
-    let mgp = folder.join("bin/mgp");
+    let mgp = folder.join("node_modules/.bin/mgp");
     let node = process::installed("node").unwrap_or_default();
     use_command(trial, &folder, &[&node.display().to_string(), &mgp.display().to_string()])?;
-    let used = process::output(Command::new("node").arg(folder.join("bin/mgp-patterns")).arg("--version"))?;
-    ensure!(used.contains(&trial.release.version), "`mgp-patterns --version` printed `{used}`");
+    let printed = process::output(&mut npm(&["exec", "--no", "--", "@mgp/cli", "--version"]))?;
+    ensure!(printed.contains(&trial.release.version), "`npx @mgp/cli --version` printed `{printed}`");
     let [os, cpu] = trial.target.node.as_ref().context("npm has no packages for the target")?;
     process::run_quietly(&mut npm(&["uninstall", "@mgp/cli", &format!("@mgp/cli-{os}-{cpu}")]))?;
     ensure!(!mgp.exists(), "npm leaves {}", mgp.display());

@@ -1,6 +1,11 @@
 //! The image for containers without a container, and the programs for other machines by emulators.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs::{self, File},
+    io::Read as _,
+    path::Path,
+    process::Command,
+};
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -50,6 +55,9 @@ pub(super) fn oci(trial: &Trial<'_>) -> Result<Outcome> {
     let Bundle { process: started } = serde_json::from_str(&bundle)?;
     let root = unpacked.join("rootfs");
     let program = started.args.first().context("the image has no entry point")?;
+    if needs_loader(&root.join(program.trim_start_matches('/')))? {
+        return Ok(Outcome::LeftOut("the program needs libraries of a system, and the image has none".to_owned()));
+    }
     ensure!(started.user.uid == oci::USER, "the image runs as user {}", started.user.uid);
     let user = format!("{}:{}", started.user.uid, started.user.gid);
     let mut place = Place::root(root.clone(), &user, program)?;
@@ -60,6 +68,13 @@ pub(super) fn oci(trial: &Trial<'_>) -> Result<Outcome> {
     fs::write(root.join(CONFIGURATION), server)?;
     place.answers()?;
     Ok(Outcome::Passed)
+}
+
+/// Returns whether a program is started by the loader of a system, as one is that was not built for an image.
+fn needs_loader(program: &Path) -> Result<bool> {
+    let mut head = Vec::new();
+    File::open(program)?.take(4096).read_to_end(&mut head)?;
+    Ok(head.windows(LOADER.len()).any(|window| window == LOADER))
 }
 
 /// Starts the programs for another system or processor by an emulator. What they start themselves is tried only where the system
@@ -90,3 +105,5 @@ pub(super) fn emulated(trial: &Trial<'_>) -> Result<Outcome> {
     }
     Ok(Outcome::Passed)
 }
+
+const LOADER: &[u8] = b"/ld-linux";

@@ -91,9 +91,11 @@ impl Place {
         Ok(())
     }
 
-    /// Asks for the version, and runs the demo.
+    /// Asks both programs for the version, and runs the demo.
     pub(super) fn starts(&self, version: &str) -> Result<()> {
         self.says_version(version)?;
+        let printed = self.run(&["server", "--version"])?;
+        ensure!(printed.contains(version), "`mgp server --version` printed `{}`", printed.trim());
         self.run(&["demo"]).map(drop)
     }
 

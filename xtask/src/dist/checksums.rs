@@ -4,14 +4,14 @@ use std::{
     collections::BTreeSet,
     fmt::Write as _,
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest as _, Sha256};
 
-use super::{release::Release, tree::unwritten};
+use super::{manifests::RELEASES, release::Release, tree::unwritten};
 use crate::process;
 
 /// Returns the SHA-256 of bytes, in hexadecimal digits.
@@ -52,7 +52,6 @@ pub(super) fn verify(folder: &Path) -> Result<()> {
 /// Signs the checksums and the list of archives in a folder with a secret key of minisign, which asks for its password.
 pub(super) fn sign(release: &Release, folder: &Path, key: &Path) -> Result<()> {
     process::require_installed("minisign", "the package `minisign` of your system")?;
-    ensure!(key.is_file(), "there is no key {}; make one: minisign -G", key.display());
     for name in SIGNED {
         let comment = format!("{name} of mgp {}, {}", release.version, release.date);
         let mut minisign = Command::new("minisign");
@@ -60,6 +59,13 @@ pub(super) fn sign(release: &Release, folder: &Path, key: &Path) -> Result<()> {
         process::run(&mut minisign)?;
     }
     Ok(())
+}
+
+/// Returns the file of the public key that belongs to a secret one, and lies beside it as `minisign -G` put it there.
+pub(super) fn public_key(key: &Path) -> Result<PathBuf> {
+    let public = key.with_extension("pub");
+    ensure!(public.is_file(), "there is no public key {} beside the secret one", public.display());
+    Ok(public)
 }
 
 /// Fails unless a public key of minisign made the signatures.
@@ -87,12 +93,10 @@ fn names(folder: &Path) -> Result<BTreeSet<String>> {
 const SUMS: &str = "SHA256SUMS";
 
 /// The files with signatures; the rest is signed by its checksum.
-pub(super) const SIGNED: [&str; 2] = [SUMS, "release.json"];
+pub(super) const SIGNED: [&str; 2] = [SUMS, RELEASES];
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
 
     fn folder(name: &str) -> PathBuf {
@@ -115,6 +119,12 @@ mod tests {
         fs::write(folder.join("a"), "text").unwrap();
         assert_eq!(fault(), "b is not named in SHA256SUMS");
         fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_secret_key_without_its_public_one_is_refused() {
+        let fault = public_key(Path::new("none.key")).unwrap_err().to_string();
+        assert_eq!(fault, "there is no public key none.pub beside the secret one");
     }
 
     #[test]

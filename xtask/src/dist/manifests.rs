@@ -1,7 +1,7 @@
 //! What registries and package managers read that fetch the packages from elsewhere: the formula of Homebrew, the manifests of
 //! winget, the flake of Nix, `server.json` of the registry of MCP, and the list of archives that `mgp self` reads.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs};
+use std::{fmt::Write as _, fs};
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -45,15 +45,12 @@ pub(super) fn write(release: &Release) -> Result<()> {
             put(&format!("{WINGET_ID}{ending}"), template, &values)?;
         }
     }
-    let listed: BTreeMap<_, _> = archives
-        .iter()
-        .map(|archive| {
-            let entry = json!({ "file": archive.name, "size": archive.size, "sha256": archive.digest });
-            (archive.target.triple.as_str(), entry)
-        })
-        .collect();
-    let list = json!({ "version": release.version, "date": release.date, "archives": listed });
-    release.write("release.json", format!("{list:#}\n").as_bytes())
+    let listed = archives.iter().filter(|archive| archive.name.ends_with(UPDATABLE)).map(|archive| {
+        let platform = format!("{}-{}", archive.target.os, archive.target.architecture);
+        json!({ "platform": platform, "file": archive.name, "size": archive.size, "sha256": archive.digest })
+    });
+    let list = json!({ "version": release.version, "archives": listed.collect::<Vec<_>>() });
+    release.write(RELEASES, format!("{list:#}\n").as_bytes())
 }
 
 fn formula_sources(release: &Release, archives: &[Archive]) -> String {
@@ -78,6 +75,10 @@ fn nix_sources(release: &Release, archives: &[Archive]) -> String {
     }
     sources
 }
+
+/// The list of archives that `mgp self` reads, and how the names of those end that it can unpack.
+pub(super) const RELEASES: &str = "releases.json";
+const UPDATABLE: &str = ".tar.gz";
 
 /// The name by which winget knows the programs, with which the names of its manifests begin.
 pub(super) const WINGET_ID: &str = "MGPProject.MGP";

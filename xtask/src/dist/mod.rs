@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// Pack this program and the `mgp-patterns` beside it instead of building: packages to be tried, not handed out
     #[arg(long, value_name = "PROGRAM")]
     program: Option<PathBuf>,
-    /// Sign the checksums with this secret key of minisign
+    /// Sign the checksums with this secret key of minisign, and have the programs trust the public one beside it (`.pub`)
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// Install each package that can be installed here in a place without Rust, use it, and remove it
@@ -64,6 +64,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         [] => targets::all().into_iter().filter(|target| target.compiler == Compiler::Zig).collect(),
         named => targets::named(named)?,
     };
+    let public_key = args.key.as_deref().map(checksums::public_key).transpose()?;
     if args.targets.is_empty() {
         release::empty(&release.folder)?;
     }
@@ -71,7 +72,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     for target in &targets {
         built.push(match &args.program {
             Some(program) => Programs::read(target, program)?,
-            None => Programs::build(workspace, &release, target, &args.profile)?,
+            None => Programs::build(workspace, &release, target, &args.profile, public_key.as_deref())?,
         });
     }
     let runnable = targets.iter().zip(&built).find(|(target, _)| target.runs_here());
@@ -87,8 +88,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     }
     manifests::write(&release)?;
     checksums::write(&release.folder)?;
-    if let Some(key) = &args.key {
+    if let (Some(key), Some(public)) = (&args.key, &public_key) {
         checksums::sign(&release, &release.folder, key)?;
+        checksums::verify_signatures(&release.folder, public)?;
     }
     println!("the packages lie in {}", shown(&release.folder, &workspace.root));
     if args.tries { trial::run(&release, &targets, args.short) } else { Ok(()) }

@@ -34,7 +34,7 @@ impl Programs {
         Ok(Self { path: std::path::absolute(mgp)?, mgp: read(target, mgp)?, patterns: read(target, &patterns)? })
     }
 
-    /// Builds the programs for a target.
+    /// Builds the programs for a target; `mgp self` trusts lists of versions that are signed with the public key.
     ///
     /// # Errors
     /// Fails if they do not compile, or if the target's compiler cannot be installed.
@@ -43,6 +43,7 @@ impl Programs {
         release: &Release,
         target: &Target,
         profile: &str,
+        public_key: Option<&Path>,
     ) -> Result<Self> {
         let mut path = vec![release.work.join("tools/bin")];
         install_auditable(workspace, release)?;
@@ -69,6 +70,11 @@ impl Programs {
         if !target.triple.ends_with("msvc") {
             let mapped = places.iter().map(|(from, to)| format!("-ffile-prefix-map={}={to}", from.display()));
             cargo.env("CFLAGS", mapped.collect::<Vec<_>>().join(" "));
+        }
+        if let Some(key) = public_key {
+            let text = fs::read_to_string(key).with_context(|| format!("cannot read {}", key.display()))?;
+            let key = text.lines().nth(1).with_context(|| format!("{} is no key of minisign", key.display()))?;
+            cargo.env("MGP_RELEASES_KEY", key);
         }
         let stripped = format!("CARGO_PROFILE_{}_STRIP", profile.to_uppercase().replace('-', "_"));
         process::run(cargo.env(stripped, "symbols"))?;

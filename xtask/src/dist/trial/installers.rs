@@ -63,7 +63,8 @@ pub(super) fn npm(trial: &Trial<'_>) -> Result<Outcome> {
 /// Installs the wheel by pip, uses it, and removes it; runs it by `uvx` besides.
 pub(super) fn wheel(trial: &Trial<'_>) -> Result<Outcome> {
     let folder = trial.release.empty("trial/wheel")?;
-    let python = python::environment(&folder.join("venv"), &["uv"])?;
+    let uv = python::environment(&trial.release.work.join("uv"), &["uv"])?.with_file_name("uv");
+    let python = python::environment(&folder.join("venv"), &[])?;
     let package = trial.release.folder.join(wheel::name(trial.release, trial.target));
     let pip = |words: &[&str]| {
         let mut pip = Command::new(&python);
@@ -75,7 +76,6 @@ pub(super) fn wheel(trial: &Trial<'_>) -> Result<Outcome> {
     use_program(trial, &folder, &mgp)?;
     process::run_quietly(&mut pip(&["uninstall", "--yes", "mgp"]))?;
     ensure!(!mgp.exists(), "pip leaves {}", mgp.display());
-    let uv = python.with_file_name("uv");
     let mut uvx = Command::new(uv);
     uvx.args(["tool", "run", "--offline", "--quiet", "--cache-dir"]).arg(folder.join("cache"));
     let printed = process::output(uvx.arg("--from").arg(&package).args(["mgp", "--version"]))?;

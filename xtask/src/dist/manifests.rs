@@ -80,10 +80,31 @@ fn nix_sources(release: &Release, archives: &[Archive]) -> String {
 pub(super) const RELEASES: &str = "releases.json";
 const UPDATABLE: &str = ".tar.gz";
 
-/// The name by which winget knows the programs, with which the names of its manifests begin.
+/// The name by which winget knows the programs, with which the names of its manifests begin, and how each ends.
 pub(super) const WINGET_ID: &str = "MGPProject.MGP";
-const WINGET: [(&str, &str); 3] = [
+pub(super) const WINGET: [(&str, &str); 3] = [
     (".yaml", include_str!("../../dist/winget/mgp.yaml")),
     (".installer.yaml", include_str!("../../dist/winget/mgp.installer.yaml")),
     (".locale.en-US.yaml", include_str!("../../dist/winget/mgp.locale.en-US.yaml")),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifests_of_winget_have_what_each_must_have() {
+        for (ending, template) in WINGET {
+            let kind = template.lines().find_map(|line| line.strip_prefix("ManifestType: ")).unwrap();
+            let needed: &[&str] = match kind {
+                "version" => &["DefaultLocale"],
+                "installer" => &["InstallerType", "NestedInstallerFiles", "Installers"],
+                _ => &["PackageLocale", "Publisher", "PackageName", "License", "ShortDescription"],
+            };
+            for name in ["PackageIdentifier", "PackageVersion", "ManifestVersion"].iter().chain(needed) {
+                assert!(template.lines().any(|line| line.starts_with(&format!("{name}:"))), "{ending}: {name}");
+            }
+            assert!(template.contains(&format!("PackageIdentifier: {WINGET_ID}\n")), "{ending}");
+        }
+    }
+}

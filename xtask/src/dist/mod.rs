@@ -36,7 +36,7 @@ use crate::workspace::{Profile, Workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A target; by default those that any Linux builds for: two of Linux, and one of Windows
+    /// A target; by default those that any Linux builds for
     #[arg(long = "target", value_name = "TARGET")]
     targets: Vec<String>,
     /// The profile of cargo that the programs are built with
@@ -61,8 +61,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let release = Release::of(workspace, level)?;
     let targets = match &*args.targets {
         [] if args.short || args.program.is_some() => vec![targets::host()?],
-        [] => targets::all().into_iter().filter(|target| target.compiler == Compiler::Zig).collect(),
-        named => targets::named(named)?,
+        [] => targets::supported().filter(|target| target.compiler == Compiler::Zig).collect(),
+        named => named.iter().map(|triple| targets::named(triple)).collect::<Result<_>>()?,
     };
     let public_key = args.key.as_deref().map(checksums::public_key).transpose()?;
     if args.targets.is_empty() {

@@ -176,8 +176,8 @@ mod tests {
         let folder = env::temp_dir().join(format!("mgp-dist-programs-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let mgp = folder.join("mgp");
-        let target = &targets::named(&["aarch64-unknown-linux-musl".to_owned()]).unwrap()[0];
-        let refusal = || Programs::read(target, &mgp).unwrap_err().to_string();
+        let target = targets::named("aarch64-unknown-linux-musl").unwrap();
+        let refusal = || Programs::read(&target, &mgp).unwrap_err().to_string();
         assert!(refusal().contains("there is no program"), "{}", refusal());
         fs::write(&mgp, elf(0x3e)).unwrap();
         assert!(refusal().contains("for linux on x86_64, and not for aarch64"), "{}", refusal());

@@ -2,7 +2,7 @@
 
 use std::env::consts;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 /// A target of the programs; names that are left out belong to packages that are not made for it.
@@ -10,6 +10,9 @@ use serde::Deserialize;
 pub(super) struct Target {
     /// The name that Rust has for the target.
     pub(super) triple: String,
+    /// The reason why the programs cannot be built for the target yet.
+    #[serde(default)]
+    pub(super) unsupported: Option<String>,
     /// The system, as Rust names it: `linux`, `windows` or `macos`.
     pub(super) os: String,
     /// The processor, as Rust and rpm name it.
@@ -58,18 +61,24 @@ pub(super) fn all() -> Vec<Target> {
     serde_json::from_str(include_str!("../../dist/targets.json")).expect("a test reads the file")
 }
 
-/// Returns the targets of these names.
-///
-/// # Errors
-/// Fails if packages are made for no target of a name.
-pub(super) fn named(triples: &[String]) -> Result<Vec<Target>> {
-    triples.iter().map(|triple| named_one(triple)).collect()
+/// Returns the targets that programs can be built for.
+pub(super) fn supported() -> impl Iterator<Item = Target> {
+    all().into_iter().filter(|target| target.unsupported.is_none())
 }
 
-fn named_one(triple: &str) -> Result<Target> {
-    let names = || all().iter().map(|target| target.triple.clone()).collect::<Vec<_>>().join(", ");
-    let found = all().into_iter().find(|target| target.triple == triple);
-    found.with_context(|| format!("no packages are made for the target `{triple}`; choose one of {}", names()))
+/// Returns the target of a name.
+///
+/// # Errors
+/// Fails if packages are made for no target of this name, or if the programs cannot be built for it.
+pub(super) fn named(triple: &str) -> Result<Target> {
+    let found = all().into_iter().find(|target| target.triple == triple).with_context(|| {
+        let names: Vec<_> = supported().map(|target| target.triple).collect();
+        format!("no packages are made for the target `{triple}`; choose one of {}", names.join(", "))
+    })?;
+    match &found.unsupported {
+        Some(reason) => bail!("there are no programs for {triple}: {reason}"),
+        None => Ok(found),
+    }
 }
 
 /// Returns the target whose programs run on this machine.
@@ -77,7 +86,7 @@ fn named_one(triple: &str) -> Result<Target> {
 /// # Errors
 /// Fails if packages are made for no such target.
 pub(super) fn host() -> Result<Target> {
-    all().into_iter().find(Target::runs_here).with_context(|| {
+    supported().find(Target::runs_here).with_context(|| {
         format!("no packages are made for {} on {}; choose a --target", consts::OS, consts::ARCH)
     })
 }
@@ -115,7 +124,13 @@ mod tests {
 
     #[test]
     fn a_target_without_packages_is_named_with_those_that_have_some() {
-        let error = named(&["sparc-unknown-none".to_owned()]).unwrap_err().to_string();
+        let error = named("sparc-unknown-none").unwrap_err().to_string();
         assert!(error.contains("`sparc-unknown-none`") && error.contains("aarch64-unknown-linux-musl"), "{error}");
+    }
+
+    #[test]
+    fn a_target_that_the_programs_do_not_support_is_refused_with_the_reason() {
+        let error = named("x86_64-pc-windows-gnu").unwrap_err().to_string();
+        assert!(error.ends_with("the commands of mgp are written for Unix"), "{error}");
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> 
     for (name, script) in SCRIPTS {
         control.add_program(name, script.as_bytes());
     }
-    let mut package = String::from("!<arch>\n").into_bytes();
+    let mut package = b"!<arch>\n".to_vec();
     add_member(&mut package, "debian-binary", release.time, b"2.0\n");
     add_member(&mut package, "control.tar.gz", release.time, &release.tar_gz(&control)?);
     add_member(&mut package, "data.tar.gz", release.time, &release.tar_gz(&files)?);

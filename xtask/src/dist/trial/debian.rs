@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::{Trial, place::Place, report::{Outcome, missing}};
+use super::{Trial, place::Place, report::{Outcome, missing_for_root}};
 use crate::{
     dist::{archive, deb, rpm},
     process,
@@ -17,7 +17,7 @@ use crate::{
 
 /// Unpacks the archive, uses it, and removes it.
 pub(super) fn archive(trial: &Trial<'_>) -> Result<Outcome> {
-    if let Some(left_out) = missing(&NEEDED) {
+    if let Some(left_out) = missing_for_root(&[MMDEBSTRAP]) {
         return Ok(left_out);
     }
     let root = fresh_root(trial)?;
@@ -34,7 +34,7 @@ pub(super) fn archive(trial: &Trial<'_>) -> Result<Outcome> {
 
 /// Installs the package of Debian, uses it, removes and purges it.
 pub(super) fn deb(trial: &Trial<'_>) -> Result<Outcome> {
-    if let Some(left_out) = missing(&NEEDED) {
+    if let Some(left_out) = missing_for_root(&[MMDEBSTRAP]) {
         return Ok(left_out);
     }
     let root = fresh_root(trial)?;
@@ -61,7 +61,7 @@ pub(super) fn deb(trial: &Trial<'_>) -> Result<Outcome> {
 
 /// Installs the package of Fedora by `rpm`, uses it and removes it.
 pub(super) fn rpm(trial: &Trial<'_>) -> Result<Outcome> {
-    if let Some(left_out) = missing(&[NEEDED[0], NEEDED[1], ("rpm", "rpm")]) {
+    if let Some(left_out) = missing_for_root(&[MMDEBSTRAP, ("rpm", "rpm")]) {
         return Ok(left_out);
     }
     let root = fresh_root(trial)?;
@@ -124,7 +124,7 @@ fn left_nothing(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, St
     Ok(Outcome::Passed)
 }
 
-const NEEDED: [(&str, &str); 2] = [("mmdebstrap", "mmdebstrap"), ("unshare", "util-linux")];
+const MMDEBSTRAP: (&str, &str) = ("mmdebstrap", "mmdebstrap");
 const ACCOUNTS: [&str; 2] = ["etc/passwd", "etc/group"];
 
 /// What package managers and the tools of accounts keep of what was, and where a system is entered.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::{
     Trial,
     place::Place,
-    report::{Outcome, missing},
+    report::{Outcome, missing, missing_for_root},
 };
 use crate::{
     dist::{archive, contents::CONFIGURATION, oci},
@@ -41,7 +41,7 @@ struct BundleUser {
 
 /// Unpacks the image, and uses it as its user, with its environment and a configuration as one would mount it.
 pub(super) fn oci(trial: &Trial<'_>) -> Result<Outcome> {
-    if let Some(left_out) = missing(&[("umoci", "umoci"), ("unshare", "util-linux")]) {
+    if let Some(left_out) = missing_for_root(&[("umoci", "umoci")]) {
         return Ok(left_out);
     }
     let folder = trial.release.empty("trial/oci")?;

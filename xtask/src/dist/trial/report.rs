@@ -1,5 +1,7 @@
 //! What came of each trial, as it is printed.
 
+use std::process::Command;
+
 use anyhow::{Result, bail};
 
 use crate::process;
@@ -56,6 +58,13 @@ impl Report {
 pub(super) fn missing(programs: &[(&str, &str)]) -> Option<Outcome> {
     let (program, package) = programs.iter().find(|(program, _)| process::installed(program).is_none())?;
     Some(Outcome::LeftOut(format!("`{program}` is not installed (on Debian: apt-get install {package})")))
+}
+
+/// Returns the reason to leave out a trial in a root of its own, which only the root of this machine enters.
+pub(super) fn missing_for_root(programs: &[(&str, &str)]) -> Option<Outcome> {
+    let is_root = process::output(Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0");
+    let needs_root = || Some(Outcome::LeftOut("only root enters a root of its own".to_owned()));
+    if is_root { missing(&[&[("unshare", "util-linux")], programs].concat()) } else { needs_root() }
 }
 
 #[cfg(test)]

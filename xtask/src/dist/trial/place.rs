@@ -52,9 +52,9 @@ impl Place {
         );
         let shown = root.display().to_string();
         let entry = ["unshare", "--mount", "sh", "-c", &script, &shown].map(str::to_owned).to_vec();
-        let home = root.join("home/somebody");
+        let home = root.join("srv/somebody");
         fs::create_dir_all(&home)?;
-        let inner_home = "/home/somebody".to_owned();
+        let inner_home = "/srv/somebody".to_owned();
         let variables = variables(&inner_home);
         Ok(Self { entry, program: vec![program.to_owned()], variables, home, inner_home })
     }

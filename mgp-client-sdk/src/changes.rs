@@ -52,21 +52,6 @@ struct SubscriptionSlots {
     lost: bool,
 }
 
-/// A guard that marks the connection as lost when it is dropped; the carrier of the connection holds it.
-#[derive(Debug)]
-pub(crate) struct ConnectionLossGuard(pub(crate) Arc<ChangeRoutes>);
-
-impl Drop for ConnectionLossGuard {
-    fn drop(&mut self) {
-        let mut places = self.0.0.lock();
-        places.lost = true;
-        for place in &places.open {
-            place.state.lock().lost = true;
-            place.waker.wake();
-        }
-    }
-}
-
 /// The place of one subscription.
 #[derive(Debug)]
 pub(crate) struct SubscriptionSlot {
@@ -101,6 +86,16 @@ impl ChangeRoutes {
     /// Removes a place.
     pub(crate) fn close(&self, place: &Arc<SubscriptionSlot>) {
         self.0.lock().open.retain(|other| !Arc::ptr_eq(other, place));
+    }
+
+    /// Marks the connection as lost.
+    pub(crate) fn lose(&self) {
+        let mut places = self.0.lock();
+        places.lost = true;
+        for place in &places.open {
+            place.state.lock().lost = true;
+            place.waker.wake();
+        }
     }
 
     /// Hands a notification to the subscriptions that want it.

@@ -6,12 +6,12 @@ use mgp_lifecycle::ServerEnd;
 use mgp_transport::{Accept, Wire, connect, memory};
 use mgp_types::mcp::Implementation;
 use mgp_types::{Error, RpcService};
+use scopeguard::guard;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tower_layer::Layer;
 
 use crate::builder::{ClientAccept, ClientBuilder, ClientCore, Prepared};
-use crate::changes::ConnectionLossGuard;
 use crate::{Client, ConnectionHandle, Handlers};
 
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -117,7 +117,7 @@ impl<L, H: RpcService + Unpin> Prepared<L, H> {
         let (wire, connection) = connect(reader, writer, &self.accept, self.options.limits.clone());
         let (done, closing) = oneshot::channel::<()>();
         let (over, ended) = oneshot::channel::<()>();
-        let carried = ConnectionLossGuard(self.listeners.changes.clone());
+        let carried = guard(self.listeners.changes.clone(), |changes| changes.lose());
         let connection = connection.run_until(end, self.options.limits.drain_timeout);
         let task = tokio::spawn(async move {
             carry(connection).await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mgp_types::mcp::task::{self, CreateTaskResult, ListTasksResult, TaskMetadata, TaskStatus};
 use mgp_types::{Error, Method, Object, Request, Response};
+use scopeguard::{ScopeGuard, guard};
 
 use super::entry::{Outcome, Question, Task, millis, relate};
 use super::store::TaskStore;
@@ -77,26 +78,11 @@ pub(super) fn notification(task: &Task) -> Option<Request> {
 async fn put(store: &Arc<TaskStore>, task: &Arc<Task>, question: Question, request: &Request) {
     let mut asked = Request::call(question.method.clone(), question.params.clone());
     relate(&mut asked.params, &task.id);
-    let mut open = OpenQuestion { task, question: Some(question) };
+    let open = guard(question, |question| task.put_back(question));
     let answer = request.context.outbox.call(asked).await;
-    if let Some(question) = open.question.take() {
-        let _ = question.answer.send(answer.map(|answer| answer.to_raw().detached()));
-    }
+    let question = ScopeGuard::into_inner(open);
+    let _ = question.answer.send(answer.map(|answer| answer.to_raw().detached()));
     store.announce(task);
-}
-
-/// A question on its way.
-struct OpenQuestion<'a> {
-    task: &'a Task,
-    question: Option<Question>,
-}
-
-impl Drop for OpenQuestion<'_> {
-    fn drop(&mut self) {
-        if let Some(question) = self.question.take() {
-            self.task.put_back(question);
-        }
-    }
 }
 
 fn wire(task: &Task) -> task::Task {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mgp_types::{Context, Error, RawJson, Request, Response, code};
 use parking_lot::Mutex;
+use scopeguard::guard;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -149,7 +150,9 @@ impl TaskStore {
         let run = TaskRun::new(task, self);
         let expires = task.expires;
         let running = runtime.spawn(async move {
-            let ended = EndOnDrop(run);
+            // The task ends in any case: work that panics would leave it running for ever.
+            let stopped = "the task stopped without a result";
+            let run = guard(run, |run| run.finish(Outcome::Failed(Error::internal(stopped))));
             let outcome = match tokio::time::timeout_at(expires, work).await {
                 Ok(Ok((response, is_error))) => {
                     Outcome::Result { result: response.to_raw().detached(), is_error }
@@ -157,7 +160,7 @@ impl TaskStore {
                 Ok(Err(error)) => Outcome::Failed(error),
                 Err(_) => Outcome::Failed(Error::timeout("the task took longer than it may be kept")),
             };
-            ended.0.finish(outcome);
+            run.finish(outcome);
         });
         task.runs_in(running.abort_handle());
         Ok(())
@@ -202,15 +205,6 @@ impl TaskStore {
         };
         self.listeners.forget(&oldest);
         tasks.remove(&oldest).is_some()
-    }
-}
-
-/// The guard that ends the task in any case: work that panics would leave it running for ever.
-struct EndOnDrop(TaskRun);
-
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
-        self.0.finish(Outcome::Failed(Error::internal("the task stopped without a result")));
     }
 }
 

@@ -15,6 +15,7 @@ use mgp_types::{
     Severity, StreamId, code, random_name,
 };
 use parking_lot::Mutex;
+use scopeguard::guard;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -125,7 +126,11 @@ impl Callbacks {
         let fits = Box::new(move |response: &RawJson| read(&offered, response).is_some());
         let waiting = WaitingCallback { owner: SessionOwner::of(context), deadline, fits, asker };
         self.open.lock().begin(id.clone(), waiting)?;
-        let asked = AskedCallback { open: &self.open, id };
+        // The question is closed when nobody waits for its answer any more.
+        let id = guard(id, |id| {
+            let ended = self.open.lock().end(&id);
+            drop(ended);
+        });
         let mut answer = pin!(receiver);
         let mut sending = pin!(keep_sending(&context.outbox, request));
         let mut end = pin!(sleep_until(deadline));
@@ -139,7 +144,7 @@ impl Callbacks {
                 return Poll::Ready(Err(error));
             }
             // An answer that was accepted and is still being delivered is in time: its sender was told so.
-            if end.as_mut().poll(cx).is_ready() && asked.open.lock().waits(&asked.id) {
+            if end.as_mut().poll(cx).is_ready() && self.open.lock().waits(&id) {
                 return Poll::Ready(Err(late()));
             }
             Poll::Pending
@@ -186,19 +191,6 @@ async fn keep_sending(outbox: &Outbox, request: Request) -> Error {
         sleep(RESEND_AFTER).await;
     }
     pending().await
-}
-
-/// The entry of a question; dropping this value closes the question.
-struct AskedCallback<'a> {
-    open: &'a Mutex<OpenCallbacks>,
-    id: Box<str>,
-}
-
-impl Drop for AskedCallback<'_> {
-    fn drop(&mut self) {
-        let ended = self.open.lock().end(&self.id);
-        drop(ended);
-    }
 }
 
 fn message<A>(question: &Callback<A>, id: Box<str>) -> Request {

@@ -10,6 +10,7 @@ use mgp_types::{
     BoxFuture, Error, Id, Method, Outbox, OutboxPort, Params, RawJson, Request, RequestKind, Response,
     StreamId,
 };
+use scopeguard::{ScopeGuard, guard};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::{TryRecvError, TrySendError};
 use tokio::sync::{mpsc, oneshot};
@@ -99,9 +100,9 @@ impl Wire {
         let id = self.next_id();
         let message = OutgoingMessage::Call { id, method, params, about, answer };
         self.queue(message).await?;
-        let mut call = AwaitedCall { wire: &self.0, id, deliveries: None, is_answered: false };
+        let unanswered = guard(id, |id| self.give_up(id));
         let outcome = reply.await.unwrap_or_else(|_| Err(closed()));
-        call.is_answered = true;
+        ScopeGuard::into_inner(unanswered);
         outcome
     }
 
@@ -112,10 +113,19 @@ impl Wire {
         let id = self.next_id();
         let message = OutgoingMessage::Call { id, method, params, about: None, answer };
         self.queue(message).await?;
-        let mut call = AwaitedCall { wire: &self.0, id, deliveries: Some(&deliveries), is_answered: false };
+        let unanswered = guard(id, |id| {
+            deliveries.close();
+            self.give_up(id);
+        });
         let outcome = deliveries.run().await;
-        call.is_answered = true;
+        ScopeGuard::into_inner(unanswered);
         outcome.map(Response::new)
+    }
+
+    /// Tells the connection that the caller of `id` no longer waits.
+    fn give_up(&self, id: i64) {
+        // Sending fails only if the connection is gone, and then nobody needs the report.
+        let _ = self.0.reports.send(ConnectionReport::Dropped { id });
     }
 
     async fn queue(&self, message: OutgoingMessage) -> Result<(), Error> {
@@ -156,28 +166,6 @@ impl OutboxPort for Wire {
 }
 
 mgp_types::partial_debug!(Wire, self => closed: self.is_closed());
-
-/// A call that waits for its answer. Dropping it before tells the connection that the caller no longer waits.
-struct AwaitedCall<'a> {
-    wire: &'a WireShared,
-    id: i64,
-    /// The queue of messages about the call, if it is followed.
-    deliveries: Option<&'a CallDeliveries>,
-    is_answered: bool,
-}
-
-impl Drop for AwaitedCall<'_> {
-    fn drop(&mut self) {
-        if self.is_answered {
-            return;
-        }
-        if let Some(deliveries) = self.deliveries {
-            deliveries.close();
-        }
-        // Sending fails only if the connection is gone, and then nobody needs the report.
-        let _ = self.wire.reports.send(ConnectionReport::Dropped { id: self.id });
-    }
-}
 
 pub(super) fn closed() -> Error {
     Error::disconnected("the connection is closed")

@@ -10,6 +10,7 @@ use futures_util::task::AtomicWaker;
 use mgp_types::mgp::{Event, EventSubscribe, EventSubscribed, EventUnsubscribe, SubscriptionId, method};
 use mgp_types::{Error, Request, RpcService, Session};
 use parking_lot::Mutex;
+use scopeguard::guard;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
@@ -136,7 +137,14 @@ impl Subscriber {
     #[must_use = "early events are kept only while it is held"]
     pub fn expecting(&self) -> impl Drop + Send + use<> {
         self.0.lock().subscribing += 1;
-        PendingSubscribe(self.clone())
+        guard(self.clone(), |subscriber| {
+            let mut routes = subscriber.0.lock();
+            routes.subscribing -= 1;
+            if routes.subscribing == 0 {
+                routes.early.clear();
+                routes.early_bytes = 0;
+            }
+        })
     }
 
     /// Routes events of the subscription to `inbox`, first those that came early.
@@ -193,21 +201,6 @@ impl Routes {
         if self.early.len() < MAX_EARLY && self.early_bytes + bytes <= MAX_EARLY_BYTES {
             self.early_bytes += bytes;
             self.early.push_back(event);
-        }
-    }
-}
-
-/// The guard of a subscription that is being opened; early events are kept meanwhile.
-#[derive(Debug)]
-struct PendingSubscribe(Subscriber);
-
-impl Drop for PendingSubscribe {
-    fn drop(&mut self) {
-        let mut routes = self.0.0.lock();
-        routes.subscribing -= 1;
-        if routes.subscribing == 0 {
-            routes.early.clear();
-            routes.early_bytes = 0;
         }
     }
 }

@@ -124,6 +124,14 @@ impl<I: RpcService> ClientCore<I> {
         });
     }
 
+    /// Takes a request back.
+    pub(super) fn take_back(self: &Arc<Self>, id: i64, session: Option<Arc<Session>>) {
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"nobody waits for the answer any more"}}}}"#
+        );
+        self.post_aside(message.into_bytes(), session);
+    }
+
     /// Sends a message for a bounded time.
     pub(super) async fn post_in_time(&self, message: Vec<u8>, session: Option<&Arc<Session>>) {
         match tokio::time::timeout(POST_TIMEOUT, self.post(message, session)).await {
@@ -148,35 +156,6 @@ impl<I> Drop for ClientOwner<I> {
     }
 }
 
-/// Takes a request back when it is dropped before [`done`](Self::done).
-pub(super) struct CancelOnDrop<I: RpcService> {
-    /// The client; `None` once there is no request to take back.
-    peer: Option<Arc<ClientCore<I>>>,
-    id: i64,
-    session: Option<Arc<Session>>,
-}
-
-impl<I: RpcService> CancelOnDrop<I> {
-    pub(super) fn new(peer: &Arc<ClientCore<I>>, id: i64, session: Option<&Arc<Session>>) -> Self {
-        Self { peer: Some(Arc::clone(peer)), id, session: session.cloned() }
-    }
-
-    /// Notes that the request has its answer, or never gets one.
-    pub(super) fn done(&mut self) {
-        self.peer = None;
-    }
-}
-
-impl<I: RpcService> Drop for CancelOnDrop<I> {
-    fn drop(&mut self) {
-        let Some(peer) = self.peer.take() else { return };
-        let message = format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{},"reason":"nobody waits for the answer any more"}}}}"#,
-            self.id
-        );
-        peer.post_aside(message.into_bytes(), self.session.take());
-    }
-}
 
 /// The tasks of one client. They end when the client ends.
 #[derive(Debug)]

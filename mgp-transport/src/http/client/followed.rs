@@ -8,6 +8,7 @@ use foldhash::fast::RandomState;
 use mgp_types::mgp::StreamCancelled;
 use mgp_types::{Error, Method, Request, RequestKind, Response, StreamId};
 use parking_lot::Mutex;
+use scopeguard::guard;
 
 use crate::deliveries::{CallDeliveries, PeerOutcome};
 use crate::{ConnectionLimits, about};
@@ -21,13 +22,6 @@ struct FollowedStream {
     deliveries: Arc<CallDeliveries>,
     /// True if the call listens for notifications.
     listens: bool,
-}
-
-/// A followed call. Dropping it removes the call.
-struct FollowGuard<'a> {
-    calls: &'a FollowedCalls,
-    id: i64,
-    deliveries: Arc<CallDeliveries>,
 }
 
 impl FollowedCalls {
@@ -47,14 +41,18 @@ impl FollowedCalls {
         let deliveries = Arc::new(CallDeliveries::new(outbox.clone(), limits));
         let listens = request.method == Method::LISTEN;
         self.0.lock().insert(id, FollowedStream { deliveries: Arc::clone(&deliveries), listens });
-        let following = FollowGuard { calls: self, id, deliveries };
-        let mut delivered = pin!(following.deliveries.run());
+        let deliveries = guard(deliveries, |deliveries| {
+            let call = self.0.lock().remove(&id);
+            drop(call);
+            deliveries.close();
+        });
+        let mut delivered = pin!(deliveries.run());
         let answer = tokio::select! {
             biased;
             answer = asking => answer,
             failed = &mut delivered => return failed,
         };
-        following.deliveries.answer(answer.unwrap_or_else(Err));
+        deliveries.answer(answer.unwrap_or_else(Err));
         delivered.await
     }
 
@@ -88,13 +86,5 @@ impl FollowedCalls {
                 Some(Ok(Response::empty()))
             }
         }
-    }
-}
-
-impl Drop for FollowGuard<'_> {
-    fn drop(&mut self) {
-        let call = self.calls.0.lock().remove(&self.id);
-        drop(call);
-        self.deliveries.close();
     }
 }

@@ -12,6 +12,7 @@ use mgp_types::{
     BoxFuture, CallSide, Error, Id, Method, Outbox, OutboxPort, Params, Request, RequestKind, Response,
     RpcService, Session, StreamId, code,
 };
+use scopeguard::guard;
 use tokio::task::AbortHandle;
 
 use super::core::ClientCore;
@@ -286,7 +287,12 @@ impl<I: RpcService> StreamReceiver<I> {
         } else {
             return self.refuse(&id, &Error::invalid_request("a request with this id is in work"));
         }
-        let entry = ServerRequestEntry { peer: Arc::clone(&self.peer), id: id.clone(), stream };
+        let entry = guard((Arc::clone(core), id.clone()), move |(peer, id)| {
+            let mut answering = peer.answering.lock();
+            if answering.get(&id).is_some_and(|question| question.is_on(stream)) {
+                answering.remove(&id);
+            }
+        });
         let mut request = Request::call(method, params);
         request.context.outbox = named.unwrap_or(own);
         if let Some(call) = self.call.and_then(|id| core.followed.get(id)) {
@@ -352,22 +358,6 @@ impl<I: RpcService> StreamReceiver<I> {
 fn log_refusal(outcome: Result<Response, Error>) {
     if let Err(error) = outcome {
         tracing::debug!(%error, "a notification was not handled");
-    }
-}
-
-/// A request of the server in work. Dropping it removes the request from the table.
-struct ServerRequestEntry<I: RpcService> {
-    peer: Arc<ClientCore<I>>,
-    id: Id,
-    stream: StreamId,
-}
-
-impl<I: RpcService> Drop for ServerRequestEntry<I> {
-    fn drop(&mut self) {
-        let mut answering = self.peer.answering.lock();
-        if answering.get(&self.id).is_some_and(|question| question.is_on(self.stream)) {
-            answering.remove(&self.id);
-        }
     }
 }
 

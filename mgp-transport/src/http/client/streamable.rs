@@ -8,11 +8,12 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Response as HttpResponse, StatusCode};
 use mgp_types::frame::{Message, write_call, write_notification};
 use mgp_types::{Error, Method, Origin, Request, RequestKind, Response, RpcService, Session};
+use scopeguard::{ScopeGuard, guard};
 use tokio::time::timeout;
 
 use super::binary::BinaryArguments;
 use super::body::{self, ResponseBody};
-use super::core::{CancelOnDrop, ClientCore};
+use super::core::ClientCore;
 use super::events::{AnswerEvents, BodyKind, ReconnectBackoff, messages};
 use super::head::HeaderEra;
 use super::inbound::StreamReceiver;
@@ -115,17 +116,18 @@ impl<I: RpcService> ClientCore<I> {
 
     async fn call(self: &Arc<Self>, id: i64, era: &HeaderEra, request: &Request) -> Result<Response, Error> {
         let message = self.written(id, request)?;
-        let mut take_back = match era {
+        let take_back = match era {
             // A closed stream takes a request of its own back; opening a session cannot be taken back.
             HeaderEra::Stateless(_) | HeaderEra::Opening => None,
             HeaderEra::Session(_) | HeaderEra::Unknown | HeaderEra::Sse => {
-                Some(CancelOnDrop::new(self, id, request.context.session.as_ref()))
+                Some(guard(request.context.session.clone(), |session| self.take_back(id, session)))
             }
         };
         let asking = async {
             let outcome = self.ask(AskedCall { id, era, request }, message).await;
-            if let Some(take_back) = &mut take_back {
-                take_back.done();
+            // The request has its answer, or never gets one.
+            if let Some(take_back) = take_back {
+                ScopeGuard::into_inner(take_back);
             }
             outcome
         };

@@ -8,6 +8,7 @@ use mgp_types::{
     Revision, RunningCalls, StreamId, Validity, ValidityWatch, frame,
 };
 use parking_lot::Mutex;
+use scopeguard::guard;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
@@ -16,7 +17,7 @@ use super::in_flight::InFlightCalls;
 use super::replay::ResumeError;
 use super::session_table::SessionId;
 use super::stream::{ResponseStream, StreamKind};
-use crate::http::replies::{Replies, WaitingReply};
+use crate::http::replies::Replies;
 
 /// The state of a session without the service that answers it: its streams, and its work.
 pub(super) struct HttpSession {
@@ -236,11 +237,18 @@ impl HttpSession {
     /// Dropping the future takes the request back.
     pub(super) async fn ask(&self, stream: &ResponseStream, request: Request) -> Result<Response, Error> {
         let id = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut question = PendingQuestion { reply: self.questions.wait(id)?, stream, id };
+        let mut reply = guard(self.questions.wait(id)?, |reply| {
+            if reply.is_awaited() && stream.is_used() {
+                let params = Object::from([("requestId", Id::Number(id).to_raw())]);
+                let mut json = Vec::new();
+                frame::write_notification(&mut json, &Method::CANCELLED, &params);
+                stream.force(&json);
+            }
+        });
         let mut json = Vec::new();
         frame::write_call(&mut json, &Id::Number(id), &request.method, &request.params);
         stream.push(&json).await?;
-        let outcome = timeout(self.config.peer_timeout, question.reply.answer()).await;
+        let outcome = timeout(self.config.peer_timeout, reply.answer()).await;
         let result = outcome.unwrap_or_else(|_| Err(Error::timeout("the client did not answer")))?;
         frame::check_result(&request.method, &result)?;
         Ok(Response::new(result))
@@ -264,24 +272,5 @@ impl OutboxPort for HttpSession {
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
         Box::pin(self.ask(&self.standalone, request))
-    }
-}
-
-/// A question to the peer. Dropping it takes the question back.
-struct PendingQuestion<'a> {
-    reply: WaitingReply<'a>,
-    stream: &'a ResponseStream,
-    id: i64,
-}
-
-impl Drop for PendingQuestion<'_> {
-    fn drop(&mut self) {
-        if !self.reply.is_awaited() || !self.stream.is_used() {
-            return;
-        }
-        let params = Object::from([("requestId", Id::Number(self.id).to_raw())]);
-        let mut json = Vec::new();
-        frame::write_notification(&mut json, &Method::CANCELLED, &params);
-        self.stream.force(&json);
     }
 }

@@ -7,7 +7,7 @@ use mgp_types::ext::{
     SubscriptionRequest, SubscriptionStatus,
 };
 use mgp_types::mcp::Tool;
-use mgp_types::mgp::{EventSubscribed, MgpVersion, Timestamp, method};
+use mgp_types::mgp::{EventSubscribed, Timestamp, Version, method};
 use mgp_types::{Error, Object, Request, Response, RpcService, code};
 
 use crate::subscription::OpenedEvents;
@@ -37,7 +37,7 @@ impl<S: RpcService> Client<S> {
 }
 
 /// Reads the least version of a tool that will do; each later one of the same major number does too.
-fn least_version(wanted: &str, least: &str) -> Result<MgpVersion, Error> {
+fn least_version(wanted: &str, least: &str) -> Result<Version, Error> {
     let least = least.strip_prefix('^').filter(|least| !least.contains(['-', '+']));
     least.and_then(|least| least.parse().ok()).ok_or_else(|| {
         Error::invalid_params(format!(
@@ -46,13 +46,10 @@ fn least_version(wanted: &str, least: &str) -> Result<MgpVersion, Error> {
     })
 }
 
-fn checked(tool: Tool, least: MgpVersion) -> Result<Tool, Error> {
+fn checked(tool: Tool, least: Version) -> Result<Tool, Error> {
     let name = &tool.name;
     let written = tool.meta.as_ref().and_then(|meta| meta.get("version")?.to_text());
-    // All three numbers are there, and nothing else.
-    let found = written.and_then(|written| {
-        written.parse::<MgpVersion>().ok().filter(|version| version.to_string() == written)
-    });
+    let found = written.and_then(|written| Version::strict(&written).ok());
     let message = match found {
         Some(found) if found.is_compatible_with(least) && found >= least => return Ok(tool),
         Some(found) => format!(
@@ -142,7 +139,7 @@ mod tests {
 
     #[test]
     fn only_a_caret_and_one_to_three_numbers_are_understood() {
-        assert_eq!(least_version("x@^1.2", "^1.2").unwrap(), MgpVersion::new(1, 2, 0));
+        assert_eq!(least_version("x@^1.2", "^1.2").unwrap(), Version::new(1, 2, 0));
         for wrong in ["", "1.2", "~1.2", "^", "^v1", "latest", "^1.2.3.4", "^1.2.3-beta", "^+1", "^1..0"] {
             assert!(least_version("x", wrong).is_err(), "{wrong}");
         }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use mgp_types::mgp::{ChangeClass, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::interface::{RestOfInterface, ToolInterface, is_same_tool};
 use super::schema_diff::{SchemaSide, changes};
-use super::version::{ChangeClass, ToolVersion};
 
 /// A change of what callers of a tool rely on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,11 +28,11 @@ pub struct ToolDiff {
     /// The name of the tool.
     pub tool: String,
     /// The version before the changes.
-    pub old_version: Option<ToolVersion>,
+    pub old_version: Option<Version>,
     /// The version after the changes.
-    pub new_version: Option<ToolVersion>,
+    pub new_version: Option<Version>,
     /// The least version that announces the changes, if there was a version before.
-    pub least_version: Option<ToolVersion>,
+    pub least_version: Option<Version>,
     /// True if the version announces the changes, or none was declared before.
     pub is_announced: bool,
     /// The changes, the breaking ones first.
@@ -113,7 +113,7 @@ impl ToolDiff {
             let what = format!("the tool was called `{}` before", old.name);
             changes.insert(0, InterfaceChange { class: ChangeClass::Breaking, at: "/name".to_owned(), what });
         }
-        let least = |old: ToolVersion| changes.first().map_or(old, |change| old.next(change.class));
+        let least = |old: Version| changes.first().map_or(old, |change| old.next(change.class));
         let least_version = old.version.map(least);
         Self {
             tool: new.name.clone(),
@@ -130,7 +130,7 @@ impl ToolDiff {
     /// Returns the difference of a tool that only one source has.
     fn whole(
         tool: &ToolInterface,
-        versions: (Option<ToolVersion>, Option<ToolVersion>),
+        versions: (Option<Version>, Option<Version>),
         class: ChangeClass,
         what: &str,
     ) -> Self {

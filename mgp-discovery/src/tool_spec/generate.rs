@@ -1,12 +1,12 @@
 //! Specification documents written from definitions of tools, with example values for their schemas.
 
+use mgp_types::mgp::Version;
 use serde_json::{Map, Value, json};
 
 use super::completed::CompletedSchema;
 use super::interface::{InvalidDefinition, ToolInterface, invocation_name};
 use super::schema_diff::resolved;
 use super::schema_rules::types;
-use super::version::ToolVersion;
 use crate::names::UniqueNames;
 
 /// A specification document, and what the definitions were silent about.
@@ -29,7 +29,7 @@ pub struct GeneratedSpec {
 pub fn generate(
     tools: &[ToolInterface],
     module: Option<&str>,
-    version: ToolVersion,
+    version: Version,
 ) -> Result<GeneratedSpec, InvalidDefinition> {
     let mut spec = GeneratedSpec {
         document: "# MCP Tool Specification\n".to_owned(),
@@ -56,7 +56,7 @@ struct ToolWriter<'a> {
 
 impl ToolWriter<'_> {
     /// Writes the template `tool_document.txt`, with what the definition says in it.
-    fn write(mut self, version: ToolVersion) {
+    fn write(mut self, version: Version) {
         let tool = self.tool;
         if tool.purpose.is_empty() {
             self.gap("has no description");

@@ -1,6 +1,7 @@
 //! The interface of a tool, from its definition or from its specification document: its name, its version and its schemas.
 
 use mgp_types::ext::DottedName;
+use mgp_types::mgp::Version;
 use mgp_types::{Object, RawJson};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
@@ -8,14 +9,13 @@ use thiserror::Error;
 use super::completed::CompletedSchema;
 use super::document::{Block, DocumentedTool, SectionKind, SpecDocument};
 use super::schema_diff::ANNOTATIONS;
-use super::version::ToolVersion;
 
 /// The interface on which callers of a tool rely: its name, its version, and the schemas of its parameters and its
 /// output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolInterface {
     pub(super) name: String,
-    pub(super) version: Option<ToolVersion>,
+    pub(super) version: Option<Version>,
     pub(super) purpose: String,
     pub(super) input: Value,
     /// `None` if the tool declares nothing about its output.
@@ -102,7 +102,7 @@ impl ToolInterface {
             hint("idempotentHint").or_else(|| hint("readOnlyHint").filter(|is_read_only| *is_read_only));
         Some(Self {
             name,
-            version: version.and_then(|version| version.parse().ok()),
+            version: version.and_then(|version| Version::strict(version).ok()),
             purpose: purpose.unwrap_or_default(),
             input,
             output,
@@ -125,7 +125,7 @@ impl ToolInterface {
         };
         Self {
             name: tool.name.clone(),
-            version: tool.version().and_then(|(_, version)| version.parse().ok()),
+            version: tool.version().and_then(|(_, version)| Version::strict(version).ok()),
             purpose: tool.purpose(),
             input: schema(SectionKind::InputSchema).unwrap_or_else(|| json!({})),
             output: schema(SectionKind::OutputSchema).filter(says_something),

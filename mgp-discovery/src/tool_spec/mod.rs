@@ -5,7 +5,8 @@
 //! documents or definitions, and which version announces it. JSON Schemas are compiled by whoever calls.
 //!
 //! ```
-//! use mgp_discovery::tool_spec::{ChangeClass, ToolInterface};
+//! use mgp_discovery::tool_spec::ToolInterface;
+//! use mgp_types::mgp::ChangeClass;
 //!
 //! let tool = |schema: &str| {
 //!     let definition = format!(r#"{{"name": "add", "inputSchema": {schema}}}"#);
@@ -30,7 +31,6 @@ mod schema_diff;
 mod schema_rules;
 #[cfg(test)]
 mod tests;
-mod version;
 
 pub use self::diff::{InterfaceChange, ToolDiff};
 pub use self::document::SpecDocument;
@@ -38,4 +38,3 @@ pub use self::finding::{LintReport, SpecFinding, ToolVerdicts};
 pub use self::generate::{GeneratedSpec, generate};
 pub use self::interface::{InvalidDefinition, ToolInterface};
 pub use self::lint::{SchemaCheck, lint};
-pub use self::version::{ChangeClass, InvalidToolVersion, ToolVersion};

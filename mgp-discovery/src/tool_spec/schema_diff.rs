@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use mgp_types::mgp::ChangeClass;
 use serde_json::{Map, Value};
 
 use super::diff::InterfaceChange;
 use super::schema_rules::{TYPES, last_name, member, types};
-use super::version::ChangeClass;
 
 /// The side of a tool that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

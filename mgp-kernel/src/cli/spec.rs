@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use mgp_discovery::config::Severity;
-use mgp_discovery::tool_spec::{self, SchemaCheck, SpecDocument, ToolDiff, ToolInterface, ToolVersion, lint};
+use mgp_discovery::tool_spec::{self, SchemaCheck, SpecDocument, ToolDiff, ToolInterface, lint};
 use mgp_security::Schema;
 use mgp_types::RawJson;
 use mgp_types::ext::{ERROR_DETAIL_SCHEMA, TOOL_CALL_SCHEMA, TOOL_RESULT_SCHEMA};
+use mgp_types::mgp::Version;
 
 use super::context::CommandContext;
 use super::input::read_text;
@@ -67,8 +68,8 @@ pub(super) struct GenerateArgs {
     #[arg(long, value_name = "NAME")]
     module: Option<String>,
     /// The version of tools that declare none
-    #[arg(long, value_name = "VERSION", default_value_t = ToolVersion::FIRST)]
-    tool_version: ToolVersion,
+    #[arg(long, value_name = "VERSION", default_value_t = Version::FIRST, value_parser = Version::strict)]
+    tool_version: Version,
 }
 
 /// The forms of envelopes, each with its schema.
@@ -116,7 +117,7 @@ async fn diff(cx: &CommandContext, old: &str, new: &str) -> Result {
 }
 
 fn write_diff(out: &mut impl io::Write, diff: &ToolDiff) -> io::Result<()> {
-    let version = |version: Option<ToolVersion>| version.map_or_else(|| "-".to_owned(), |it| it.to_string());
+    let version = |version: Option<Version>| version.map_or_else(|| "-".to_owned(), |it| it.to_string());
     let (old, new) = (version(diff.old_version), version(diff.new_version));
     writeln!(out, "{}  {old} -> {new}", printable(&diff.tool))?;
     if diff.changes.is_empty() {

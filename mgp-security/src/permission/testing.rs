@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mgp_types::mgp::{
-    ApprovalPolicy, Decision, EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation,
-    Permission, ResolvedTool, RiskLevel,
+    ApprovalPolicy, Decision, EffectiveSecurity, ExtensionSet, Negotiated, Offer, Operation, Permission,
+    ResolvedTool, RiskLevel, Version,
 };
 use mgp_types::{Error, Method, Object, Params, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
@@ -56,7 +56,7 @@ pub(crate) async fn pending(clock: Clock) -> PendingApprovals {
 }
 
 /// Returns a session with a server that declares `required`.
-pub(crate) fn session(revision: Revision, version: MgpVersion, required: &[&str]) -> Arc<Session> {
+pub(crate) fn session(revision: Revision, version: Version, required: &[&str]) -> Arc<Session> {
     let extensions = ExtensionSet::from_names(["security"]);
     let theirs =
         Offer::new(extensions.clone()).with_version(version).with_permissions_required(required.to_vec());
@@ -72,7 +72,7 @@ pub(crate) fn unasking(settings: PermissionSettings, book: &GrantBook) -> Permis
 }
 
 async fn connect(gate: PermissionGate, required: &[&str]) -> PermissionGate {
-    let session = session(Revision::V2025_11_25, MgpVersion::OURS, required);
+    let session = session(Revision::V2025_11_25, Version::OURS, required);
     gate.negotiate(&mut TestServer::new(), &session).await.unwrap();
     gate
 }

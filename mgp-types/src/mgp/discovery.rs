@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{MgpVersion, Permission, ServerId, ServerState, TrustLevel};
+use super::{Permission, ServerId, ServerState, TrustLevel, Version};
 use crate::macros::record;
 use crate::macros::words::words;
 
@@ -69,7 +69,7 @@ record! {
         /// The status of the server.
         required status: ServerStatus;
         /// The version of MGP that the server speaks; left out for a server of plain MCP.
-        optional mgp_version: MgpVersion;
+        optional mgp_version: Version;
         /// The extensions that the server has, or is declared to have.
         default extensions: Vec<String>;
         /// The tools of the server, by its own names.

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::members::leftover;
-use super::{Extension, ExtensionSet, MgpVersion, TrustLevel};
+use super::{Extension, ExtensionSet, TrustLevel, Version};
 use crate::json::ObjectWriter;
 use crate::macros::setter;
 use crate::{Object, RawJson};
@@ -34,7 +34,7 @@ pub const LEGACY_MEMBER: &str = "mgp";
 #[non_exhaustive]
 pub struct Offer {
     /// The version that this side speaks.
-    pub version: MgpVersion,
+    pub version: Version,
     /// The extensions that this side supports.
     pub extensions: ExtensionSet,
     /// The permissions that a server needs to operate, in its own spelling; left out when empty.
@@ -50,10 +50,10 @@ pub struct Offer {
 const KNOWN: [&str; 5] = ["version", "extensions", "permissions_required", "server_id", "trust_level"];
 
 impl Offer {
-    /// Creates an offer of these extensions in [this crate's version](MgpVersion::OURS).
+    /// Creates an offer of these extensions in [this crate's version](Version::OURS).
     pub fn new(extensions: impl Into<ExtensionSet>) -> Self {
         Self {
-            version: MgpVersion::OURS,
+            version: Version::OURS,
             extensions: extensions.into(),
             permissions_required: Vec::new(),
             server_id: None,
@@ -64,7 +64,7 @@ impl Offer {
 
     crate::setters! { #[must_use] self =>
         /// Sets the version.
-        pub fn with_version(version: MgpVersion) => self.version = version;
+        pub fn with_version(version: Version) => self.version = version;
 
         /// Sets the permissions that the server needs.
         pub fn with_permissions_required(permissions: impl IntoIterator<Item = impl Into<Box<str>>>) =>
@@ -164,7 +164,7 @@ impl Offer {
 /// list all their extensions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Negotiated {
-    version: MgpVersion,
+    version: Version,
     extensions: ExtensionSet,
     peer: Offer,
 }
@@ -188,7 +188,7 @@ impl Negotiated {
     }
 
     /// Returns the lower of the two versions, which both understand.
-    pub const fn version(&self) -> MgpVersion {
+    pub const fn version(&self) -> Version {
         self.version
     }
 

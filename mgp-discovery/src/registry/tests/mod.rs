@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mgp_types::mgp::{
-    AuditEvent, AuditPort, CodeRejection, ListedServer, MgpVersion, Permission, RegisterMgp, RegisterServer,
-    ServerId, ServerStatus, TrustLevel,
+    AuditEvent, AuditPort, CodeRejection, ListedServer, Permission, RegisterMgp, RegisterServer, ServerId,
+    ServerStatus, TrustLevel, Version,
 };
 use mgp_types::{BoxFuture, Context, Error, Principal};
 use parking_lot::Mutex;
@@ -50,7 +50,7 @@ impl RunningServers for Ships {
     fn servers(&self, context: &Context) -> Vec<ServerView> {
         let mut first =
             ListedServer::new("mind.cerebras".into(), ServerStatus::Connected, TrustLevel::Standard);
-        first.mgp_version = Some(MgpVersion::new(0, 1, 0));
+        first.mgp_version = Some(Version::new(0, 1, 0));
         first.extensions = ["security", "lifecycle", "streaming"].map(str::to_owned).to_vec();
         first.tools = ["think", "analyze"].map(str::to_owned).to_vec();
         let plain = ListedServer::new("files".into(), ServerStatus::Error, TrustLevel::Sandboxed);

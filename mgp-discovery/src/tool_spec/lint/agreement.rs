@@ -1,12 +1,13 @@
 //! The look at what a document has to agree with: the definition of the tool, and the document before.
 
+use mgp_types::mgp::ChangeClass;
+
 use super::ToolLint;
 use crate::config::{Severity, nearest};
 use crate::tool_spec::ToolDiff;
 use crate::tool_spec::document::{Block, Section, SectionKind};
 use crate::tool_spec::finding::SpecRule;
 use crate::tool_spec::interface::{ToolInterface, is_same_tool};
-use crate::tool_spec::version::ChangeClass;
 
 impl ToolLint<'_> {
     /// Compares the document with the definition of the tool.

@@ -1,11 +1,11 @@
 //! The look at the declaration of a tool and at its sections.
 
 use mgp_types::ext::DottedName;
+use mgp_types::mgp::Version;
 
 use super::ToolLint;
 use crate::tool_spec::document::{SectionKind, SpecDocument};
 use crate::tool_spec::finding::SpecRule;
-use crate::tool_spec::version::ToolVersion;
 
 impl ToolLint<'_> {
     pub(super) fn declaration(&mut self, earlier: Option<(&SpecDocument, usize)>) {
@@ -78,7 +78,7 @@ impl ToolLint<'_> {
         match self.tool.version() {
             None => self.error(SpecRule::Version, self.tool.line, "the tool declares no version"),
             Some((line, version)) => {
-                if let Err(error) = version.parse::<ToolVersion>() {
+                if let Err(error) = Version::strict(version) {
                     self.error(SpecRule::Version, line, format!("`{version}` is {error}"));
                 }
             }

@@ -1,7 +1,8 @@
 //! What changes between interfaces mean.
 
+use mgp_types::mgp::ChangeClass::{self, Breaking, Compatible, Documentation};
+
 use super::*;
-use crate::tool_spec::ChangeClass::{self, Breaking, Compatible, Documentation};
 use crate::tool_spec::ToolDiff;
 
 /// Returns the one change of the parameters.

@@ -1,9 +1,11 @@
 //! Documents that are written from definitions.
 
+use mgp_types::mgp::Version;
+
 use super::*;
 use crate::tool_spec::document::Section;
 use crate::tool_spec::finding::SpecRule;
-use crate::tool_spec::{InvalidDefinition, ToolDiff, ToolVersion, generate};
+use crate::tool_spec::{InvalidDefinition, ToolDiff, generate};
 
 const LIST: &str = r##"{"tools":[
     {"name":"GetForecast","description":"# Returns a forecast.\n```\n## Tool: `a.b`\n**Version**: 9.9.9\n| a | b |",
@@ -22,7 +24,7 @@ const LIST: &str = r##"{"tools":[
 #[test]
 fn a_generated_document_passes_the_lint() {
     let tools = ToolInterface::of_definitions(LIST).unwrap();
-    let spec = generate(&tools, Some("weather"), ToolVersion::FIRST).unwrap();
+    let spec = generate(&tools, Some("weather"), Version::FIRST).unwrap();
     assert_eq!(spec.tools, ["weather.get_forecast", "weather.get_forecast_2", "weather.list.all"]);
     let report = lint(&spec.document);
     assert_eq!(report.errors(), 0, "{:#?}\n{}", report.findings, spec.document);
@@ -50,7 +52,7 @@ fn a_generated_document_passes_the_lint() {
 #[test]
 fn json_in_documents_is_indented_by_two() {
     let tools = ToolInterface::of_definitions(LIST).unwrap();
-    let spec = generate(&tools, Some("weather"), ToolVersion::FIRST).unwrap();
+    let spec = generate(&tools, Some("weather"), Version::FIRST).unwrap();
     let read = document(&spec.document);
     let blocks: Vec<_> = read.tools.iter().flat_map(|tool| &tool.sections).flat_map(Section::json).collect();
     assert_eq!(blocks.len(), 18);
@@ -65,7 +67,7 @@ fn json_in_documents_is_indented_by_two() {
 #[test]
 fn what_the_definitions_do_not_say_is_told() {
     let tools = ToolInterface::of_definitions(LIST).unwrap();
-    let gaps = generate(&tools, Some("weather"), ToolVersion::FIRST).unwrap().gaps;
+    let gaps = generate(&tools, Some("weather"), Version::FIRST).unwrap().gaps;
     for gap in [
         "`weather.get_forecast` has no description of the parameter at /properties/days",
         "`weather.get_forecast` has no description of the parameter at /$defs/place/properties/lat",
@@ -79,7 +81,7 @@ fn what_the_definitions_do_not_say_is_told() {
 #[test]
 fn a_name_without_a_module_is_refused_unless_there_is_one() {
     let tools = ToolInterface::of_definitions(r#"{"name":"get","inputSchema":{}}"#).unwrap();
-    assert_eq!(generate(&tools, None, ToolVersion::FIRST), Err(InvalidDefinition::Unnamed("get".to_owned())));
+    assert_eq!(generate(&tools, None, Version::FIRST), Err(InvalidDefinition::Unnamed("get".to_owned())));
     let tools = ToolInterface::of_definitions(r#"{"name":"weather.get","inputSchema":{}}"#).unwrap();
     let spec = generate(&tools, None, "0.3.0".parse().unwrap()).unwrap();
     assert_eq!(spec.tools, ["weather.get"]);
@@ -91,6 +93,6 @@ fn a_name_without_a_module_is_refused_unless_there_is_one() {
 fn an_example_of_a_schema_in_circles_ends() {
     let schema = r##"{"type":"object","properties":{"a":{"$ref":"#"},"b":{"$ref":"#"},"c":{"$ref":"#"},"d":{"$ref":"#"}},
         "required":["a","b","c","d"]}"##;
-    let spec = generate(&[tool(schema, "")], None, ToolVersion::FIRST).unwrap();
+    let spec = generate(&[tool(schema, "")], None, Version::FIRST).unwrap();
     assert!(spec.document.len() < 500_000, "{}", spec.document.len());
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mgp_types::mgp::{
-    ApprovalPolicy, Decision, Extension, Grant, MgpVersion, Permission, PermissionRequest,
-    PermissionResponse, Recovery, Scope, Timestamp, code, method,
+    ApprovalPolicy, Decision, Extension, Grant, Permission, PermissionRequest, PermissionResponse, Recovery,
+    Scope, Timestamp, Version, code, method,
 };
 use mgp_types::{
     Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session, call_once, random_name,
@@ -297,7 +297,7 @@ pub(super) struct AttachedGrants {
 type GrantSource = (Arc<GrantsByServer>, usize);
 
 /// The version of MGP from which on peers know the later method names.
-const RENAMED_IN: MgpVersion = MgpVersion::new(0, 4, 0);
+const RENAMED_IN: Version = Version::new(0, 4, 0);
 
 /// The largest number of permissions that a server may declare: more than there are types, with room for custom ones.
 const MAX_REQUIRED: usize = 64;

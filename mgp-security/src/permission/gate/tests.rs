@@ -348,7 +348,7 @@ async fn a_refusal_is_noted_for_the_record() {
 #[tokio::test]
 async fn a_connection_is_rejected_if_the_server_may_not_have_what_it_needs_and_proceeds_otherwise() {
     let book = book(&Arc::default()).await;
-    let needs = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &["shell", "memory.read"]);
+    let needs = session(Revision::V2025_11_25, mgp_types::mgp::Version::OURS, &["shell", "memory.read"]);
     let settings =
         policy(ApprovalPolicy::ConfigOnly).with_grant(Permission::MemoryRead, GrantTerms::default()).unwrap();
     let strict = unasking(settings.clone(), &book);

@@ -1,9 +1,7 @@
 use std::collections::BTreeMap;
 
 use mgp_types::code;
-use mgp_types::mgp::{
-    ApprovalPolicy, Decision, Grant, MgpVersion, PermissionRequest, PermissionResponse, method,
-};
+use mgp_types::mgp::{ApprovalPolicy, Decision, Grant, PermissionRequest, PermissionResponse, Version, method};
 use mgp_types::{Gate, Method, Object, Params, RawJson, Request, Revision, RpcService, Session};
 use tower_service::Service;
 
@@ -17,7 +15,7 @@ fn held(hands: &ManualClock) -> impl RpcService + use<> {
 }
 
 fn client(revision: Revision) -> Arc<Session> {
-    session(revision, MgpVersion::OURS, &[])
+    session(revision, Version::OURS, &[])
 }
 
 fn decided(name: &str, decision: Decision) -> PermissionResponse {

@@ -30,7 +30,7 @@ const RESULT: &str = r#"{"tools":{},"mgp":{"version":"0.1.0","extensions":["secu
 #[test]
 fn the_specifications_request_is_read() {
     let read = Offer::read(&object(REQUEST)).unwrap().unwrap();
-    let expected = offer(&["security", "access_control", "audit"]).with_version(MgpVersion::new(0, 1, 0));
+    let expected = offer(&["security", "access_control", "audit"]).with_version(Version::new(0, 1, 0));
     assert_eq!(read, expected);
 }
 
@@ -39,7 +39,7 @@ fn the_specifications_request_is_read() {
 fn the_specifications_result_is_read() {
     let read = Offer::read(&object(RESULT)).unwrap().unwrap();
     let expected = offer(&["security", "audit"])
-        .with_version(MgpVersion::new(0, 1, 0))
+        .with_version(Version::new(0, 1, 0))
         .with_permissions_required(["shell", "network"])
         .with_server_id("mind.cerebras")
         .with_trust_level(TrustLevel::Standard);
@@ -192,7 +192,7 @@ fn the_answer_says_what_the_server_says_of_itself() {
         .with_server_id("tool.web")
         .with_trust_level(TrustLevel::Standard);
     let theirs = offer(&["audit"])
-        .with_version(MgpVersion::new(0, 6, 0))
+        .with_version(Version::new(0, 6, 0))
         .with_server_id("mine")
         .with_trust_level(TrustLevel::Trusted);
     assert_eq!(ours.answer(&theirs), Some(ours));
@@ -242,9 +242,9 @@ fn error_handling_needs_no_name() {
 // covers: MGP-2.4-04
 #[test]
 fn majors_decide_and_the_lower_minor_is_spoken() {
-    let at = |major, minor| offer(&[]).with_version(MgpVersion::new(major, minor, 0));
-    assert_eq!(Negotiated::agree(&at(0, 2), &at(0, 6)).unwrap().version(), MgpVersion::OURS);
-    assert_eq!(Negotiated::agree(&at(0, 2), &at(0, 1)).unwrap().version(), MgpVersion::new(0, 1, 0));
+    let at = |major, minor| offer(&[]).with_version(Version::new(major, minor, 0));
+    assert_eq!(Negotiated::agree(&at(0, 2), &at(0, 6)).unwrap().version(), Version::OURS);
+    assert_eq!(Negotiated::agree(&at(0, 2), &at(0, 1)).unwrap().version(), Version::new(0, 1, 0));
     assert_eq!(Negotiated::agree(&at(0, 2), &at(1, 2)), None);
     assert!(at(0, 2).answer(&at(0, 9)).is_some() && at(0, 2).answer(&at(1, 2)).is_none());
 }
@@ -268,7 +268,7 @@ proptest::proptest! {
     ) {
         let mut offer = Offer::new(ExtensionSet::from_names(&names))
             .with_permissions_required(permissions)
-            .with_version(MgpVersion::new(0, minor, 1));
+            .with_version(Version::new(0, minor, 1));
         offer.server_id = id.map(Into::into);
         let form = [CapabilityMessage::SessionRequest, CapabilityMessage::SessionResult, CapabilityMessage::Stateless][usize::try_from(form).unwrap()];
         let mut capabilities = Object::new();

@@ -1,6 +1,6 @@
 //! Calls that come while the needs of their server are settled.
 
-use mgp_types::mgp::MgpVersion;
+use mgp_types::mgp::Version;
 use tokio::sync::Semaphore;
 
 use super::*;
@@ -9,7 +9,7 @@ use super::*;
 async fn a_call_that_comes_while_the_needs_of_its_server_are_settled_waits_for_that() {
     let book = book(&Arc::default()).await;
     let gate = unasking(policy(ApprovalPolicy::AutoApprove), &book);
-    let session = session(Revision::V2025_11_25, MgpVersion::OURS, &["shell"]);
+    let session = session(Revision::V2025_11_25, Version::OURS, &["shell"]);
     let may_answer = Arc::new(Semaphore::new(0));
     let may = Arc::clone(&may_answer);
     let mut server = TestServer::working(move |_| {

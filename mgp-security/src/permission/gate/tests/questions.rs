@@ -1,6 +1,6 @@
 //! The questions that a call raises, and those that it does not.
 
-use mgp_types::mgp::{Asking, CallEffect, MgpVersion};
+use mgp_types::mgp::{Asking, CallEffect, Version};
 
 use super::*;
 
@@ -20,7 +20,7 @@ async fn a_call_that_comes_while_a_person_decides_about_its_server_is_told_so_at
     let asked = Arc::new(pending(Clock::system()).await);
     let settings = PermissionSettings::new(ApprovalPolicy::Interactive);
     let gate = PermissionGate::new("s".into(), settings, book, asked.clone());
-    let session = session(Revision::V2025_11_25, MgpVersion::OURS, &["shell"]);
+    let session = session(Revision::V2025_11_25, Version::OURS, &["shell"]);
     let negotiated = gate.clone();
     tokio::spawn(async move { negotiated.negotiate(&mut TestServer::new(), &session).await });
     while asked.open_for(gate.server()).is_none() {

@@ -1,13 +1,13 @@
 //! What goes to the server, and what it answers.
 
 use mgp_types::Session;
-use mgp_types::mgp::{MgpVersion, PermissionRequest, Timestamp};
+use mgp_types::mgp::{PermissionRequest, Timestamp, Version};
 
 use super::*;
 
-const LATER: MgpVersion = MgpVersion::new(0, 6, 0);
+const LATER: Version = Version::new(0, 6, 0);
 
-fn stateful(version: MgpVersion, required: &[&str]) -> Arc<Session> {
+fn stateful(version: Version, required: &[&str]) -> Arc<Session> {
     session(Revision::V2025_11_25, version, required)
 }
 
@@ -25,7 +25,7 @@ fn grants(request: &Request) -> PermissionResponse {
 async fn the_server_is_asked_to_wait_and_told_the_decision_in_its_own_words() {
     let gate = gate(PermissionSettings::new(ApprovalPolicy::Interactive), Decision::Approved).await;
     let mut server = TestServer::new();
-    gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell", "filesystem.read"])).await.unwrap();
+    gate.negotiate(&mut server, &stateful(Version::OURS, &["shell", "filesystem.read"])).await.unwrap();
     assert_eq!(server.methods(), ["mgp/permission/request", "mgp/permission/response"]);
     let seen = server.seen.lock();
     let asked: PermissionRequest = seen[0].params.to().unwrap();
@@ -57,7 +57,7 @@ async fn a_server_is_told_what_it_may_not_and_until_when_it_may() {
         .unwrap();
     let gate = gate(settings, Decision::Deferred).await;
     let mut server = TestServer::new();
-    let needs = stateful(MgpVersion::OURS, &["shell", "filesystem.read"]);
+    let needs = stateful(Version::OURS, &["shell", "filesystem.read"]);
     assert_eq!(gate.negotiate(&mut server, &needs).await.unwrap_err().code(), code::PERMISSION_DENIED);
     // Nobody has to decide, so the server need not wait.
     assert_eq!(server.methods(), ["mgp/permission/response"]);
@@ -75,7 +75,7 @@ async fn a_server_that_grants_for_itself_is_not_believed() {
         let body = serde_json::json!({ "request_id": id, "grants": { "shell": "approved" }, "approved_by": "admin" });
         Response::with_body(&body)
     });
-    gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell"])).await.unwrap();
+    gate.negotiate(&mut server, &stateful(Version::OURS, &["shell"])).await.unwrap();
     assert_eq!(refused(&gate, needing(&SHELL)).await, "deferred");
 }
 
@@ -86,7 +86,7 @@ async fn a_server_that_lacks_the_methods_is_spared_them() {
         let mut server = TestServer::answering(move |_| {
             Err(Error::from_origin(mgp_types::Origin::Peer, unknown, "unknown"))
         });
-        gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell"])).await.unwrap();
+        gate.negotiate(&mut server, &stateful(Version::OURS, &["shell"])).await.unwrap();
         assert_eq!(server.methods(), ["mgp/permission/request"]);
         call(&gate, needing(&SHELL)).await.unwrap();
     }
@@ -107,7 +107,7 @@ async fn a_server_that_speaks_plain_mcp_hears_nothing_of_permissions() {
 async fn a_connection_that_is_lost_is_told() {
     let gate = gate(policy(ApprovalPolicy::AutoApprove), Decision::Deferred).await;
     let mut server = TestServer::answering(|_| Err(Error::disconnected("gone")));
-    let outcome = gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell"])).await;
+    let outcome = gate.negotiate(&mut server, &stateful(Version::OURS, &["shell"])).await;
     assert_eq!(outcome.unwrap_err().origin(), mgp_types::Origin::Connection);
 }
 
@@ -116,16 +116,16 @@ async fn a_server_that_needs_more_than_anybody_reads_is_refused() {
     let gate = gate(policy(ApprovalPolicy::AutoApprove), Decision::Deferred).await;
     let names: Vec<String> = (0..65).map(|number| format!("com.example.p{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    assert!(gate.negotiate(&mut TestServer::new(), &stateful(MgpVersion::OURS, &names)).await.is_err());
+    assert!(gate.negotiate(&mut TestServer::new(), &stateful(Version::OURS, &names)).await.is_err());
     let long = "x".repeat(300);
-    assert!(gate.negotiate(&mut TestServer::new(), &stateful(MgpVersion::OURS, &[&long])).await.is_err());
+    assert!(gate.negotiate(&mut TestServer::new(), &stateful(Version::OURS, &[&long])).await.is_err());
 }
 
 #[tokio::test]
 async fn what_is_decided_later_is_told_later() {
     let gate = gate(policy(ApprovalPolicy::Interactive), Decision::Deferred).await;
     let mut server = TestServer::new();
-    gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell"])).await.unwrap();
+    gate.negotiate(&mut server, &stateful(Version::OURS, &["shell"])).await.unwrap();
     assert_eq!(grants(&server.last()).grants["shell"].decision, Decision::Deferred);
     let following = tokio::spawn({
         let (gate, server) = (gate.clone(), server.clone());
@@ -149,7 +149,7 @@ async fn what_is_decided_later_is_told_later() {
 async fn without_sessions_grants_travel_with_each_call_2026() {
     let gate = gate(policy(ApprovalPolicy::AutoApprove), Decision::Deferred).await;
     let mut server = TestServer::new();
-    gate.negotiate(&mut server, &session(Revision::V2026_07_28, MgpVersion::OURS, &["shell"])).await.unwrap();
+    gate.negotiate(&mut server, &session(Revision::V2026_07_28, Version::OURS, &["shell"])).await.unwrap();
     assert_eq!(server.methods(), ["mgp/permission/response"]);
     let mut gated = gate.layer(server.clone());
     let attached = |server: &TestServer| server.last().meta(method::GRANTS_META).unwrap();

@@ -313,20 +313,11 @@ pub enum ServerProtocol {
 
 impl ServerProtocol {
     /// Returns the revision, unless the server decides.
-    pub const fn revision(self) -> Option<Revision> {
-        match self {
-            Self::Auto => None,
-            Self::V2026_07_28 => Some(Revision::V2026_07_28),
-            Self::V2025_11_25 => Some(Revision::V2025_11_25),
-            Self::V2025_06_18 => Some(Revision::V2025_06_18),
-            Self::V2025_03_26 => Some(Revision::V2025_03_26),
-            Self::V2024_11_05 => Some(Revision::V2024_11_05),
-        }
+    pub fn revision(self) -> Option<Revision> {
+        // The variants after `Auto` are in the order of `Revision::ALL`.
+        Revision::ALL.get((self as usize).checked_sub(1)?).copied()
     }
 }
-
-mgp_types::write_as!(Display of ServerProtocol, self =>
-    "{}", self.revision().map_or("auto", Revision::as_str));
 
 mgp_types::partial_debug!(ServerAgent, self => env: self.env.keys(), headers: self.headers.keys());
 

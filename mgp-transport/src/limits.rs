@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mgp_types::json::{self, ObjectWriter};
+use mgp_types::json::ObjectWriter;
 use mgp_types::{Error, Origin, code};
 use tokio::sync::Semaphore;
 
@@ -25,8 +25,6 @@ mgp_types::with_defaults! {
         pub memory: MemoryBudget = MemoryBudget::default(),
         /// The names by which errors call these two settings.
         pub setting_names: SettingNames = SettingNames::default(),
-        /// The bounds on the JSON in a frame.
-        pub json: json::Limits = json::Limits::default(),
         /// The number of the peer's requests that may be in work at once; further ones are refused. Default: 1024.
         pub max_in_flight: usize = 1024,
         /// The number of messages that may wait to be written, at least one; senders wait for room. Default: 256.

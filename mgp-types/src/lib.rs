@@ -7,10 +7,10 @@
 //! ```
 //! use mgp_types::frame::{Frame, Message, decode};
 //! use mgp_types::mcp::CallToolParams;
-//! use mgp_types::{Method, Request, json::Limits};
+//! use mgp_types::{Method, Request};
 //!
 //! let line = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":1}}}"#;
-//! let Frame::Single(Ok(Message::Call { method, params, .. })) = decode(&line.into(), Limits::default()) else {
+//! let Frame::Single(Ok(Message::Call { method, params, .. })) = decode(&line.into()) else {
 //!     panic!("not a call");
 //! };
 //! let request = Request::call(method, params);

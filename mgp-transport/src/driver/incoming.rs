@@ -7,7 +7,7 @@ use bytes::Bytes;
 use mgp_types::frame::{self, Frame, Malformed, Message};
 use mgp_types::{
     BoxFuture, CallSide, Error, Id, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response,
-    Revision, RpcService, StreamId, call_once, code, json,
+    Revision, RpcService, StreamId, call_once, code,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -42,7 +42,6 @@ pub(super) struct IncomingDispatcher<S: RpcService> {
     notified: JoinSet<Result<Response, Error>>,
     batches: Batches,
     batches_allowed: bool,
-    json: json::Limits,
     max_in_flight: usize,
     /// The names by which errors call the settings for long messages.
     setting_names: SettingNames,
@@ -80,7 +79,6 @@ impl<S: RpcService> IncomingDispatcher<S> {
             notified: JoinSet::new(),
             batches: Batches::default(),
             batches_allowed: false,
-            json: limits.json,
             max_in_flight: limits.max_in_flight,
             setting_names: limits.setting_names,
             writes: WriteBuffer::default(),
@@ -94,7 +92,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
 
     /// Handles a frame.
     pub(super) fn frame(&mut self, bytes: &Bytes, cx: &mut Context<'_>) {
-        match frame::decode(bytes, self.json) {
+        match frame::decode(bytes) {
             Frame::Single(Err(malformed))
                 if malformed.answerable && malformed.id.is_none() && (self.take_stray)(bytes) =>
             {

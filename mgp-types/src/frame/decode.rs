@@ -7,7 +7,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use super::spelling::{MisspelledName, check_envelope, check_error, check_method, check_params};
-use crate::json::{Limits, Object, RawJson, Scanner, read_string, scan_members};
+use crate::json::{Object, RawJson, Scanner, read_string, scan_members};
 use crate::{Error, Id, JsonError, JsonFault, Method, Origin, Params};
 
 /// The content of one frame.
@@ -68,14 +68,13 @@ pub struct Malformed {
 ///
 /// ```
 /// use mgp_types::frame::{Frame, Message, decode};
-/// use mgp_types::json::Limits;
 ///
-/// let frame = decode(&r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.into(), Limits::default());
+/// let frame = decode(&r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.into());
 /// let Frame::Single(Ok(Message::Call { id, method, .. })) = frame else { panic!("not a call") };
 /// assert_eq!((id, method.as_str()), (7.into(), "ping"));
 /// ```
-pub fn decode(bytes: &Bytes, limits: Limits) -> Frame {
-    let mut scanner = Scanner::new(bytes, limits);
+pub fn decode(bytes: &Bytes) -> Frame {
+    let mut scanner = Scanner::new(bytes);
     if let Err(error) = scanner.start() {
         return Frame::Single(Err(error.into()));
     }
@@ -86,17 +85,15 @@ pub fn decode(bytes: &Bytes, limits: Limits) -> Frame {
         Ok(spans) if spans.is_empty() => {
             Frame::Single(Err(Malformed::request(None, Error::invalid_request("a batch must not be empty"))))
         }
-        Ok(spans) => {
-            Frame::Batch(spans.into_iter().map(|span| element(&bytes.slice(span), limits)).collect())
-        }
+        Ok(spans) => Frame::Batch(spans.into_iter().map(|span| element(&bytes.slice(span))).collect()),
         Err(malformed) => Frame::Single(Err(malformed)),
     }
 }
 
 const MAX_BATCH: usize = 1024;
 
-fn element(bytes: &Bytes, limits: Limits) -> Result<Message, Malformed> {
-    let mut scanner = Scanner::new(bytes, limits);
+fn element(bytes: &Bytes) -> Result<Message, Malformed> {
+    let mut scanner = Scanner::new(bytes);
     scanner.start()?;
     message(&mut scanner, bytes)
 }
@@ -310,7 +307,7 @@ mod tests {
     use crate::code;
 
     fn single(text: &str) -> Result<Message, Malformed> {
-        match decode(&Bytes::copy_from_slice(text.as_bytes()), Limits::default()) {
+        match decode(&Bytes::copy_from_slice(text.as_bytes())) {
             Frame::Single(message) => message,
             Frame::Batch(_) => panic!("{text} is a batch"),
         }
@@ -325,7 +322,7 @@ mod tests {
     fn a_batch_has_a_bound() {
         let batch = |count: usize| format!("[{}1]", "1,".repeat(count - 1));
         let bytes = |count| Bytes::from(batch(count));
-        assert!(matches!(decode(&bytes(1024), Limits::default()), Frame::Batch(all) if all.len() == 1024));
+        assert!(matches!(decode(&bytes(1024)), Frame::Batch(all) if all.len() == 1024));
         assert_eq!(refusal(&batch(1025)), (None, code::INVALID_REQUEST, true));
     }
 
@@ -354,13 +351,12 @@ mod tests {
     // covers: MGP-6.5-01
     #[test]
     fn a_trace_id_beside_the_parameters_is_read_as_one_among_them() {
-        let trace =
-            |frame: &'static str| match decode(&Bytes::from_static(frame.as_bytes()), Limits::default()) {
-                Frame::Single(Ok(Message::Call { params, .. } | Message::Notify { params, .. })) => {
-                    params.text("trace_id").map(Cow::into_owned)
-                }
-                other => panic!("{other:?}"),
-            };
+        let trace = |frame: &'static str| match decode(&Bytes::from_static(frame.as_bytes())) {
+            Frame::Single(Ok(Message::Call { params, .. } | Message::Notify { params, .. })) => {
+                params.text("trace_id").map(Cow::into_owned)
+            }
+            other => panic!("{other:?}"),
+        };
         let beside = r#"{"jsonrpc":"2.0","id":1,"method":"x","trace_id":"a"}"#;
         assert_eq!(trace(beside).as_deref(), Some("a"));
         let both = r#"{"jsonrpc":"2.0","method":"x","trace_id":"a","params":{"trace_id":"b"}}"#;
@@ -450,7 +446,7 @@ mod tests {
     #[test]
     fn a_batch_is_decoded_message_by_message() {
         let text = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, 3 ,{"jsonrpc":"2.0","method":"a"}]"#;
-        let Frame::Batch(messages) = decode(&text.into(), Limits::default()) else { panic!("no batch") };
+        let Frame::Batch(messages) = decode(&text.into()) else { panic!("no batch") };
         assert!(matches!(messages[0], Ok(Message::Call { .. })));
         assert!(messages[1].is_err());
         assert!(matches!(messages[2], Ok(Message::Notify { .. })));
@@ -465,7 +461,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn never_panics(bytes: Vec<u8>) {
-            let _ = decode(&bytes.into(), Limits::default());
+            let _ = decode(&bytes.into());
         }
     }
 }

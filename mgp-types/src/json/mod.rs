@@ -11,7 +11,6 @@ pub use self::object::Object;
 pub(crate) use self::object::scan_members;
 pub use self::object_writer::ObjectWriter;
 pub use self::raw::{JsonError, JsonFault, RawJson};
-pub use self::scan::Limits;
 pub(crate) use self::scan::Scanner;
 pub use self::text::write_string;
 pub(crate) use self::text::{FrameText, read_string, unescape};

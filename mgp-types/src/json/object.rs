@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::changes::{Change, Changes, NewValue};
 use super::scan::{MemberKey, Scanner, Span};
 use super::text::{read_string, unescape};
-use super::{JsonError, JsonFault, Limits, RawJson};
+use super::{JsonError, JsonFault, RawJson};
 
 /// A JSON object of which only the top-level members are known, each as a slice of the bytes it came in.
 ///
@@ -52,12 +52,12 @@ impl Object {
         Self::default()
     }
 
-    /// Scans `bytes` with the default [`Limits`].
+    /// Scans `bytes`.
     ///
     /// # Errors
-    /// The bytes are not exactly one JSON object within the limits.
+    /// The bytes are not exactly one JSON object with at most 120 arrays and objects open at once.
     pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, JsonError> {
-        Self::scanned_by(bytes.into(), |frame| Scanner::new(frame, Limits::default()))
+        Self::scanned_by(bytes.into(), |frame| Scanner::new(frame))
     }
 
     /// Reads the top-level members of `raw`. Their values were checked when `raw` was made, and are not looked into.

@@ -8,7 +8,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::{Limits, Scanner, scan, write_string};
+use super::{Scanner, scan, write_string};
 
 /// One JSON value, known to be valid, held as the bytes it arrived in.
 ///
@@ -28,13 +28,13 @@ use super::{Limits, Scanner, scan, write_string};
 pub struct RawJson(Bytes);
 
 impl RawJson {
-    /// Checks `bytes` with the default [`Limits`] and keeps the value without the white space around it.
+    /// Checks `bytes` and keeps the value without the white space around it.
     ///
     /// # Errors
     /// The bytes are not exactly one JSON value, nest too deeply, or repeat a member name.
     pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, JsonError> {
         let bytes = bytes.into();
-        let span = scan::value(&bytes, Limits::default())?;
+        let span = scan::value(&bytes)?;
         Ok(Self(bytes.slice(span)))
     }
 
@@ -58,7 +58,7 @@ impl RawJson {
     /// This serves results on the hot path; bytes from elsewhere are [parsed](Self::parse). Debug builds check the
     /// bytes.
     pub fn from_written(bytes: Vec<u8>) -> Self {
-        debug_assert!(scan::value(&bytes, Limits::default()).is_ok(), "what was written is not JSON");
+        debug_assert!(scan::value(&bytes).is_ok(), "what was written is not JSON");
         Self(bytes.into())
     }
 
@@ -230,7 +230,7 @@ pub enum JsonFault {
     /// The bytes are longer than 4 GiB.
     #[error("JSON too long")]
     TooLong,
-    /// The value nests more arrays and objects than [`Limits`](super::Limits) allows.
+    /// The value nests more than 120 arrays and objects.
     #[error("JSON nested too deeply")]
     TooDeep,
     /// An object names the same member twice; two readers may take different values.

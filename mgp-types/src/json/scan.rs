@@ -9,20 +9,9 @@ use smallvec::SmallVec;
 use super::text::{plain_prefix, unescape};
 use super::{JsonError, JsonFault};
 
-crate::with_defaults! {
-    /// The bounds on JSON that is accepted.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    #[non_exhaustive]
-    pub struct Limits {
-        /// The number of arrays and objects that may be open at once.
-        // serde_json stops at this depth, so a value within the limits can be read as a typed one.
-        pub max_depth: u16 = 120,
-    }
-}
-
 /// Checks that `bytes` hold exactly one value and returns its range.
-pub(crate) fn value(bytes: &[u8], limits: Limits) -> Result<Range<usize>, JsonError> {
-    let mut scanner = Scanner::new(bytes, limits);
+pub(crate) fn value(bytes: &[u8]) -> Result<Range<usize>, JsonError> {
+    let mut scanner = Scanner::new(bytes);
     scanner.start()?;
     let span = scanner.value()?;
     scanner.end()?;
@@ -58,13 +47,17 @@ pub(crate) struct Scanner<'a> {
     notes_names: bool,
 }
 
+/// The number of arrays and objects that may be open at once.
+// serde_json stops at this depth, so a value that is accepted can be read as a typed one.
+const MAX_DEPTH: u16 = 120;
+
 /// The number of members up to which all pairs of names are compared.
 const FEW: usize = 32;
 
 impl<'a> Scanner<'a> {
     #[inline]
-    pub(crate) fn new(bytes: &'a [u8], limits: Limits) -> Self {
-        let (depth_left, names) = (limits.max_depth, SmallVec::new());
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        let (depth_left, names) = (MAX_DEPTH, SmallVec::new());
         Self { bytes, at: 0, depth_left, names, is_checked: false, notes_names: true }
     }
 
@@ -72,7 +65,7 @@ impl<'a> Scanner<'a> {
     /// are [opened](Self::open_object), and finds where values end without looking into them.
     #[inline]
     pub(crate) fn of_checked(bytes: &'a [u8]) -> Self {
-        Self { is_checked: true, ..Self::new(bytes, Limits::default()) }
+        Self { is_checked: true, ..Self::new(bytes) }
     }
 
     /// Creates a scanner of bytes that are known to be one JSON value without repeated names.

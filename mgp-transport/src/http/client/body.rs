@@ -126,7 +126,7 @@ pub(super) async fn refusal(response: Response<ResponseBody>, limits: &Connectio
     let Ok(body) = read(body, &of_refusal).await else {
         return status.into_error();
     };
-    match decode(&body, limits.json) {
+    match decode(&body) {
         // Servers put any id there, or none.
         frame::Frame::Single(Ok(Message::Reply { outcome: Err(error), .. }))
             if error.origin() == Origin::Peer =>

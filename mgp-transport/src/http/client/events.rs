@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use mgp_types::Error;
+use mgp_types::frame::{self, Malformed, Message};
 
 use super::body::{self, ResponseBody};
 use super::sse::{SseDecoder, SseEvent, SseTooLong};
@@ -118,13 +119,10 @@ impl BodyKind {
 }
 
 /// Returns the messages of a frame, one by one.
-pub(super) fn messages(
-    frame: &Bytes,
-    limits: &ConnectionLimits,
-) -> impl Iterator<Item = Result<mgp_types::frame::Message, mgp_types::frame::Malformed>> + use<> {
-    let (single, batch) = match mgp_types::frame::decode(frame, limits.json) {
-        mgp_types::frame::Frame::Single(message) => (Some(message), Vec::new()),
-        mgp_types::frame::Frame::Batch(messages) => (None, messages),
+pub(super) fn messages(frame: &Bytes) -> impl Iterator<Item = Result<Message, Malformed>> + use<> {
+    let (single, batch) = match frame::decode(frame) {
+        frame::Frame::Single(message) => (Some(message), Vec::new()),
+        frame::Frame::Batch(messages) => (None, messages),
     };
     single.into_iter().chain(batch)
 }

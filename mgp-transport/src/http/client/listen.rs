@@ -101,7 +101,7 @@ impl<I: RpcService> ClientCore<I> {
         if !event.is_message() {
             return;
         }
-        for message in messages(&event.data, &self.limits) {
+        for message in messages(&event.data) {
             let Some(reply) = receiver.take(message).await else { continue };
             let settled = match reply.id {
                 Some(Id::Number(id)) => self.replies.settle(id, reply.outcome),

@@ -181,7 +181,7 @@ impl<I: RpcService> ClientCore<I> {
         let frame = body::read(body, &self.limits).await?;
         let mut receiver = None;
         let mut answer = None;
-        for message in messages(&frame, &self.limits) {
+        for message in messages(&frame) {
             let reply = match message {
                 // The usual answer needs no receiver.
                 Ok(Message::Reply { id, outcome }) => super::inbound::ServerReply { id, outcome },
@@ -227,7 +227,7 @@ impl<I: RpcService> ClientCore<I> {
                     pause.reset();
                     let frame = if event.is_message() { event.data } else { continue };
                     let mut answer = None;
-                    for message in messages(&frame, &self.limits) {
+                    for message in messages(&frame) {
                         let Some(reply) = receiver.take(message).await else { continue };
                         if answer.replace(reply.for_request(id)?).is_some() {
                             return Err(Error::misbehaved("the server answered twice"));
@@ -278,7 +278,7 @@ impl<I: RpcService> ClientCore<I> {
         while let Some(event) = events.arrived().await? {
             let is_answer =
                 |message| matches!(message, Ok(Message::Reply { id: Some(other), .. }) if other == id.into());
-            if event.is_message() && messages(&event.data, &self.limits).any(is_answer) {
+            if event.is_message() && messages(&event.data).any(is_answer) {
                 return Err(Error::misbehaved("the server answered twice"));
             }
         }

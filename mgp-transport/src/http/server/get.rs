@@ -117,7 +117,7 @@ impl<A: Accept> HttpServer<A> {
         body: &Bytes,
     ) -> Result<(), HttpRefusal> {
         let live = self.session(session, parts, true)?;
-        match frame::decode(body, self.config().limits.json) {
+        match frame::decode(body) {
             Frame::Single(message) => take(&live, parts, message),
             Frame::Batch(messages) if live.session.revision() == Some(mgp_types::Revision::V2025_03_26) => {
                 messages.into_iter().try_for_each(|message| take(&live, parts, message))

@@ -35,7 +35,7 @@ impl<A: Accept> HttpServer<A> {
     pub(super) fn post(&self, parts: Arc<Parts>, marks: &BodyHeaders, body: &Bytes) -> PostOutcome {
         let form = self.in_parts(parts.headers.get(http::header::CONTENT_TYPE));
         let body = &form.map_or_else(|| Ok(body.clone()), |form| self.joined(&form, body))?;
-        match frame::decode(body, self.config().limits.json) {
+        match frame::decode(body) {
             Frame::Single(Ok(message)) => self.message(parts, marks, message),
             Frame::Single(Err(malformed)) => Err(refuse(malformed)),
             Frame::Batch(messages) => self.batch(&parts, marks, messages),

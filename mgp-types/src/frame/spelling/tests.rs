@@ -5,11 +5,10 @@ use proptest::prelude::*;
 
 use super::super::{Frame, Malformed, Message, decode};
 use super::*;
-use crate::json::Limits;
 use crate::{Method, code};
 
 fn single(text: &str) -> Result<Message, Malformed> {
-    match decode(&Bytes::copy_from_slice(text.as_bytes()), Limits::default()) {
+    match decode(&Bytes::copy_from_slice(text.as_bytes())) {
         Frame::Single(message) => message,
         Frame::Batch(_) => panic!("{text} is a batch"),
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn fault(json: &str) -> Option<JsonFault> {
-    value(json.as_bytes(), Limits::default()).err().map(|error| error.fault)
+    value(json.as_bytes()).err().map(|error| error.fault)
 }
 
 #[test]
@@ -12,7 +12,7 @@ fn valid_values_are_found_without_the_space_around_them() {
         ["{}", "[]", "0", "-1.5e+3", "true", "null", r#""a\"\u00e9\ud83d\ude00""#, r#"{"a":[1,{"b":2}]}"#]
     {
         let padded = format!(" \t\r\n{json} \n");
-        assert_eq!(value(padded.as_bytes(), Limits::default()), Ok(4..4 + json.len()), "{json}");
+        assert_eq!(value(padded.as_bytes()), Ok(4..4 + json.len()), "{json}");
     }
 }
 
@@ -32,7 +32,7 @@ fn half_a_surrogate_pair_is_refused() {
     for json in [r#""\ud800""#, r#""\udc00""#, r#""\ud800\u0041""#, r#""\ud800x""#] {
         assert_eq!(fault(json), Some(JsonFault::Unicode), "{json}");
     }
-    assert_eq!(value(b"\"\xff\"", Limits::default()).map_err(|e| e.fault), Err(JsonFault::Unicode));
+    assert_eq!(value(b"\"\xff\"").map_err(|e| e.fault), Err(JsonFault::Unicode));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn repeated_members_are_found_among_thousands() {
 proptest::proptest! {
     #[test]
     fn agrees_with_serde_json(text in r#"[\[\]{}",:\\a\u{e9} 0-9.eE+-]{0,24}"#) {
-        let ours = value(text.as_bytes(), Limits::default());
+        let ours = value(text.as_bytes());
         let theirs = serde_json::from_str::<serde_json::Value>(&text);
         let lenient = matches!(ours, Err(JsonError { fault: JsonFault::DuplicateMember, .. }))
             || theirs.as_ref().is_err_and(|e| e.to_string().contains("out of range"));
@@ -76,7 +76,7 @@ proptest::proptest! {
     fn a_valid_value_ends_where_it_ends_without_being_looked_into(
         text in r#"[ ]?([0-9.e-]{1,3}|true|"[a\\\"{]{0,5}"|\[[1", \[\]]{0,8}\]|\{("a":[1"{}\[\]x:, ]{0,12})?\})[ ]?"#
     ) {
-        if let Ok(range) = value(text.as_bytes(), Limits::default()) {
+        if let Ok(range) = value(text.as_bytes()) {
             let mut scanner = Scanner::of_checked(text.as_bytes());
             scanner.skip_space();
             proptest::prop_assert_eq!(scanner.value(), Ok(span(range.start, range.end)), "{}", text);
@@ -86,7 +86,7 @@ proptest::proptest! {
 
     #[test]
     fn never_panics(bytes: Vec<u8>) {
-        let _ = value(&bytes, Limits::default());
+        let _ = value(&bytes);
         let _ = Scanner::of_checked(&bytes).value();
     }
 }

@@ -102,8 +102,8 @@ fn keep(mut process: ChildProcess, mut link: ConnectionHandle) -> ConnectionHand
             }
             Ok(closed) = closing => {
                 // The shutdown closes the process' stdin first, which ends the connection behind it.
-                let report = process.shutdown().await;
-                tracing::debug!(how = ?report.how, "the server exited");
+                let status = process.shutdown().await;
+                tracing::debug!(?status, "the server exited");
                 let _ = closed.send(());
             }
         }

@@ -43,18 +43,11 @@ impl Callback<Confirmation> {
     //# Yes/no confirmation for dangerous operations
     pub fn confirmation(message: impl Into<String>) -> Self {
         let reading = AnswerReader {
-            response: |words, response| Some(answer::confirmation(words, response)),
+            response: |_, response| Some(answer::confirmation(response)),
             form: elicit::confirmation_form,
             elicited: |_, result| Some(elicit::confirmation(result)),
         };
         Self::new(CallbackType::Confirmation, message, vec!["confirm".into(), "cancel".into()], reading)
-    }
-
-    /// Sets other words for yes and no.
-    #[must_use]
-    pub fn with_words(mut self, yes: impl Into<String>, no: impl Into<String>) -> Self {
-        self.options = vec![yes.into(), no.into()];
-        self
     }
 }
 

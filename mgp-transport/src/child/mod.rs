@@ -1,7 +1,7 @@
 //! Servers as child processes, which never outlive their use.
 //!
 //! ```
-//! use mgp_transport::child::{ChildCommand, ExitCause};
+//! use mgp_transport::child::ChildCommand;
 //! use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -10,7 +10,7 @@
 //! stdin.write_all(b"hello\n").await?;
 //! let line = BufReader::new(stdout).lines().next_line().await?;
 //! assert_eq!(line.as_deref(), Some("hello"));
-//! assert_eq!(process.shutdown().await.how, ExitCause::StdinClosed);
+//! assert!(process.shutdown().await.is_some_and(|status| status.success()));
 //! # Ok(()) }
 //! ```
 //!
@@ -43,4 +43,4 @@ mod pipes;
 mod process;
 
 pub use self::pipes::{ChildStdin, StderrTarget};
-pub use self::process::{ChildCommand, ChildProcess, ExitCause, ExitReport, is_awaited};
+pub use self::process::{ChildCommand, ChildProcess, is_awaited};

@@ -33,30 +33,6 @@ pub struct ChildProcess {
 /// The place of an exit status.
 pub(super) type ExitSlot = Arc<Mutex<Option<ExitStatus>>>;
 
-/// The report on the end of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ExitReport {
-    /// The cause of the exit.
-    pub how: ExitCause,
-    /// The exit status; `None` if it could not be read.
-    pub status: Option<ExitStatus>,
-}
-
-/// The cause of a server's exit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum ExitCause {
-    /// The server had exited before the shutdown began.
-    ByItself,
-    /// The server exited when its stdin was closed.
-    StdinClosed,
-    /// The server exited after SIGTERM.
-    Terminated,
-    /// The server was killed.
-    Killed,
-}
-
 impl ChildProcess {
     /// Returns the process id; `None` once the process has been waited for.
     pub fn id(&self) -> Option<u32> {
@@ -83,36 +59,36 @@ impl ChildProcess {
         Ok(status)
     }
 
-    /// Ends the server: closes its stdin, waits, asks its group to terminate, waits, kills the group.
+    /// Ends the server: closes its stdin, waits, asks its group to terminate, waits, kills the group. Returns the exit
+    /// status; `None` if it could not be read.
     ///
     /// # Cancel safety
     /// Dropping the future kills the group at once.
-    pub async fn shutdown(mut self) -> ExitReport {
-        let report = self.end_process().await;
+    pub async fn shutdown(mut self) -> Option<ExitStatus> {
+        let status = self.end_process().await;
         self.group.server_exited();
         self.group.end().await;
-        report
+        status
     }
 
-    async fn end_process(&mut self) -> ExitReport {
+    async fn end_process(&mut self) -> Option<ExitStatus> {
         if let Ok(Some(status)) = self.child.try_wait() {
-            return ExitReport { how: ExitCause::ByItself, status: Some(status) };
+            return Some(status);
         }
         self.stdin.close();
         if let Ok(status) = timeout(self.exit_timeout, self.child.wait()).await {
-            return ExitReport { how: ExitCause::StdinClosed, status: status.ok() };
+            return status.ok();
         }
         self.group.terminate();
         if cfg!(unix)
             && let Ok(status) = timeout(self.terminate_timeout, self.child.wait()).await
         {
-            return ExitReport { how: ExitCause::Terminated, status: status.ok() };
+            return status.ok();
         }
         self.group.kill();
         // This serves systems without groups, and a process that has left its group.
-        let killed = self.child.kill().await;
-        let status = if killed.is_ok() { self.child.wait().await.ok() } else { None };
-        ExitReport { how: ExitCause::Killed, status }
+        self.child.kill().await.ok()?;
+        self.child.wait().await.ok()
     }
 }
 

@@ -55,8 +55,6 @@ async fn options_that_nobody_can_tell_apart_are_not_offered() {
         let refused = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
         assert_eq!(refused.code(), code::INTERNAL_ERROR, "{options:?}");
     }
-    let same = Callback::confirmation("Sure?").with_words("ok", "ok");
-    assert!(bench.callbacks.ask(&bench.context, "key", same).await.is_err());
     assert!(bench.lines().is_empty());
 }
 

@@ -34,7 +34,7 @@ async fn a_confirmation_is_a_form_with_one_box() {
         (r#"{"action":"cancel"}"#, Confirmation::Cancelled),
     ] {
         let bench = plain(TestPort::answering(answer));
-        let question = Callback::confirmation("Sure?").with_words("Delete", "Keep");
+        let question = Callback::confirmation("Sure?");
         let outcome = bench.callbacks.ask(&bench.context, "key", question).await.unwrap();
         assert_eq!(outcome, expected, "{answer}");
         let asked = bench.port.called.lock()[0].clone();

@@ -62,16 +62,12 @@ settings! {
         hosts: Vec<Box<str>> = Vec::new();
         any_host: bool = false;
         origins: Vec<Box<str>> = Vec::new();
-        lenient_accept: bool = false;
         multipart: bool = false;
         open_sessions: Arc<OpenSessions> = Arc::default();
         open_streams: Arc<AtomicUsize> = Arc::default();
         replay_events: usize = 256;
         replay_bytes: usize = 1 << 20;
-        replay_streams: usize = 16;
-        replay_ttl: Duration = Duration::from_mins(5);
         path: Box<str> = "/mcp".into();
-        sse_paths: Option<(Box<str>, Box<str>)> = Some(("/sse".into(), "/message".into()));
         max_header_bytes: usize = 64 << 10;
         marks: Option<ConnectionMarker> = None;
         #[cfg(feature = "tls-server")]
@@ -168,32 +164,19 @@ impl HttpConfig {
         /// Accepts an `Origin`, like `https://app.example.com`, besides the loopback ones.
         pub fn allow_origin(origin: impl Into<Box<str>>) => self.origins.push(origin.into());
 
-        /// Accepts an `Accept` that does not name both `application/json` and `text/event-stream`.
-        pub fn lenient_accept() => self.lenient_accept = true;
-
         /// Takes requests in parts, too: `multipart/related` whose first part is the message, where an argument
         /// `{"$part": "cid:ID"}` stands for the part with that `Content-ID`. The service sees the part in base64.
         /// Default: refused with 415.
         pub fn multipart() => self.multipart = true;
 
-        /// Sets how much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB.
+        /// Sets how much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB. Of the
+        /// streams that finished, 16 are kept, for 5 minutes.
         pub fn replay(events: usize, bytes: usize) =>
             (self.replay_events, self.replay_bytes) = (events.max(1), bytes);
 
-        /// Sets how many finished streams of a session are kept for a client that lost them, and for how long. Default:
-        /// 16, 5 min.
-        pub fn replay_streams(streams: usize, ttl: Duration) =>
-            (self.replay_streams, self.replay_ttl) = (streams, ttl);
-
-        /// Sets the path of the endpoint in [`serve`](super::serve()). Default: `/mcp`.
+        /// Sets the path of the endpoint in [`serve`](super::serve()). Default: `/mcp`. HTTP+SSE has `/sse` and `/message`
+        /// beside it.
         pub fn path(path: impl Into<Box<str>>) => self.path = path.into();
-
-        /// Sets the paths of HTTP+SSE: that of the stream, and that of the messages. Default: `/sse`, `/message`.
-        pub fn sse_paths(stream: impl Into<Box<str>>, message: impl Into<Box<str>>) =>
-            self.sse_paths = Some((stream.into(), message.into()));
-
-        /// Switches HTTP+SSE off.
-        pub fn without_sse() => self.sse_paths = None;
 
         /// Sets how long the head of a request may be in [`serve`](super::serve()), at least 8 KiB. Default: 64 KiB.
         pub fn max_header_bytes(bytes: usize) => self.max_header_bytes = bytes.max(8 << 10);

@@ -89,19 +89,18 @@ fn gone(gone: ResumeError) -> HttpRefusal {
     })
 }
 
+/// The path of messages in HTTP+SSE.
+pub(super) const SSE_MESSAGES: &str = "/message";
+
 /// The parameter that names the session in the path of messages.
 pub(super) const SESSION_ID: &str = "sessionId";
 
 impl<A: Accept> HttpServer<A> {
     /// Opens a session that lives as long as its stream.
-    pub(super) fn sse_open(
-        &self,
-        parts: &Parts,
-        message_path: &str,
-    ) -> Result<Response<HttpBody>, HttpRefusal> {
+    pub(super) fn sse_open(&self, parts: &Parts) -> Result<Response<HttpBody>, HttpRefusal> {
         let live = self.open(parts, StreamKind::Named)?;
         let session = Arc::clone(&live.session);
-        let endpoint = format!("{message_path}?{SESSION_ID}={}", session.id.as_str());
+        let endpoint = format!("{SSE_MESSAGES}?{SESSION_ID}={}", session.id.as_str());
         let stream = Arc::clone(&session.standalone);
         stream.write_first(Event { name: Some("endpoint"), ..Event::message(endpoint.as_bytes()) });
         self.sessions().insert(live, self.config().session_idle);

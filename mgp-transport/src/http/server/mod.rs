@@ -234,7 +234,7 @@ impl<A: Accept> HttpServer<A> {
         if self.in_parts(head.content_type).is_none() {
             Self::check_body(head)?;
         }
-        if !head.accepts.both() && !self.config().lenient_accept {
+        if !head.accepts.both() {
             let why = "`Accept` must name application/json and text/event-stream";
             return Err(HttpRefusal::because(StatusCode::NOT_ACCEPTABLE, why));
         }

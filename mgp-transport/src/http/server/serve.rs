@@ -26,7 +26,7 @@ use tower_service::Service;
 use super::body::HttpBody;
 use super::config::{ConnectionAddrs, HttpConfig};
 use super::connection_slots::{ConnectionSlots, SlotKind};
-use super::get::{SESSION_ID, not_allowed};
+use super::get::{SESSION_ID, SSE_MESSAGES, not_allowed};
 use super::respond::HttpRefusal;
 use super::session_table::SessionId;
 use super::watched_connection::{CONNECTION, WatchedConnection, WatchedIo};
@@ -342,6 +342,9 @@ pub struct Routes<A: Accept> {
     pub(super) server: HttpServer<A>,
 }
 
+/// The path of the stream in HTTP+SSE.
+const SSE_STREAM: &str = "/sse";
+
 impl<A: Accept> Routes<A> {
     /// Returns the server behind the paths.
     pub fn server(&self) -> &HttpServer<A> {
@@ -350,34 +353,33 @@ impl<A: Accept> Routes<A> {
 
     /// Answers one request.
     pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
-        let config = self.server.config();
         if request.extensions().get::<HealthOnly>().is_some() {
             let why = "too many connections are open; try again later";
             let refusal = HttpRefusal::because(StatusCode::SERVICE_UNAVAILABLE, why);
             return ResponseFuture::ready(refusal.into_response());
         }
-        if request.uri().path() == &*config.path {
+        if request.uri().path() == &*self.server.config().path {
             return self.server.handle(request);
         }
         let (parts, body) = request.into_parts();
         let parts = Arc::new(parts);
-        let checked = match &config.sse_paths {
-            Some((stream, message)) if parts.uri.path() == &**stream => self.check_stream(&parts, message),
-            Some((_, message)) if parts.uri.path() == &**message => self.check_message(&parts),
+        let checked = match parts.uri.path() {
+            SSE_STREAM => self.check_stream(&parts),
+            SSE_MESSAGES => self.check_message(&parts),
             _ => Err(HttpRefusal::because(StatusCode::NOT_FOUND, "there is nothing here")),
         };
         self.server.proceed(checked, parts, body)
     }
 
-    fn check_stream(&self, parts: &Parts, message_path: &str) -> Result<CheckedHead, HttpRefusal> {
+    fn check_stream(&self, parts: &Parts) -> Result<CheckedHead, HttpRefusal> {
         let head = self.server.guarded(parts)?;
         if parts.method != Method::GET {
             return Err(not_allowed());
         }
-        if !head.accepts.events && !self.server.config().lenient_accept {
+        if !head.accepts.events {
             return Err(HttpRefusal::no_events());
         }
-        self.server.sse_open(parts, message_path).map(CheckedHead::Done)
+        self.server.sse_open(parts).map(CheckedHead::Done)
     }
 
     fn check_message(&self, parts: &Parts) -> Result<CheckedHead, HttpRefusal> {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use mgp_types::{
     BoxFuture, Error, Id, Method, Object, Origin, OutboxPort, Principal, RawJson, Request, Response,
@@ -18,6 +19,11 @@ use super::replay::ResumeError;
 use super::session_table::SessionId;
 use super::stream::{ResponseStream, StreamKind};
 use crate::http::replies::Replies;
+
+/// The number of finished streams that a session keeps for a client that lost them.
+const KEPT_STREAMS: usize = 16;
+/// The time for which a finished stream is kept.
+const KEPT_FOR: Duration = Duration::from_mins(5);
 
 /// The state of a session without the service that answers it: its streams, and its work.
 pub(super) struct HttpSession {
@@ -108,7 +114,7 @@ impl HttpSession {
     pub(super) fn keep(&self, stream: &Arc<ResponseStream>) {
         let mut streams = self.streams.lock();
         let finished = |stream: &Arc<ResponseStream>| stream.finished().is_some();
-        while streams.iter().filter(|stream| finished(stream)).count() >= self.config.replay_streams {
+        while streams.iter().filter(|stream| finished(stream)).count() >= KEPT_STREAMS {
             let Some(oldest) = streams.iter().position(finished) else { break };
             streams.remove(oldest);
         }
@@ -175,9 +181,8 @@ impl HttpSession {
 
     /// Forgets streams whose readers did not come back.
     pub(super) fn sweep(&self, now: Instant) {
-        let ttl = self.config.replay_ttl;
         self.streams.lock().retain(|stream| {
-            stream.finished().is_none_or(|at| now.saturating_duration_since(at) < ttl || stream.is_attached())
+            stream.finished().is_none_or(|at| now.saturating_duration_since(at) < KEPT_FOR || stream.is_attached())
         });
     }
 

@@ -102,14 +102,14 @@ impl CallTime {
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// Finds out when a call that begins at `now` ends: after `budget`, or at the deadline that the request says, if that comes
-/// before. A call that lasts as long as a subscription or a task has no budget. The wish in `_mgp.deadline_ms` is taken out
-/// of the parameters.
+/// before. A call that lasts as long as a subscription or a task has no budget, and the longest budget is none. The wish in
+/// `_mgp.deadline_ms` is taken out of the parameters.
 pub(super) fn term(
     budget: Duration,
     request: &mut Request,
     now: Instant,
 ) -> (Option<CallTime>, Option<Attached>) {
-    let budget_end = (!request.is_open_ended()).then(|| now + budget);
+    let budget_end = (budget < LONGEST && !request.is_open_ended()).then(|| now + budget);
     let wished = take_wish(request).map(|wished| now + wished.min(LONGEST));
     let attached = Attached::to(request).map(|attached| (attached.end(now), attached));
     let attached_end = attached.as_ref().map(|(end, _)| *end);

@@ -1,4 +1,4 @@
-//! The layers of a server's own lifecycle: calls are refused while it drains, and none outlives its caller's deadline.
+//! The layer of a server's own lifecycle: calls are refused while it drains.
 
 use std::fmt;
 use std::future::ready;
@@ -8,13 +8,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::future::Either;
-use mgp_types::mgp::{CallOptions, Refusal, ServerState};
+use mgp_types::mgp::{Refusal, ServerState};
 use mgp_types::{
     BoxFuture, Error, Method, Request, RequestKind, Response, RpcService, Session, WorkRole, call_once,
 };
 use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tower_service::Service;
 
 use super::ServerLifecycle;
@@ -22,7 +22,6 @@ use super::answer::speaks_lifecycle;
 use super::run::ServerRun;
 use crate::admission::{AdmissionKind, InFlightCount};
 use crate::refusal;
-use crate::refusal::timed_out;
 
 /// Gives a server its life. The layer makes [`LifecycleService`]s, which share it.
 #[derive(Debug, Clone)]
@@ -247,62 +246,4 @@ fn refuse(run: &ServerRun, inside: InFlightCount, request: &Request) -> Error {
         }
         state => refusal::not_admitted(state, Some(Duration::ZERO)),
     }
-}
-
-/// Ends calls whose deadline is over. The layer makes [`CallerDeadline`]s.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct CallerDeadlineLayer;
-
-impl CallerDeadlineLayer {
-    /// Creates the layer; it needs no settings.
-    pub const fn new() -> Self {
-        Self
-    }
-}
-
-mgp_types::layer!(CallerDeadlineLayer, self, inner => CallerDeadline { inner });
-
-/// The service of [`CallerDeadlineLayer`].
-///
-/// The service sits anywhere around the router. A `tools/call` with `_mgp.deadline_ms`, in a session with MGP, is
-/// answered with 3003 when that time is over, and its handler is dropped; a call without any time left never reaches
-/// the handler. The service reads `context.session`. The service allocates for such calls only. Dropping the future
-/// drops the inner future.
-#[derive(Debug, Clone)]
-pub struct CallerDeadline<S> {
-    inner: S,
-}
-
-impl<S: RpcService> Service<Request> for CallerDeadline<S> {
-    type Future = Either<S::Future, BoxFuture<'static, Result<Response, Error>>>;
-
-    mgp_types::ready_as_inner!();
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        match time_left(&request) {
-            None => Either::Left(self.inner.call(request)),
-            Some(Duration::ZERO) => Either::Right(Box::pin(ready(Err(too_late())))),
-            Some(left) => {
-                let call = timeout(left, self.inner.call(request));
-                // The handler is dropped before the call is answered.
-                Either::Right(Box::pin(async { call.await.unwrap_or_else(|_| Err(too_late())) }))
-            }
-        }
-    }
-}
-
-/// Returns the time until the deadline of a call, if it has one.
-fn time_left(request: &Request) -> Option<Duration> {
-    if request.kind != RequestKind::Call
-        || request.method != Method::TOOLS_CALL
-        || !request.params.contains("_mgp")
-        || request.context.session.as_ref().is_none_or(|session| session.mgp.is_none())
-    {
-        return None;
-    }
-    CallOptions::of(&request.params).deadline_ms.map(Duration::from_millis)
-}
-
-fn too_late() -> Error {
-    timed_out("the call was not done by its deadline")
 }

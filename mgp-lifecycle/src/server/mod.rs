@@ -25,7 +25,6 @@
 //! | [`ServerLifecycle`] | the handle of an application: state, checks, shutdown |
 //! | [`LifecycleLayer`] | answers the methods of §11, counts calls, refuses new ones while the server stops |
 //! | [`ShutdownPolicy`], [`DrainOutcome`] | the peers that may stop the server, and the way it ended |
-//! | [`CallerDeadlineLayer`] | ends calls whose deadline is over |
 
 mod answer;
 mod examination;
@@ -33,9 +32,7 @@ mod layer;
 mod run;
 mod server_lifecycle;
 
-pub use self::layer::{
-    CallerDeadline, CallerDeadlineLayer, LifecycleFuture, LifecycleLayer, LifecycleService,
-};
+pub use self::layer::{LifecycleFuture, LifecycleLayer, LifecycleService};
 pub use self::run::{DrainOutcome, ShutdownPolicy};
 pub use self::server_lifecycle::ServerLifecycle;
 

@@ -1,6 +1,9 @@
 //! The sections of MGP that a server can have, each one a layer.
 
-use mgp_lifecycle::server::{CallerDeadlineLayer, LifecycleLayer, ServerLifecycle};
+use std::time::Duration;
+
+use mgp_lifecycle::call::SendingLayer;
+use mgp_lifecycle::server::{LifecycleLayer, ServerLifecycle};
 use mgp_stream::call::StreamLayer;
 use mgp_stream::callback::CallbackLayer;
 use mgp_stream::event::{EventsGate, Publisher};
@@ -52,11 +55,11 @@ impl<L> Server<L> {
     pub fn lifecycle(
         mut self,
         life: &ServerLifecycle,
-    ) -> Server<Stack<CallerDeadlineLayer, Stack<LifecycleLayer, L>>> {
+    ) -> Server<Stack<SendingLayer, Stack<LifecycleLayer, L>>> {
         self.parts.life = Some(life.clone());
         self.offering(Extension::Lifecycle)
             .layer(LifecycleLayer::new(life.clone()))
-            .layer(CallerDeadlineLayer::new())
+            .layer(SendingLayer::new().deadline(Duration::MAX))
     }
 
     /// Returns the life of the server, if it has one.

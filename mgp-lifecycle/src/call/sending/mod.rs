@@ -51,7 +51,7 @@ impl SendingLayer {
     }
 
     mgp_types::setters! { self =>
-        /// Gives each call at most `budget` in all, with its retries and their pauses.
+        /// Gives each call at most `budget` in all, with its retries and their pauses; [`Duration::MAX`] is no budget.
         ///
         /// The shortest of these times holds: the budget, the wish `_mgp.deadline_ms` of the call, which is taken out
         /// of it, and a [`Deadline`](super::Deadline) that is attached already. What holds in the end is attached for

@@ -216,7 +216,7 @@ impl<L, I> ClientBuilder<L, I> {
         let listeners = NotificationListeners {
             progress: Arc::default(),
             changes: Arc::default(),
-            cache: options.caching.then(Arc::<CacheStore>::default),
+            cache: options.caching.then(CacheStore::default),
             subscriber: Subscriber::new(),
         };
         let handlers = Handlers::new(options.registry.clone(), listeners.clone());

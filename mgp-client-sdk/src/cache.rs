@@ -1,18 +1,13 @@
 //! The cache of results, which keeps each as long as the server allows.
 
-use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::mrtr::AnsweredQuestions;
+use mgp_transport::{PendingResult, ResultCache};
 use mgp_types::ext::{DEFAULT_MANIFEST_TTL_SECONDS, MAX_MANIFEST_TTL_SECONDS};
 use mgp_types::mcp::notification_name;
 use mgp_types::mgp::method as mgp;
-use mgp_types::{
-    Error, Flow, Gate, Gated, Method, Object, RawJson, Request, RequestKind, Response, ResultKind,
-};
-use parking_lot::Mutex;
-use tokio::time::Instant;
+use mgp_types::{Error, Flow, Gate, Gated, Method, Object, Request, RequestKind, Response, ResultKind};
 
 /// Caches lists, resources and the server's description as long as the server allows.
 ///
@@ -23,7 +18,7 @@ pub type Cache<S> = Gated<CacheGate, S>;
 
 /// The gate of a [`Cache`]: it answers what is cached, and caches what others answer.
 #[derive(Debug, Clone)]
-pub struct CacheGate(pub(crate) Option<Arc<CacheStore>>);
+pub struct CacheGate(pub(crate) Option<CacheStore>);
 
 impl Gate for CacheGate {
     type Pass = Option<PendingCacheEntry>;
@@ -31,10 +26,11 @@ impl Gate for CacheGate {
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let Self(Some(store)) = self else { return Flow::Pass(None) };
         let Some(key) = CacheStore::key(request) else { return Flow::Pass(None) };
-        match store.recall(&key) {
-            Some(kept) => Flow::answer(kept),
-            None => Flow::Pass(Some(store.keep(key, request.context.principal.is_some()))),
+        if let Some((kept, _)) = store.0.get(&key) {
+            return Flow::answer(Response::new(kept));
         }
+        let callers_differ = request.context.principal.is_some();
+        Flow::Pass(Some(PendingCacheEntry { result: store.0.pending(key), callers_differ }))
     }
 
     fn leave(&self, pending: Self::Pass, outcome: &mut Result<Response, Error>) {
@@ -45,15 +41,16 @@ impl Gate for CacheGate {
 }
 
 /// The cached results of one client, bounded in number and size.
-#[derive(Debug, Default)]
-pub(crate) struct CacheStore(Mutex<CachedResults>);
+#[derive(Debug, Clone)]
+pub(crate) struct CacheStore(ResultCache<Key>);
 
-#[derive(Debug, Default)]
-struct CachedResults {
-    entries: HashMap<Key, Entry>,
-    /// The number of changes that the server has reported: a result that was asked for before a change is not cached
-    /// after it.
-    changes: u64,
+const MAX_ENTRIES: usize = 256;
+const MAX_BYTES: usize = 8 << 20;
+
+impl Default for CacheStore {
+    fn default() -> Self {
+        Self(ResultCache::new(MAX_ENTRIES, MAX_BYTES))
+    }
 }
 
 /// The key of a cached result: a method and the one member of its params that the result depends on.
@@ -63,18 +60,10 @@ struct Key {
     selector: Option<Box<str>>,
 }
 
-#[derive(Debug)]
-struct Entry {
-    result: RawJson,
-    until: Instant,
-}
-
 /// The intent to cache a result that is still to come.
 #[derive(Debug)]
 pub struct PendingCacheEntry {
-    store: Arc<CacheStore>,
-    key: Key,
-    changes: u64,
+    result: PendingResult<Key>,
     callers_differ: bool,
 }
 
@@ -96,21 +85,6 @@ impl CacheStore {
         Some(Key { method: request.method.clone(), selector })
     }
 
-    fn recall(&self, key: &Key) -> Option<Response> {
-        let mut kept = self.0.lock();
-        let entry = kept.entries.get(key)?;
-        if Instant::now() < entry.until {
-            return Some(Response::new(entry.result.clone()));
-        }
-        kept.entries.remove(key);
-        None
-    }
-
-    fn keep(self: &Arc<Self>, key: Key, callers_differ: bool) -> PendingCacheEntry {
-        let changes = self.0.lock().changes;
-        PendingCacheEntry { store: self.clone(), key, changes, callers_differ }
-    }
-
     /// Removes the results that a notification reports as changed.
     pub(crate) fn invalidate(&self, method: &Method, params: &Object) {
         let stale: &dyn Fn(&Key) -> bool = match method.as_str() {
@@ -127,59 +101,28 @@ impl CacheStore {
                 let uri = params.text("uri").unwrap_or_default();
                 // The changed resource may be a part of the one that was read.
                 let read = |key: &Key| key.selector.as_deref().is_some_and(|read| uri.starts_with(read));
-                return self.drop_all(|key| key.method == Method::RESOURCES_READ && read(key));
+                return self.0.remove(|key| key.method == Method::RESOURCES_READ && read(key));
             }
             _ => return,
         };
-        self.drop_all(stale);
+        self.0.remove(stale);
     }
 
     /// Removes all results.
     pub(crate) fn clear(&self) {
-        self.drop_all(|_| true);
-    }
-
-    fn drop_all(&self, stale: impl Fn(&Key) -> bool) {
-        let mut kept = self.0.lock();
-        kept.changes += 1;
-        kept.entries.retain(|key, _| !stale(key));
+        self.0.remove(|_| true);
     }
 }
 
-const MAX_ENTRIES: usize = 256;
-const MAX_BYTES: usize = 8 << 20;
 const MAX_ENTRY_BYTES: usize = 1 << 20;
-/// The longest time for which a result is cached, which also keeps the clock from overflowing.
-const MAX_LIFETIME: Duration = Duration::from_hours(24);
 
 impl PendingCacheEntry {
     /// Caches the result, if the server allows it.
     fn store(self, response: &Response) {
-        let Some((ttl, private)) = lifetime(&self.key.method, response) else { return };
-        let size = response.result.as_bytes().len();
-        if size > MAX_ENTRY_BYTES || (private && self.callers_differ) {
-            return;
-        }
-        let mut kept = self.store.0.lock();
-        if kept.changes != self.changes {
-            return;
-        }
-        kept.entries.remove(&self.key);
-        kept.make_room(size);
-        // The frame may hold more than the result.
-        let entry = Entry { result: response.result.detached(), until: Instant::now() + ttl };
-        kept.entries.insert(self.key, entry);
-    }
-}
-
-impl CachedResults {
-    /// Makes room for one more entry; the entry that would end first is removed first.
-    fn make_room(&mut self, size: usize) {
-        let mut bytes: usize = self.entries.values().map(|entry| entry.result.as_bytes().len()).sum();
-        while self.entries.len() >= MAX_ENTRIES || bytes + size > MAX_BYTES {
-            let first = self.entries.iter().min_by_key(|(_, entry)| entry.until).map(|(key, _)| key.clone());
-            let Some(entry) = first.and_then(|first| self.entries.remove(&first)) else { return };
-            bytes -= entry.result.as_bytes().len();
+        let Some((ttl, private)) = lifetime(&self.result.key().method, response) else { return };
+        let fits = response.result.as_bytes().len() <= MAX_ENTRY_BYTES;
+        if fits && !(private && self.callers_differ) {
+            self.result.store(&response.result, ttl);
         }
     }
 }
@@ -197,7 +140,7 @@ fn lifetime(method: &Method, response: &Response) -> Option<(Duration, bool)> {
         None => return None,
     };
     let private = result.text("cacheScope").is_none_or(|scope| scope != "public");
-    (ttl > 0).then(|| (Duration::from_millis(ttl).min(MAX_LIFETIME), private))
+    (ttl > 0).then(|| (Duration::from_millis(ttl), private))
 }
 
 fn manifest_lifetime_ms(manifest: &Object) -> Option<u64> {

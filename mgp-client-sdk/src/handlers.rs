@@ -42,7 +42,7 @@ struct HandlersInner {
 pub(crate) struct NotificationListeners {
     pub(crate) progress: Arc<ProgressRoutes>,
     pub(crate) changes: Arc<ChangeRoutes>,
-    pub(crate) cache: Option<Arc<CacheStore>>,
+    pub(crate) cache: Option<CacheStore>,
     pub(crate) subscriber: Subscriber,
 }
 

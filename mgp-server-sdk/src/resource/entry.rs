@@ -141,14 +141,14 @@ fn through(
             response.context.cache = Some(hint);
             return Ok(Box::pin(std::future::ready(Ok(response))));
         }
-        Lookup::Miss(pending) => Some(pending),
+        Lookup::Miss(pending, lifetime) => Some((pending, lifetime)),
         Lookup::Bypass => None,
     };
     let answer = answer(reader(asked)?, uri, Some(hint), revision);
     Ok(Box::pin(async move {
         let response = answer.await?;
-        if let Some(pending) = pending {
-            pending.store(&response.result);
+        if let Some((pending, lifetime)) = pending {
+            pending.store(&response.result, lifetime);
         }
         Ok(response)
     }))

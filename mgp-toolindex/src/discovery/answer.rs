@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::request::request as request_tools;
 use super::shared::DiscoveryShared;
-use super::{meta_tool, params, unlisted_call};
+use super::{meta_tool, params};
 use crate::budget::ListedDefinition;
 use crate::{Search, Snapshot, Tool};
 
@@ -47,7 +47,7 @@ async fn result(
         // A call that names a tool has become one of that tool.
         method::TOOLS_CALL => {
             let reserved = || Error::invalid_request("no server has a tool of this name");
-            Err(unlisted_call::named(request).err().unwrap_or_else(reserved))
+            Err(meta_tool::named(request).err().unwrap_or_else(reserved))
         }
         method::TOOLS_REQUEST => written(&request_tools(shared, request, &params).await?),
         method::TOOLS_SESSION => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mgp_types::{CallEnding, Context, Error, Flow, Gate, Method, RawJson, Request, RequestKind, Response};
 
 use super::answer::{DiscoveryRequest, answer};
-use super::listen::ListenRequest;
+use super::notifier::ListenRequest;
 use super::shared::DiscoveryShared;
 use super::{ToolDiscoverySettings, UnlistedCallGate, list};
 use crate::session::ToolSessions;

@@ -81,7 +81,6 @@ mod answer;
 mod callers;
 mod gate;
 mod list;
-mod listen;
 mod meta_tool;
 mod notifier;
 mod params;
@@ -89,14 +88,13 @@ mod request;
 mod settings;
 mod shared;
 mod sizes;
-mod unlisted_call;
 mod visibility;
 
 pub use self::gate::ToolDiscoveryGate;
+pub use self::meta_tool::UnlistedCallGate;
 pub(crate) use self::meta_tool::category_tokens;
 pub use self::settings::{ToolCreator, ToolDiscoverySettings};
 pub use self::sizes::Sizes;
-pub use self::unlisted_call::UnlistedCallGate;
 pub use self::visibility::ToolVisibility;
 
 #[cfg(test)]

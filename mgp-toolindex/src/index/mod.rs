@@ -18,13 +18,12 @@ use crate::keyword::KeywordWriter;
 
 mod embedder_vectors;
 mod finding;
-mod search;
 mod snapshot;
 mod table;
 mod visible_tools;
 mod writer;
 
-pub use self::search::{Search, SearchHit, SearchResult};
+pub use self::finding::{Search, SearchHit, SearchResult};
 pub use self::snapshot::Snapshot;
 pub use self::visible_tools::VisibleTools;
 

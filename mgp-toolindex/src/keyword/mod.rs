@@ -3,7 +3,6 @@
 mod named;
 mod query;
 mod reader;
-mod scan;
 mod segment;
 mod similar;
 mod writer;

@@ -2,8 +2,7 @@
 
 use tantivy::postings::TermInfo;
 
-use super::reader::{KeywordReader, LengthNorms};
-use super::scan::PostingScan;
+use super::reader::{KeywordReader, LengthNorms, PostingScan};
 use super::segment::SegmentField;
 use crate::slot::{BestSlots, Slot};
 use crate::text::QueryWords;

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use super::everyday::is_particle;
 use super::fold::fold;
-use super::function_words::is_particle;
 use super::script::Script;
 use super::stem::WordStems;
 

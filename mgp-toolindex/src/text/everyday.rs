@@ -1,4 +1,5 @@
-//! Everyday words, and the words that tools have for them.
+//! Everyday words, the words that tools have for them, and words without a meaning of their own, of which the English
+//! ones are data, `function_words.txt`.
 //!
 //! A word in the name of a tool is not translated, because the tools at hand speak it. Keyword searches, and
 //! capabilities that programs name, are taken as they are.
@@ -6,7 +7,7 @@
 //! People who do not know the tools do not know their words: they say "ticket" where a tool says "issue". The list of
 //! such words is data, `everyday.txt`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
@@ -59,6 +60,24 @@ fn words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '.');
     let words = words.map(|word| word.trim_matches(['\'', '.'])).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
+}
+
+static ENGLISH: LazyLock<HashSet<&str, RandomState>> = LazyLock::new(|| {
+    let lines = include_str!("function_words.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(|line| line.split(' ')).collect()
+});
+
+/// Returns whether a word, in lower case, tells nothing about the use of a tool.
+pub(super) fn is_function_word(word: &str) -> bool {
+    ENGLISH.contains(word)
+}
+
+const PARTICLES: [char; 17] =
+    ['的', '了', '吗', '呢', '吧', '请', '我', '你', '您', '们', '這', '这', '是', '在', '嗎', '請', '們'];
+
+/// Returns whether a Chinese character stands between words, or in words without a meaning of their own.
+pub(super) fn is_particle(c: char) -> bool {
+    PARTICLES.contains(&c)
 }
 
 #[cfg(test)]

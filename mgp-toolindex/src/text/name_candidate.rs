@@ -2,7 +2,7 @@
 
 use super::analysis::cut;
 use super::fold::fold;
-use super::function_words::is_function_word;
+use super::everyday::is_function_word;
 use super::script::Script;
 
 /// The bytes of a name that are compared.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use frostem::{Algorithm, Stemmer};
 
-use super::function_words::is_function_word;
+use super::everyday::is_function_word;
 
 /// Removes endings of words, so that `files` finds `file`, and words without a meaning of their own. Results are
 /// remembered, because a few words are most of every text.

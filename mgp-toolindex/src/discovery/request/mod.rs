@@ -1,17 +1,14 @@
 //! Mode B of discovery (§16.6): tools for the capabilities that a task turns out to need.
 
-mod candidate;
 mod choice;
 mod flow;
-mod kind;
 
 use std::sync::Arc;
 
 use mgp_types::mgp::{FoundTool, NearMiss, PendingTool, RequestTools, RequestedTools, ToolRequestStatus};
 use mgp_types::{Context, Error, Object, Origin, Request};
 
-use self::candidate::candidates;
-use self::choice::{Chosen, ToolChoice};
+use self::choice::{Chosen, ToolChoice, candidates};
 use super::answer::loaded as loaded_tool;
 use super::shared::DiscoveryShared;
 use super::{meta_tool, params};

@@ -9,7 +9,6 @@ mod functions;
 mod lanes;
 mod linear;
 mod network;
-mod normalize;
 mod rows;
 mod safetensors;
 #[cfg(test)]

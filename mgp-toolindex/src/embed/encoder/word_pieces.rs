@@ -1,11 +1,13 @@
-//! The pieces of words that a model has numbers for.
+//! The pieces of words that a model has numbers for, in the spelling in which it reads a text.
 
 use std::collections::HashMap;
+use std::iter;
 
 use foldhash::fast::FixedState;
 use serde::Deserialize;
+use unicode_categories::UnicodeCategories;
+use unicode_normalization::UnicodeNormalization;
 
-use super::normalize;
 use crate::embed::EmbedError;
 
 /// Splits texts into the pieces of a model, as its `tokenizer.json` describes.
@@ -64,13 +66,13 @@ impl WordPieces {
         let room = most.saturating_sub(1);
         let mut pieces = vec![self.first];
         let mut word = Word::default();
-        for letter in normalize::letters(text) {
+        for letter in letters(text) {
             if pieces.len() >= room {
                 break;
             }
             if letter.is_whitespace() {
                 self.push_word(&mut word, &mut pieces);
-            } else if normalize::is_punctuation(letter) {
+            } else if is_punctuation(letter) {
                 self.push_word(&mut word, &mut pieces);
                 word.push(letter, self.longest_word);
                 self.push_word(&mut word, &mut pieces);
@@ -163,6 +165,48 @@ struct WordPieceFile {
     vocab: HashMap<String, u32>,
 }
 
+/// Returns the letters of a text as the model reads them: without control characters, accents and case, and with spaces
+/// around Chinese characters, which are written without any.
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars()
+        .filter(|c| !is_removed(*c))
+        .flat_map(|c| {
+            let apart = is_chinese(c).then_some(' ');
+            let c = if c.is_whitespace() { ' ' } else { c };
+            apart.into_iter().chain(iter::once(c)).chain(apart)
+        })
+        .nfd()
+        .filter(|c| !c.is_mark_nonspacing())
+        .flat_map(char::to_lowercase)
+}
+
+/// Returns whether a character is a word of its own.
+fn is_punctuation(c: char) -> bool {
+    c.is_ascii_punctuation() || c.is_punctuation()
+}
+
+fn is_removed(c: char) -> bool {
+    match c {
+        '\t' | '\n' | '\r' => false,
+        '\0' | '\u{fffd}' => true,
+        _ => c.is_other(),
+    }
+}
+
+/// Returns whether a character is in one of the blocks of Chinese characters that were there when the models were made.
+const fn is_chinese(c: char) -> bool {
+    matches!(c,
+        '\u{4e00}'..='\u{9fff}'
+        | '\u{3400}'..='\u{4dbf}'
+        | '\u{20000}'..='\u{2a6df}'
+        | '\u{2a700}'..='\u{2b73f}'
+        | '\u{2b740}'..='\u{2b81f}'
+        | '\u{2b920}'..='\u{2ceaf}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{2f800}'..='\u{2fa1f}'
+    )
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use serde_json::json;
@@ -232,5 +276,21 @@ pub(super) mod tests {
         }
         assert!(refused(known.replace("[CLS]", "[B]").as_bytes()).contains("[CLS]"));
         assert!(refused(&file(&["a", "b"])).contains("no weights"));
+    }
+
+    #[test]
+    fn accents_case_and_control_characters_are_removed() {
+        let read = |text| letters(text).collect::<String>();
+        assert_eq!(read("Crème\u{7} BRÛLÉE\tİ"), "creme brulee i");
+        assert_eq!(read("zero\u{200b}width\u{fffd}\0"), "zerowidth");
+        assert_eq!(read("读file"), " 读 file");
+        // Marks that take room of their own stay.
+        assert_eq!(read("का"), "का");
+    }
+
+    #[test]
+    fn signs_of_all_scripts_are_punctuation() {
+        assert!("!$^`~。、»—".chars().all(is_punctuation));
+        assert!(!"a1 é€".chars().any(is_punctuation));
     }
 }

@@ -6,7 +6,6 @@
 //! rounding them would give two different values the same digest. They keep all their digits instead, in a canonical
 //! spelling that no double is ever written in.
 
-mod number;
 mod tree;
 
 use std::str::FromStr;

@@ -7,9 +7,8 @@ use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ServerId};
 use parking_lot::Mutex;
 
-use super::entry::CatalogResource;
 use super::name::is_reserved_server;
-use super::offer::{ServerOffer, firsts};
+use super::offer::{CatalogResource, ServerOffer, firsts};
 use super::snapshot::{CatalogSnapshot, ChangedKind};
 
 /// The tools, prompts and resources of all servers, while they change. Clones are the same catalog.

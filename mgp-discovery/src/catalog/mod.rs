@@ -32,16 +32,15 @@
 //! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`] | single items, under the names they are shown by |
 //! | [`ResourceOwner`] | the server that has a resource |
 
-mod entry;
 mod handle;
 mod lookup;
 mod name;
 mod offer;
 mod snapshot;
 
-pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTool};
 pub use self::handle::{Catalog, CatalogError};
 pub(crate) use self::name::{LONGEST_ID, is_reserved_server, is_written_as_id};
+pub use self::offer::{CatalogPrompt, CatalogResource, CatalogTool};
 pub use self::snapshot::{CatalogSnapshot, ResourceOwner};
 
 #[cfg(test)]

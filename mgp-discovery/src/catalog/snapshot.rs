@@ -10,11 +10,11 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, ServerId};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::entry::{
-    CatalogPrompt, CatalogResource, CatalogTool, TextByStyle, list, uri_member, with_text, written_once,
-};
 use super::lookup::{Lookup, near};
-use super::offer::ServerOffer;
+use super::offer::{
+    CatalogPrompt, CatalogResource, CatalogTool, ServerOffer, TextByStyle, list, uri_member, with_text,
+    written_once,
+};
 
 /// The tools, prompts and resources of all servers at one time. A snapshot does not change.
 ///

@@ -2,7 +2,6 @@
 
 mod manifest;
 mod openapi;
-mod openapi_schema;
 mod tool_list;
 
 pub use self::manifest::{ManifestFacts, manifest};

@@ -1,19 +1,18 @@
 //! The categories of tools: their paths, and the search for tools by them (§16.4).
 
+mod browse;
+
 use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
 use foldhash::fast::RandomState;
 use mgp_types::mcp::ToolAnnotations;
 use smallvec::SmallVec;
 
 use crate::server_tools::ToolText;
-
-mod browse;
-mod derive;
-mod path;
+use crate::text::lower_words;
 
 pub(crate) use self::browse::browse;
-pub use self::path::CategoryPath;
 
 /// The number of categories of one tool: a tool in all categories would be found in none.
 const MAX_CATEGORIES: usize = 8;
@@ -34,7 +33,7 @@ pub(crate) fn of(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Box<[Cat
         }
     }
     if paths.is_empty() {
-        paths.extend(derive::derive(text, annotations));
+        paths.extend(derive(text, annotations));
     }
     if let Some(server) = CategoryPath::read(&format!("{SERVER}/{}", text.server))
         && !paths.contains(&server)
@@ -79,6 +78,133 @@ fn name(category: &CategoryPath) -> Option<&str> {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     (name.chars().count() <= LONGEST && name.chars().all(is_name)).then_some(name)
 }
+
+/// The path of a category: levels separated by `/`, in lower case, neither deep nor long.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CategoryPath(Arc<str>);
+
+/// The length of a level at most, in characters.
+const LONGEST_LEVEL: usize = 64;
+
+const DEEPEST: usize = 6;
+
+impl CategoryPath {
+    /// Reads a path whose levels are separated by `/`, `.` or `>`; `None` if there are no levels.
+    ///
+    /// ```
+    /// use mgp_toolindex::category::CategoryPath;
+    ///
+    /// let path = CategoryPath::read(" Filesystem > Read ").unwrap();
+    /// assert_eq!(path.as_str(), "filesystem/read");
+    /// assert!(path.is_in(&CategoryPath::read("filesystem").unwrap()));
+    /// ```
+    pub fn read(text: &str) -> Option<Self> {
+        let level = |level: &str| {
+            let words = level.split(|c: char| c.is_whitespace() || c.is_control());
+            let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+            words.join(" ").chars().flat_map(char::to_lowercase).take(LONGEST_LEVEL).collect::<String>()
+        };
+        let levels = text.split(['/', '.', '>']).map(level).filter(|level| !level.is_empty());
+        let levels: Vec<String> = levels.take(DEEPEST).collect();
+        (!levels.is_empty()).then(|| Self(levels.join("/").into()))
+    }
+
+    /// Returns the levels, joined by `/`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the levels, the widest first.
+    pub fn levels(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// Returns whether the category is `wider`, or below it.
+    pub fn is_in(&self, wider: &Self) -> bool {
+        self.0.strip_prefix(wider.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+mgp_types::write_as!(Display of CategoryPath, self => "{}", self.0);
+
+/// The number of words of a description that are read.
+const MAX_WORDS: usize = 64;
+
+/// The least score of a topic; a single word of a description is not enough.
+const ENOUGH: u32 = 2;
+
+const IN_DESCRIPTION: u32 = 1;
+const IN_SERVER: u32 = 2;
+const IN_NAME: u32 = 3;
+
+/// Returns the topic that most words of a tool speak of: words of its name count most, then those of its server, then
+/// those of its description. `None` if they hardly speak of any.
+fn derive(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Option<CategoryPath> {
+    let mut points = vec![0_u32; TABLE.topics.len()];
+    let parts = [(&text.name, IN_NAME), (&text.server, IN_SERVER), (&text.description, IN_DESCRIPTION)];
+    for (text, weight) in parts {
+        let mut said = vec![false; points.len()];
+        for topic in lower_words(text).take(MAX_WORDS).flat_map(|word| spoken_of(&word)) {
+            if !std::mem::replace(&mut said[*topic], true) {
+                points[*topic] += weight;
+            }
+        }
+    }
+    let (best, points) =
+        points.iter().enumerate().max_by_key(|(at, points)| (**points, std::cmp::Reverse(*at)))?;
+    if *points < ENOUGH {
+        return None;
+    }
+    let (path, acts) = TABLE.topics[best];
+    let action = if acts { action(&text.name, annotations) } else { None };
+    CategoryPath::read(&action.map_or_else(|| path.to_owned(), |action| format!("{path}/{action}")))
+}
+
+/// Returns the action of a tool, by the first word of its name that tells it, else by the hints of its server.
+fn action(name: &str, annotations: &ToolAnnotations) -> Option<&'static str> {
+    let found = lower_words(name).find_map(|word| TABLE.actions.get(&*word).copied());
+    let hinted = || match annotations.read_only_hint {
+        Some(true) => Some("read"),
+        Some(false) => Some("write"),
+        None => None,
+    };
+    found.or_else(hinted)
+}
+
+/// Returns the topics of a word in the singular or the plural.
+fn spoken_of(word: &str) -> &'static [usize] {
+    let topics = |word: &str| TABLE.words.get(word).map(Vec::as_slice);
+    let singular = || topics(word.strip_suffix('s')?);
+    topics(word).or_else(singular).unwrap_or_default()
+}
+
+/// The topics and the actions of tools, and the words that tell them.
+#[derive(Default)]
+struct TopicTable {
+    /// The path of each topic, and whether its tools are told apart by what they do.
+    topics: Vec<(&'static str, bool)>,
+    /// The numbers of the topics of each word.
+    words: HashMap<&'static str, Vec<usize>, RandomState>,
+    /// The action of each word.
+    actions: HashMap<&'static str, &'static str, RandomState>,
+}
+
+static TABLE: LazyLock<TopicTable> = LazyLock::new(|| {
+    let mut table = TopicTable::default();
+    for line in include_str!("topics.txt").lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split(' ');
+        let (Some(kind), Some(name)) = (words.next(), words.next()) else { continue };
+        if kind == "action" {
+            table.actions.extend(words.map(|word| (word, name)));
+            continue;
+        }
+        for word in words {
+            table.words.entry(word).or_default().push(table.topics.len());
+        }
+        table.topics.push((name, kind == "acting"));
+    }
+    table
+});
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,6 @@ mod fastembed;
 pub(crate) mod hashed_words;
 mod joined;
 mod passage;
-mod queue;
 #[cfg(feature = "store")]
 mod store;
 mod table;
@@ -19,7 +18,7 @@ use std::fmt;
 use mgp_types::BoxFuture;
 use tokio::runtime::Handle;
 
-pub(crate) use self::background::{BackgroundEmbedding, EmbeddingBackend, MadeVector};
+pub(crate) use self::background::{BackgroundEmbedding, EmbeddingBackend, MadeVector, MissingVector};
 pub use self::choice::{ChoiceError, EmbedderChoice};
 pub use self::encoder::SentenceEncoder;
 #[cfg(feature = "fastembed")]
@@ -29,7 +28,6 @@ pub(crate) use self::hashed_words::NullEmbedder;
 pub use self::joined::JoinedEmbedder;
 pub use self::passage::PassageHash;
 pub(crate) use self::passage::{Passage, sent_along};
-pub(crate) use self::queue::MissingVector;
 #[cfg(feature = "store")]
 pub use self::store::{SqliteVectors, StoreError};
 pub use self::table::StaticEmbedder;

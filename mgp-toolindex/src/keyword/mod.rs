@@ -4,12 +4,11 @@ mod named;
 mod query;
 mod reader;
 mod segment;
-mod similar;
 mod writer;
 
+pub(crate) use self::named::FuzzyMatcher;
 pub(crate) use self::query::KeywordQuery;
 pub(crate) use self::reader::KeywordReader;
-pub(crate) use self::similar::FuzzyMatcher;
 pub(crate) use self::writer::KeywordWriter;
 
 #[cfg(test)]

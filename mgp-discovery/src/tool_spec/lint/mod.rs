@@ -1,19 +1,20 @@
 //! The look at specification documents, tool by tool and section by section.
 
-mod agreement;
 mod content;
-mod template;
 
 use std::collections::HashMap;
 
 use mgp_types::RawJson;
+use mgp_types::ext::DottedName;
+use mgp_types::mgp::{ChangeClass, Version};
 use serde_json::Value;
 
-use super::document::{DocumentedTool, SectionKind, SpecDocument};
+use super::ToolDiff;
+use super::document::{Block, DocumentedTool, Section, SectionKind, SpecDocument};
 use super::finding::{LintReport, SpecFinding, SpecRule, ToolVerdicts};
-use super::interface::ToolInterface;
+use super::interface::{ToolInterface, is_same_tool};
 use crate::Position;
-use crate::config::Severity;
+use crate::config::{Severity, nearest};
 
 /// A compiled JSON Schema: checks a value, and fails with what is wrong with it.
 pub type SchemaCheck = Box<dyn Fn(&RawJson) -> Result<(), String>>;
@@ -143,5 +144,154 @@ impl ToolLint<'_> {
             finding.severity = severity;
             finding.pointer = Some(pointer.into());
         }
+    }
+}
+
+impl ToolLint<'_> {
+    fn declaration(&mut self, earlier: Option<(&SpecDocument, usize)>) {
+        let (line, name) = (self.tool.line, &self.tool.name);
+        if !self.tool.is_quoted {
+            self.error(SpecRule::Declaration, line, "the name does not stand between backticks");
+        }
+        if DottedName::read(name).is_none() {
+            self.error(SpecRule::InvocationName, line, format!("`{name}` is not an invocation name"));
+        }
+        if let Some((document, earlier)) = earlier {
+            let what = format!("`{name}` was declared before, in {}:{earlier}", document.file.display());
+            self.error(SpecRule::InvocationName, line, what);
+        }
+        let Some(section) = self.tool.section(SectionKind::InvocationName) else { return };
+        match section.texts().next().map(|(line, text)| (line, text.split('`').nth(1).unwrap_or(text))) {
+            None => self.error(SpecRule::InvocationName, section.line, "the section is empty"),
+            Some((line, said)) if said != *name => {
+                let what = format!("the invocation name `{said}` is not that of the heading, `{name}`");
+                self.error(SpecRule::InvocationName, line, what);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Checks that the eight sections are there once, in their order, and with their numbers if they have any. A section
+    /// that is none of the eight may be there, but not with one of their numbers.
+    fn sections(&mut self) {
+        let mut seen: Vec<SectionKind> = Vec::new();
+        for section in &self.tool.sections {
+            let Some(kind) = section.kind else {
+                if let Some(kind) = section.number.and_then(SectionKind::numbered) {
+                    let (number, title) = (kind.number(), kind.title());
+                    let what = format!("section {number} is not \"{}\", but \"{title}\"", section.title);
+                    self.error(SpecRule::Sections, section.line, what);
+                }
+                continue;
+            };
+            let title = kind.title();
+            if seen.contains(&kind) {
+                let what = format!("the section \"{title}\" is there twice");
+                self.error(SpecRule::Sections, section.line, what);
+                continue;
+            }
+            if section.number.is_some_and(|number| number != kind.number()) {
+                let what = format!("the section \"{title}\" has the number {}", kind.number());
+                self.error(SpecRule::Sections, section.line, what);
+            }
+            if let Some(before) = seen.iter().max().filter(|before| **before > kind) {
+                let what = format!("the section \"{title}\" stands behind \"{}\"", before.title());
+                self.error(SpecRule::Sections, section.line, what);
+            }
+            seen.push(kind);
+        }
+        for kind in SectionKind::ALL.into_iter().filter(|kind| !seen.contains(kind)) {
+            let what = format!("the section \"{}\" is missing", kind.title());
+            self.error(SpecRule::Sections, self.tool.line, what);
+        }
+    }
+
+    fn purpose(&mut self) {
+        if let Some(section) = self.tool.section(SectionKind::Purpose)
+            && self.tool.purpose().is_empty()
+        {
+            self.error(SpecRule::Purpose, section.line, "the section is empty");
+        }
+    }
+
+    fn version(&mut self) {
+        match self.tool.version() {
+            None => self.error(SpecRule::Version, self.tool.line, "the tool declares no version"),
+            Some((line, version)) => {
+                if let Err(error) = Version::strict(version) {
+                    self.error(SpecRule::Version, line, format!("`{version}` is {error}"));
+                }
+            }
+        }
+    }
+}
+
+impl ToolLint<'_> {
+    /// Compares the document with the definition of the tool.
+    fn definition(&mut self) {
+        let (line, name) = (self.tool.line, &self.tool.name);
+        let Some(definition) = self.definitions.iter().find(|tool| is_same_tool(tool.name(), name)) else {
+            let near = nearest(name, self.definitions.iter().map(ToolInterface::name));
+            let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+            return self.error(SpecRule::Definition, line, format!("no tool `{name}` is defined{near}"));
+        };
+        let documented = ToolInterface::documented(self.tool);
+        for change in documented.changes_since(&definition.completed()) {
+            let is_interface =
+                change.at.starts_with("/inputSchema/") || change.at.starts_with("/outputSchema/");
+            if is_interface && change.class != ChangeClass::Documentation {
+                let what = format!("the document differs from the definition: {}", change.what);
+                self.at(Severity::Error, SpecRule::Definition, line, change.at, what);
+            }
+        }
+        if let (Some(said), Some(hint)) = (documented.idempotent, definition.idempotent)
+            && said != hint
+        {
+            let section = self.tool.section(SectionKind::Idempotency).map_or(line, |section| section.line);
+            let what =
+                format!("the document says {said}, and `idempotentHint` of the definition says {hint}");
+            self.error(SpecRule::Idempotency, section, what);
+        }
+        let security = self.tool.section(SectionKind::Security);
+        let is_named = |permission: &&String| security.is_some_and(|section| section.contains(permission));
+        for permission in definition.permissions.iter().filter(|permission| !is_named(permission)) {
+            let what = format!("the section does not name the permission `{permission}` of the definition");
+            self.error(SpecRule::Security, security.map_or(line, |section| section.line), what);
+        }
+    }
+
+    /// Checks that the version announces what changed, and that there is a guide for a new major version.
+    fn changes(&mut self) {
+        let Some(old) = self.since.iter().find(|old| is_same_tool(old.name(), &self.tool.name)) else {
+            return;
+        };
+        let new = ToolInterface::documented(self.tool);
+        let diff = ToolDiff::of(old, &new);
+        let line = self.tool.version().map_or(self.tool.line, |(line, _)| line);
+        if let (false, Some(version), Some(least), Some(change)) =
+            (diff.is_announced, diff.new_version, diff.least_version, diff.changes.first())
+        {
+            let class = change.class.as_str();
+            let what =
+                format!("{version} does not announce a {class} change, as {least} does: {}", change.what);
+            self.error(SpecRule::VersionBump, line, what);
+        }
+        let is_major = new
+            .version
+            .zip(old.version)
+            .is_some_and(|(new, old)| new.announces(old) == Some(ChangeClass::Breaking));
+        if is_major && self.tool.migration().is_none() {
+            self.error(SpecRule::Migration, line, "a new major version has no migration guide");
+        }
+    }
+}
+
+impl Section {
+    /// Returns whether a word stands anywhere in the section.
+    fn contains(&self, word: &str) -> bool {
+        self.blocks.iter().any(|block| match block {
+            Block::Text { text, .. } | Block::Code { text, .. } => text.contains(word),
+            Block::Table(table) => table.rows().any(|row| row.contains(word)),
+        })
     }
 }

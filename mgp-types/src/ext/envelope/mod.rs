@@ -4,7 +4,6 @@
 //! value, and becomes the error of a failed result.
 
 mod call;
-mod client;
 mod error_detail;
 mod gate;
 mod name;
@@ -13,8 +12,7 @@ mod result;
 #[cfg(test)]
 mod tests;
 
-pub use self::call::ToolCall;
-pub use self::client::EnvelopeClient;
+pub use self::call::{EnvelopeClient, ToolCall};
 pub use self::error_detail::{EnvelopeFault, ErrorDetail, ErrorType};
 pub use self::gate::EnvelopeGate;
 pub use self::name::{DottedName, ProjectedNames};

@@ -7,7 +7,6 @@ mod fold;
 mod name_candidate;
 mod script;
 mod sketch;
-mod stem;
 
 pub(crate) use self::analysis::{QueryWords, cut};
 pub(crate) use self::document::{DocumentBuilder, MAX_OFTEN};

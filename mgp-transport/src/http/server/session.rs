@@ -182,7 +182,8 @@ impl HttpSession {
     /// Forgets streams whose readers did not come back.
     pub(super) fn sweep(&self, now: Instant) {
         self.streams.lock().retain(|stream| {
-            stream.finished().is_none_or(|at| now.saturating_duration_since(at) < KEPT_FOR || stream.is_attached())
+            let is_kept = |at| now.saturating_duration_since(at) < KEPT_FOR || stream.is_attached();
+            stream.finished().is_none_or(is_kept)
         });
     }
 

@@ -62,14 +62,14 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-static ENGLISH: LazyLock<HashSet<&str, RandomState>> = LazyLock::new(|| {
+static FUNCTION_WORDS: LazyLock<HashSet<&str, RandomState>> = LazyLock::new(|| {
     let lines = include_str!("function_words.txt").lines().filter(|line| !line.starts_with('#'));
     lines.flat_map(|line| line.split(' ')).collect()
 });
 
 /// Returns whether a word, in lower case, tells nothing about the use of a tool.
 pub(super) fn is_function_word(word: &str) -> bool {
-    ENGLISH.contains(word)
+    FUNCTION_WORDS.contains(word)
 }
 
 const PARTICLES: [char; 17] =

@@ -12,7 +12,6 @@ use url::Url;
 
 use super::brought;
 use crate::terminal::{Failure, Result, printable};
-use crate::version_order::is_newer;
 
 /// A registry of servers.
 pub(super) enum ServerRegistry {

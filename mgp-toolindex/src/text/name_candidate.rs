@@ -1,8 +1,8 @@
 //! Names of tools in queries.
 
 use super::analysis::cut;
-use super::fold::fold;
 use super::everyday::is_function_word;
+use super::fold::fold;
 use super::script::Script;
 
 /// The bytes of a name that are compared.

@@ -38,7 +38,8 @@ pub(super) fn verify(folder: &Path) -> Result<()> {
     let sums = fs::read_to_string(&path).with_context(|| format!("there is no {}", path.display()))?;
     let mut unlisted = names(folder)?;
     for line in sums.lines() {
-        let (expected, name) = line.split_once("  ").with_context(|| format!("{SUMS} has the line `{line}`"))?;
+        let (expected, name) =
+            line.split_once("  ").with_context(|| format!("{SUMS} has the line `{line}`"))?;
         ensure!(unlisted.remove(name), "{name} is named in {SUMS}, and is missing");
         let found = digest(&fs::read(folder.join(name))?);
         ensure!(found == expected, "{name} has the checksum {found}, and not {expected} as {SUMS} says");

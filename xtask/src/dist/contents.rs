@@ -59,7 +59,8 @@ impl OwnTexts {
         let own = std::path::absolute(mgp)?.display().to_string();
         let printed = output(&["service", "install", "--system", "--print"])?.replace(&own, "/usr/bin/mgp");
         for file in printed.split("# /").skip(1) {
-            let (path, text) = file.split_once('\n').context("`mgp service install --print` names no file")?;
+            let (path, text) =
+                file.split_once('\n').context("`mgp service install --print` names no file")?;
             units.add(name_of(Path::new(path)), text.as_bytes());
         }
         Ok(Self { pages, completions, units })
@@ -123,7 +124,8 @@ impl Contents {
 
     /// Returns the completion script of zsh.
     pub(super) fn zsh(&self) -> Result<&[u8]> {
-        let (_, text) = self.completions.files().find(|(name, _)| *name == ZSH).context("there is none for zsh")?;
+        let (_, text) =
+            self.completions.files().find(|(name, _)| *name == ZSH).context("there is none for zsh")?;
         Ok(text)
     }
 }

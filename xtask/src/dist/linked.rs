@@ -83,7 +83,8 @@ impl LinkedCrates {
 
     /// Returns the bill of materials in CycloneDX 1.5.
     pub(super) fn bill_of_materials(&self, release: &Release, target: &Target) -> Result<String> {
-        let components: Vec<_> = self.packages.iter().map(|(id, package)| self.component(id, package)).collect();
+        let components: Vec<_> =
+            self.packages.iter().map(|(id, package)| self.component(id, package)).collect();
         let dependencies = self.uses.iter().map(|(id, used)| {
             json!({ "ref": reference(id), "dependsOn": used.iter().map(reference).collect::<Vec<_>>() })
         });

@@ -36,7 +36,11 @@ pub(super) fn write(release: &Release) -> Result<()> {
         release.write(name, release.filled(template, values)?.as_bytes())
     };
     put("server.json", include_str!("../../dist/server.json"), &[])?;
-    put("mgp.rb", include_str!("../../dist/formula.rb"), &[("sources", &formula_sources(release, &archives))])?;
+    put(
+        "mgp.rb",
+        include_str!("../../dist/formula.rb"),
+        &[("sources", &formula_sources(release, &archives))],
+    )?;
     put("flake.nix", include_str!("../../dist/flake.nix"), &[("sources", &nix_sources(release, &archives))])?;
     if let Some(archive) = archives.iter().find(|archive| archive.target.os == "windows") {
         let (url, folder) = (release.url(&archive.name), release.name_for(&archive.target.triple));
@@ -55,7 +59,9 @@ pub(super) fn write(release: &Release) -> Result<()> {
 
 fn formula_sources(release: &Release, archives: &[Archive]) -> String {
     let mut sources = String::new();
-    for Archive { target, name, digest, .. } in archives.iter().filter(|archive| archive.target.os != "windows") {
+    for Archive { target, name, digest, .. } in
+        archives.iter().filter(|archive| archive.target.os != "windows")
+    {
         let processor = if target.architecture == "aarch64" { "arm" } else { "intel" };
         let (os, url) = (&target.os, release.url(name));
         let _ = write!(
@@ -102,7 +108,10 @@ mod tests {
                 _ => &["PackageLocale", "Publisher", "PackageName", "License", "ShortDescription"],
             };
             for name in ["PackageIdentifier", "PackageVersion", "ManifestVersion"].iter().chain(needed) {
-                assert!(template.lines().any(|line| line.starts_with(&format!("{name}:"))), "{ending}: {name}");
+                assert!(
+                    template.lines().any(|line| line.starts_with(&format!("{name}:"))),
+                    "{ending}: {name}"
+                );
             }
             assert!(template.contains(&format!("PackageIdentifier: {WINGET_ID}\n")), "{ending}");
         }

@@ -31,7 +31,11 @@ impl Programs {
     /// Fails if one of them is missing, or is not a program of the target.
     pub(super) fn read(target: &Target, mgp: &Path) -> Result<Self> {
         let patterns = mgp.with_file_name(format!("mgp-patterns{}", target.ending()));
-        Ok(Self { path: std::path::absolute(mgp)?, mgp: read(target, mgp)?, patterns: read(target, &patterns)? })
+        Ok(Self {
+            path: std::path::absolute(mgp)?,
+            mgp: read(target, mgp)?,
+            patterns: read(target, &patterns)?,
+        })
     }
 
     /// Builds the programs for a target; `mgp self` trusts lists of versions that are signed with the public key.
@@ -73,7 +77,8 @@ impl Programs {
         }
         if let Some(key) = public_key {
             let text = fs::read_to_string(key).with_context(|| format!("cannot read {}", key.display()))?;
-            let key = text.lines().nth(1).with_context(|| format!("{} is no key of minisign", key.display()))?;
+            let key =
+                text.lines().nth(1).with_context(|| format!("{} is no key of minisign", key.display()))?;
             cargo.env("MGP_RELEASES_KEY", key);
         }
         let stripped = format!("CARGO_PROFILE_{}_STRIP", profile.to_uppercase().replace('-', "_"));
@@ -100,7 +105,9 @@ fn places(workspace: &Workspace) -> Result<Vec<(PathBuf, &'static str)>> {
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo"))).context("cargo has no home")?;
     let mut places = vec![(workspace.root.clone(), "/mgp"), (workspace.target.clone(), "/target")];
     let registries = home.join("registry/src");
-    for registry in fs::read_dir(&registries).with_context(|| format!("cannot list {}", registries.display()))? {
+    for registry in
+        fs::read_dir(&registries).with_context(|| format!("cannot list {}", registries.display()))?
+    {
         places.push((registry?.path(), "/crates"));
     }
     Ok(places)

@@ -43,7 +43,9 @@ impl Release {
             .context("the files of a package have the time of the commit, so a checkout by git is needed")?;
         let (time, date) = times.trim().split_once(' ').context("git told no time of the commit")?;
         if !git(&["status", "--porcelain"])?.is_empty() {
-            println!("note: the checkout has changes that are not committed, so nobody can make these packages again");
+            println!(
+                "note: the checkout has changes that are not committed, so nobody can make these packages again"
+            );
         }
         let kernel = workspace.require_member("mgp-kernel")?;
         let repository = kernel.repository.clone().context("mgp-kernel/Cargo.toml names no repository")?;
@@ -76,7 +78,9 @@ impl Release {
     /// Fails if a name of the template has no value.
     pub(super) fn filled(&self, template: &str, values: &[(&str, &str)]) -> Result<String> {
         let own = [
-            ("version", self.version.as_str()), ("repository", &self.repository), ("description", DESCRIPTION),
+            ("version", self.version.as_str()),
+            ("repository", &self.repository),
+            ("description", DESCRIPTION),
             ("created", &self.date),
         ];
         let mut text = template.to_owned();

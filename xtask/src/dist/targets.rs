@@ -125,7 +125,10 @@ mod tests {
     #[test]
     fn a_target_without_packages_is_named_with_those_that_have_some() {
         let error = named("sparc-unknown-none").unwrap_err().to_string();
-        assert!(error.contains("`sparc-unknown-none`") && error.contains("aarch64-unknown-linux-musl"), "{error}");
+        assert!(
+            error.contains("`sparc-unknown-none`") && error.contains("aarch64-unknown-linux-musl"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -75,7 +75,11 @@ impl FileTree {
             header.set_mtime(time);
             header.set_size(content.len() as u64);
             let is_folder = entry.content.is_none();
-            header.set_entry_type(if is_folder { tar::EntryType::Directory } else { tar::EntryType::Regular });
+            header.set_entry_type(if is_folder {
+                tar::EntryType::Directory
+            } else {
+                tar::EntryType::Regular
+            });
             let path = if is_folder { format!("{path}/") } else { path.clone() };
             tar.append_data(&mut header, path, content)?;
         }
@@ -161,7 +165,8 @@ mod tests {
     fn folders_stand_before_what_they_hold() {
         let tar = tree(["a/b/c", "d"]).tar(0).unwrap();
         let mut archive = tar::Archive::new(&*tar);
-        let paths = archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string());
+        let paths =
+            archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string());
         assert_eq!(paths.collect::<Vec<_>>(), ["a/", "a/b/", "a/b/c", "d"]);
     }
 }

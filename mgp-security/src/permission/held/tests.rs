@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
 use mgp_types::code;
-use mgp_types::mgp::{ApprovalPolicy, Decision, Grant, PermissionRequest, PermissionResponse, Version, method};
+use mgp_types::mgp::{
+    ApprovalPolicy, Decision, Grant, PermissionRequest, PermissionResponse, Version, method,
+};
 use mgp_types::{Gate, Method, Object, Params, RawJson, Request, Revision, RpcService, Session};
 use tower_service::Service;
 

@@ -156,7 +156,6 @@ impl<I> Drop for ClientOwner<I> {
     }
 }
 
-
 /// The tasks of one client. They end when the client ends.
 #[derive(Debug)]
 pub(super) struct Tasks {

@@ -9,7 +9,11 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::{Trial, place::Place, report::{Outcome, missing_for_root}};
+use super::{
+    Trial,
+    place::Place,
+    report::{Outcome, missing_for_root},
+};
 use crate::{
     dist::{archive, deb, rpm},
     process,
@@ -42,7 +46,8 @@ pub(super) fn deb(trial: &Trial<'_>) -> Result<Outcome> {
     let place = Place::root(root.clone(), "0:0", "/usr/bin/mgp")?;
     let name = deb::name(trial.release, trial.target);
     fs::copy(trial.release.folder.join(&name), root.join("mgp.deb"))?;
-    let dpkg = |arguments: &[&str]| process::run_quietly(&mut place.command(&[&["dpkg"], arguments].concat()));
+    let dpkg =
+        |arguments: &[&str]| process::run_quietly(&mut place.command(&[&["dpkg"], arguments].concat()));
     dpkg(&["--install", "/mgp.deb"])?;
     let users = fs::read_to_string(root.join("etc/passwd"))?;
     ensure!(users.contains("\nmgp:"), "the package made no user");
@@ -129,8 +134,8 @@ const ACCOUNTS: [&str; 2] = ["etc/passwd", "etc/group"];
 
 /// What package managers and the tools of accounts keep of what was, and where a system is entered.
 const NOTED: [&str; 11] = [
-    "var/lib/dpkg", "var/lib/rpm", "var/log", "var/cache", "root/.rpmdb", "etc/passwd-", "etc/group-", "etc/shadow-",
-    "etc/gshadow-", "dev", "proc",
+    "var/lib/dpkg", "var/lib/rpm", "var/log", "var/cache", "root/.rpmdb", "etc/passwd-", "etc/group-",
+    "etc/shadow-", "etc/gshadow-", "dev", "proc",
 ];
 
 #[cfg(test)]

@@ -4,7 +4,11 @@ use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Trial, place::Place, report::{Outcome, missing}};
+use super::{
+    Trial,
+    place::Place,
+    report::{Outcome, missing},
+};
 use crate::{
     dist::{archive, deb, mcpb, npm, wheel},
     node::Node,
@@ -44,7 +48,9 @@ pub(super) fn npm(trial: &Trial<'_>) -> Result<Outcome> {
     let npm = |words: &[&str]| {
         let mut npm = Command::new("npm");
         // Packages of other platforms are left out without a question to the registry.
-        npm.args(["--offline", "--no-audit", "--no-fund", "--loglevel", "error"]).args(words).current_dir(&folder);
+        npm.args(["--offline", "--no-audit", "--no-fund", "--loglevel", "error"])
+            .args(words)
+            .current_dir(&folder);
         npm
     };
     fs::write(folder.join("package.json"), "{}")?;

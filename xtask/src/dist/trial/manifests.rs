@@ -57,7 +57,9 @@ pub(super) fn flake(release: &Release) -> Result<Outcome> {
     if let Some(left_out) = missing(&[("nix-instantiate", "nix-bin")]) {
         return Ok(left_out);
     }
-    process::run_quietly(Command::new("nix-instantiate").arg("--parse").arg(release.folder.join("flake.nix")))?;
+    process::run_quietly(
+        Command::new("nix-instantiate").arg("--parse").arg(release.folder.join("flake.nix")),
+    )?;
     Ok(Outcome::Passed)
 }
 
@@ -108,7 +110,11 @@ pub(super) fn server_json(release: &Release) -> Result<Outcome> {
     let text = fs::read_to_string(release.folder.join("server.json"))?;
     let server: ServerJson = serde_json::from_str(&text).context("server.json has another shape")?;
     ensure!(server.schema.ends_with("/server.schema.json"), "server.json names the schema {}", server.schema);
-    ensure!(server.name.split('/').count() == 2, "the name {} is not of the form `namespace/name`", server.name);
+    ensure!(
+        server.name.split('/').count() == 2,
+        "the name {} is not of the form `namespace/name`",
+        server.name
+    );
     ensure!(server.description.len() <= 100, "the description has more than 100 characters");
     let versions = server.packages.iter().map(|package| &package.version).chain([&server.version]);
     ensure!(versions.into_iter().all(|version| *version == release.version), "the versions differ");

@@ -67,8 +67,11 @@ const SHORT: [(Kind, &str, Try); 4] = [
 
 const NPM: (Kind, &str, Try) =
     (Kind::Npm, "the packages of npm, in a prefix: installed, uninstalled", installers::npm);
-const WHEEL: (Kind, &str, Try) =
-    (Kind::Wheel, "the wheel, in an environment of Python and by uvx: installed, uninstalled", installers::wheel);
+const WHEEL: (Kind, &str, Try) = (
+    Kind::Wheel,
+    "the wheel, in an environment of Python and by uvx: installed, uninstalled",
+    installers::wheel,
+);
 
 /// What does not depend on a target.
 const TEXTS: [(&str, fn(&Release) -> Result<Outcome>); 6] = [

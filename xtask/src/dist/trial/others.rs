@@ -56,7 +56,9 @@ pub(super) fn oci(trial: &Trial<'_>) -> Result<Outcome> {
     let root = unpacked.join("rootfs");
     let program = started.args.first().context("the image has no entry point")?;
     if needs_loader(&root.join(program.trim_start_matches('/')))? {
-        return Ok(Outcome::LeftOut("the program needs libraries of a system, and the image has none".to_owned()));
+        return Ok(Outcome::LeftOut(
+            "the program needs libraries of a system, and the image has none".to_owned(),
+        ));
     }
     ensure!(started.user.uid == oci::USER, "the image runs as user {}", started.user.uid);
     let user = format!("{}:{}", started.user.uid, started.user.gid);
@@ -65,7 +67,9 @@ pub(super) fn oci(trial: &Trial<'_>) -> Result<Outcome> {
     place.variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     // The demo runs a command in a shell, which the image does not have.
     place.starts(&trial.release.version)?;
-    let server = format!("[[servers]]\nid = \"office\"\ncommand = \"{program}\"\nargs = [\"demo-server\", \"office\"]\n");
+    let server = format!(
+        "[[servers]]\nid = \"office\"\ncommand = \"{program}\"\nargs = [\"demo-server\", \"office\"]\n"
+    );
     fs::write(root.join(CONFIGURATION), server)?;
     place.answers()?;
     Ok(Outcome::Passed)

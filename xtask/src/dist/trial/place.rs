@@ -69,7 +69,8 @@ impl Place {
 
     /// Returns `mgp` with these arguments.
     pub(super) fn mgp(&self, arguments: &[&str]) -> Command {
-        let words: Vec<_> = self.program.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
+        let words: Vec<_> =
+            self.program.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
         self.command(&words)
     }
 
@@ -137,7 +138,8 @@ impl Place {
 }
 
 fn variables(home: &str) -> BTreeMap<String, String> {
-    let variables = [("HOME", home), ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")];
+    let variables =
+        [("HOME", home), ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")];
     variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
@@ -159,9 +161,15 @@ fn post(port: u16) -> Result<String> {
     });
     let call = call.to_string();
     let head = [
-        "POST /mcp HTTP/1.1", &format!("Host: 127.0.0.1:{port}"), "Content-Type: application/json",
-        "Accept: application/json, text/event-stream", "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call",
-        &format!("Mcp-Name: {TOOL}"), "Connection: close", &format!("Content-Length: {}", call.len()),
+        "POST /mcp HTTP/1.1",
+        &format!("Host: 127.0.0.1:{port}"),
+        "Content-Type: application/json",
+        "Accept: application/json, text/event-stream",
+        "MCP-Protocol-Version: 2026-07-28",
+        "Mcp-Method: tools/call",
+        &format!("Mcp-Name: {TOOL}"),
+        "Connection: close",
+        &format!("Content-Length: {}", call.len()),
     ];
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(LIMIT))?;

@@ -14,12 +14,11 @@ use bytes::Bytes;
 use mgp_types::mcp::{self, Annotations, CacheScope, Icon, Meta, ResourceContents};
 use mgp_types::{CacheHint, Error, RawJson};
 
-use crate::tool::ToolError;
-
 #[cfg(feature = "ext")]
 pub use self::cache::ResourceCache;
 pub(crate) use self::entry::{ResourceEntry, TemplateEntry, not_found};
 pub use self::entry::{ResourceHandler, Uri};
+use crate::tool::ToolError;
 
 /// The description of a resource with a fixed URI.
 #[derive(Debug, Clone)]

@@ -33,7 +33,6 @@ use crate::sections::Sections;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::fake_server::FakeServer;
 use crate::servers::upstream::{FirstStart, ServerSupport, Upstream};
-use crate::visibility::Visibility;
 use mgp_types::BoxedService;
 
 /// A configuration in which agents have only what they were granted.
@@ -48,7 +47,6 @@ pub(crate) struct TestKernel {
     pub(crate) fleet: Arc<Fleet>,
     pub(crate) support: Arc<ServerSupport>,
     pub(crate) changes: Arc<ChangeListeners>,
-    pub(crate) visibility: Arc<Visibility>,
     pub(crate) sections: Sections,
     pub(crate) router: Router,
     _state: tempfile::TempDir,
@@ -66,7 +64,7 @@ impl TestKernel {
         config.tools.level = ListLevel::L0;
         let sections = Sections::open(config, state.path().join("state"), Vec::new()).await.unwrap();
         let router = Router::new(&sections, OwnMethods::new(&sections, tool_discovery(&sections).unwrap()));
-        let Sections { config, policies, audit, tools, fleet, changes, visibility, .. } = sections.clone();
+        let Sections { config, policies, audit, tools, fleet, changes, .. } = sections.clone();
         let (catalog, support) = (tools.catalog, Arc::clone(fleet.support()));
         Self {
             config,
@@ -76,7 +74,6 @@ impl TestKernel {
             fleet,
             support,
             changes,
-            visibility,
             sections,
             router,
             _state: state,

@@ -190,25 +190,25 @@ mod tests {
             ("9007199254740992", "9007199254740992"),
             ("5e-324", "5e-324"),
         ] {
-            assert_eq!(canonical(literal).unwrap(), expected, "{literal}");
+            assert_eq!(canonical_number(literal).unwrap(), expected, "{literal}");
         }
     }
 
     #[test]
     fn a_number_beyond_doubles_keeps_its_digits() {
-        assert_eq!(canonical("9007199254740993").unwrap(), "9007199254740993e0");
-        assert_eq!(canonical("9223372036854775807.0").unwrap(), "9223372036854775807e0");
-        assert_eq!(canonical("-18446744073709551615").unwrap(), "-18446744073709551615e0");
-        assert_eq!(canonical("333333333.33333329").unwrap(), "33333333333333329e-8");
-        assert_eq!(canonical("1e400").unwrap(), "1e400");
-        assert_eq!(canonical("10e399").unwrap(), "1e400");
-        assert_eq!(canonical("1e-400").unwrap(), "1e-400");
+        assert_eq!(canonical_number("9007199254740993").unwrap(), "9007199254740993e0");
+        assert_eq!(canonical_number("9223372036854775807.0").unwrap(), "9223372036854775807e0");
+        assert_eq!(canonical_number("-18446744073709551615").unwrap(), "-18446744073709551615e0");
+        assert_eq!(canonical_number("333333333.33333329").unwrap(), "33333333333333329e-8");
+        assert_eq!(canonical_number("1e400").unwrap(), "1e400");
+        assert_eq!(canonical_number("10e399").unwrap(), "1e400");
+        assert_eq!(canonical_number("1e-400").unwrap(), "1e-400");
     }
 
     #[test]
     fn an_exponent_beyond_reason_is_refused() {
-        assert_eq!(canonical("1e99999999999999999999"), Err(CanonicalError::NumberTooLarge));
-        assert_eq!(canonical("10e9223372036854775807"), Err(CanonicalError::NumberTooLarge));
-        assert_eq!(canonical("0e99999999999999999999").unwrap(), "0");
+        assert_eq!(canonical_number("1e99999999999999999999"), Err(CanonicalError::NumberTooLarge));
+        assert_eq!(canonical_number("10e9223372036854775807"), Err(CanonicalError::NumberTooLarge));
+        assert_eq!(canonical_number("0e99999999999999999999").unwrap(), "0");
     }
 }

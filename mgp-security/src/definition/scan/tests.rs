@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use mgp_types::RawJson;
 use proptest::prelude::*;
 

@@ -10,13 +10,13 @@ use super::tables::tables;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ListenTls {
-    /// The path of the certificate, with those that lead to its authority, in PEM. A new file is taken within half a
-    /// minute, for new connections.
+    /// The file of the certificate, with those that lead to its authority, in PEM. A new one is taken within half a
+    /// minute.
     pub certificate: String,
     /// The path of the certificate's private key, in PEM.
     pub key: String,
-    /// The path of the authorities that sign certificates of clients, in PEM, of which every client then needs one; none
-    /// needs one if left out.
+    /// The file of the authorities, in PEM, by one of which every client then needs a certificate; none needs one if
+    /// left out.
     pub client_ca: Option<String>,
 }
 
@@ -57,11 +57,11 @@ tables! {
     pub struct ServerOauth: Eq {
         /// The way to a token.
         pub grant: ServerGrant,
-        /// The issuer of the server's tokens, and the only one that sees the credentials below; what the server names
-        /// if left out.
+        /// The issuer of the server's tokens, which alone sees the credentials below; the one that the server names if
+        /// left out.
         pub issuer: Option<String>,
-        /// The id of the kernel at the issuer, or the `https` URL of a document that describes the kernel as a client.
-        /// If left out, the kernel registers itself.
+        /// The kernel's id at the issuer, or the `https` URL of a document that describes the kernel; if left out, the
+        /// kernel registers itself.
         pub client_id: Option<String>,
         /// The secret that belongs to `client_id`, best as `${secret:NAME}`.
         pub client_secret: Option<String>,
@@ -70,7 +70,7 @@ tables! {
         pub private_key: Option<String>,
         /// The scopes to ask for; those that the server names if left out.
         pub scopes: Vec<String>,
-        /// The path of the platform's token for the grant `workload_identity`, read for each token of the server.
+        /// The file of the platform's token for `workload_identity`, read each time.
         pub token_file: Option<String>,
         /// Binds tokens to a key of the kernel (DPoP).
         pub dpop: bool,
@@ -87,8 +87,7 @@ tables! {
         Login,
         /// The kernel asks for it with its own credentials.
         ClientCredentials,
-        /// The kernel exchanges the agent's token for one of the server (RFC 8693). The agent's own token is shown to
-        /// `issuer` alone.
+        /// The kernel exchanges the agent's token, which `issuer` alone sees, for one of the server (RFC 8693).
         TokenExchange,
         /// The platform says who the kernel is, by the token in `token_file`.
         WorkloadIdentity,
@@ -99,8 +98,8 @@ tables! {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct TokenIssuer {
-    /// The issuer, exactly as its tokens and metadata name it. Its own host may be private; others that its metadata
-    /// names have to be public.
+    /// The issuer, exactly as its tokens and metadata name it. Its host may be private; others in its metadata have to
+    /// be public.
     pub issuer: String,
     /// The algorithms by which its tokens may be signed; RS256, ES256 and EdDSA if left out.
     #[serde(default)]

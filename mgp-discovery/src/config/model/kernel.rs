@@ -23,7 +23,7 @@ tables! {
     /// The effects of calls that happen once and can be taken back.
     pub struct EffectSettings: Debug, Eq {
         /// Makes a call with an idempotency key once, also for servers that know no keys, and passes transactions to
-        /// servers that have them. Keys and outcomes are kept in `effects.db` in the state folder.
+        /// servers that have them.
         pub enabled: bool,
     }
 
@@ -35,8 +35,8 @@ tables! {
 
     /// A way to notify people of a question: either a `command` or a `webhook`.
     pub struct Notification: Eq {
-        /// The program to run, with its arguments. It has the question in `MGP_QUESTION` and where to answer it in
-        /// `MGP_ANSWER`, and all of it as JSON on its standard input.
+        /// The program and its arguments. It has the question in `MGP_QUESTION`, where to answer it in `MGP_ANSWER`,
+        /// and all of it as JSON on standard input.
         pub command: Vec<String>,
         /// The URL to which the question is posted, as Standard Webhooks says, and again where that fails.
         pub webhook: Option<String>,
@@ -46,14 +46,13 @@ tables! {
 
     /// The places from which commands bring servers and new versions of `mgp`.
     pub struct DownloadSettings: Debug, Eq {
-        /// The registry of `mgp install`: the URL of an MCP registry, or a file or folder with copies of its documents;
-        /// the official registry if left out.
+        /// The registry of `mgp install`: a URL, or a file or folder with copies of its documents; the official one if
+        /// left out.
         pub registry: Option<String>,
-        /// The signed list of versions that `mgp self` reads: an `https://` URL or a file, with its signature of
-        /// minisign beside it in a file that ends in `.minisig`. If left out, no version is looked for.
+        /// The signed list of versions that `mgp self` reads: an `https://` URL or a file, with the signature of
+        /// minisign beside it (`.minisig`). If left out, no version is looked for.
         pub releases: Option<String>,
-        /// The public key of minisign with which `releases` is signed, such as `RWQf6LRC…`; that of this build if left
-        /// out.
+        /// The public key of minisign for `releases`, such as `RWQf6LRC…`; that of this build if left out.
         pub releases_key: Option<String>,
     }
 
@@ -64,9 +63,9 @@ tables! {
         pub log: Option<String>,
         /// The URL to which traces are sent by OTLP over HTTP, as JSON: with the path of traces, or without any.
         pub otlp: Option<String>,
-        /// The headers of requests to `otlp`. Values may have `${NAME}` and `${secret:NAME}`.
+        /// The headers of requests to `otlp`.
         pub otlp_headers: BTreeMap<String, String>,
-        /// Sends the lines of the log to the collector as well, beside the traces.
+        /// Sends the lines of the log there, too.
         pub otlp_logs: bool,
         /// Serves `/metrics`, besides `/healthz` and `/readyz`.
         pub metrics: bool,
@@ -82,8 +81,7 @@ tables! {
         /// The time that a kernel in the background stays after the last client and command have left, in seconds; 300
         /// if left out. With 0 it stops with the last client.
         pub linger: Option<u64>,
-        /// Lets every agent read the health of the servers that it reaches, and stop them. Otherwise only operators
-        /// may.
+        /// Lets every agent read the health of the servers that it reaches, and stop them, as operators may.
         pub agents_manage: bool,
     }
 }
@@ -95,8 +93,8 @@ tables! {
 pub struct PageSettings {
     /// Serves the page from the start; otherwise `mgp ui` has it served.
     pub enabled: bool,
-    /// The address of the page, such as `127.0.0.1:7333`; with `[listen.tls]` also one for browsers on other machines, such as
-    /// `0.0.0.0:7333`. Any free port at the loopback address if left out.
+    /// The address of the page, such as `127.0.0.1:7333`, or with `[listen.tls]` `0.0.0.0:7333`; any free port at the
+    /// loopback address if left out.
     pub listen: Option<String>,
     /// The login by an identity provider; people sign in by codes and the operators' passphrase alone if left out.
     pub oauth: Option<PageOauth>,
@@ -112,13 +110,12 @@ mgp_types::partial_debug!(TelemetrySettings, self => log: self.log, otlp: self.o
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct ListenSettings {
-    /// The address and port for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. At addresses other than loopback,
-    /// clients need keys.
+    /// The address for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. Beyond loopback, clients need keys.
     pub http: Option<String>,
     /// The URL at which clients reach the protocol, such as `https://mgp.example/mcp`: the audience of their tokens,
     /// needed with `oauth`.
     pub public_url: Option<String>,
-    /// The certificate of HTTPS; the kernel serves HTTP without TLS if left out.
+    /// The certificate of HTTPS; no TLS if left out.
     pub tls: Option<ListenTls>,
     /// The tokens that clients may show in place of keys. With this table, every client needs a key or a token.
     pub oauth: Option<ListenOauth>,
@@ -128,8 +125,8 @@ pub struct ListenSettings {
     pub allowed_origins: Vec<String>,
     /// Requires keys on the loopback address too.
     pub require_keys: bool,
-    /// The maximum number of open HTTP connections, half of them from one address; 1024 if left out, and at most half
-    /// of the files that the process may open.
+    /// The most open HTTP connections, half of them from one address; 1024 if left out, and at most half of the
+    /// process's open files.
     pub max_connections: Option<u32>,
     /// Serves tools over plain HTTP, as `docs/rest.md` says.
     pub rest: bool,

@@ -38,9 +38,9 @@ pub use self::tools::{BudgetSettings, ListLevel, NameSettings, NameStyleSetting,
 tables! {
     /// A whole `mgp.toml`. Every key may be left out.
     pub struct Config: Debug {
-        /// The variables of the kernel's environment that every configured server receives, besides those that every
-        /// program needs and those for proxies and certificates. A `*` stands for any characters, a leading `!`
-        /// withholds variables, and `MGP_…` is never passed on. The key stands above the first `[section]`.
+        /// The variables of the kernel's environment that every configured server receives as well. A `*` stands for
+        /// any characters, a leading `!` withholds variables; `MGP_…` never passes. The key stands above the first
+        /// `[section]`.
         pub pass_env: Vec<String>,
         /// The servers, each under `[[servers]]` (MGP §15.2).
         pub servers: Vec<ServerConfig>,

@@ -14,14 +14,13 @@ use super::{AgentToken, words};
 tables! {
     /// An agent that is known by name, and what it may do.
     pub struct AgentSettings: Debug, Eq {
-        /// The id of the agent, which every agent needs. With `@name`, `budget`, `calls_per_minute`, `calls_per_day` and
-        /// `scopes` are those of each member of the group that has none of its own; of several groups, those of the
-        /// first one hold.
+        /// The agent's id, required. With `@name`, `budget`, `calls_per_minute`, `calls_per_day` and `scopes` are those
+        /// of each member of the group that has none of its own; of several groups, the first one's hold.
         pub id: String,
         /// Makes the client on standard input and output this agent.
         pub stdio: bool,
-        /// Declares that a human uses the client of this agent, and may decide there what otherwise only an operator
-        /// decides: with `stdio` on standard input and output alone, without it over HTTP with a key of this agent.
+        /// Lets the human at this agent's client decide what otherwise only an operator decides: with `stdio` on
+        /// standard input and output alone, without it over HTTP with a key of the agent.
         pub human: bool,
         /// The tokens of the agent's clients, by issuer and subject, where `listen.oauth` accepts tokens. A token that
         /// no agent has is refused.
@@ -33,13 +32,13 @@ tables! {
         /// (§16.6), under the policy `auto_approve` and within `[registration]`.
         #[schemars(with = "Vec<String>")]
         pub permissions: Vec<Permission>,
-        /// The scopes of the agent, such as `read:tickets`: it calls only tools that require no others. Without the key
-        /// the agent is held to none; with an empty list it has none.
+        /// The scopes of the agent, such as `read:tickets`: it calls only tools that require no others; any tools if
+        /// left out.
         pub scopes: Option<Vec<String>>,
-        /// The maximum number of calls of the agent in a minute, in place of `limits.agent_calls_per_minute`.
+        /// The most calls of the agent in a minute, in place of `limits.agent_calls_per_minute`.
         #[schemars(range(min = 1))]
         pub calls_per_minute: Option<u32>,
-        /// The maximum number of calls of the agent in a day, in place of `limits.agent_calls_per_day`.
+        /// The most calls of the agent in a day, in place of `limits.agent_calls_per_day`.
         #[schemars(range(min = 1))]
         pub calls_per_day: Option<u32>,
         /// The most that calls of the agent may cost; no limit if left out.
@@ -48,7 +47,7 @@ tables! {
 
     /// A group of agents. Where a key or a command names an agent, `@name` names all members of the group.
     pub struct GroupSettings: Debug, Eq {
-        /// The name of the group, which every group needs.
+        /// The group's name, required.
         pub name: String,
         /// The ids of members. A `*` between two dots stands for any characters, alone for every agent.
         pub agents: Vec<String>,
@@ -90,8 +89,7 @@ tables! {
         /// The permissions that are granted from the start.
         pub grants: Vec<PermissionRule>,
         /// The permissions for which a human is asked under `auto_approve` too; if left out, those that the
-        /// specification calls dangerous. An empty list grants all that the specification names, and `mgp doctor`
-        /// warns.
+        /// specification calls dangerous. With an empty list, `mgp doctor` warns.
         #[schemars(schema_with = "words::permissions")]
         pub never_automatic: Option<Vec<Permission>>,
         /// The time that a server or a call waits for a human, in seconds; 300 if left out.
@@ -112,17 +110,15 @@ tables! {
 
     /// The checks of the arguments of calls.
     pub struct ValidatorSettings: Debug, Eq {
-        /// The directories in which files that arguments name must lie, whichever client calls. If left out, those are
-        /// the folders in which the client works, the directories among the server's arguments, and its `cwd`.
-        /// `[[folders]]` opens further ones in either case.
+        /// The directories in which files that arguments name must lie, whichever client calls, besides `[[folders]]`.
+        /// If left out, those are the client's folders, the directories among the server's arguments, and its `cwd`.
         pub roots: Vec<String>,
-        /// The paths that calls may touch although they are protected, such as `**/.env` or `~/.npmrc`. The kernel's
-        /// own files stay protected.
+        /// The protected paths that calls may touch, such as `**/.env` or `~/.npmrc`; never the kernel's own files.
         pub allow_paths: Vec<String>,
         /// The directories that commands may empty.
         pub scratch: Vec<String>,
-        /// The private hosts that calls of all servers may reach, such as `localhost:3000` or `*.internal`.
-        /// `servers.network.allow` allows a host for a single server.
+        /// The private hosts that calls of all servers may reach, such as `localhost:3000` or `*.internal`;
+        /// `servers.network.allow` is for one server.
         pub allowed_hosts: Vec<String>,
         /// The hosts that no call may reach, even if another key allows them.
         pub denied_hosts: Vec<String>,
@@ -166,9 +162,7 @@ tables! {
 
     /// The audit record: its file, its contents and its size.
     pub struct AuditSettings: Debug, Eq {
-        /// The moment at which a call is answered: before or after it is recorded. With `async`, a kernel that is
-        /// killed or loses power may lose the record of calls that it answered in the last 200 ms; with `sync`, it
-        /// loses none.
+        /// The moment at which a call is answered: before or after it is recorded.
         pub durability: AuditDurability,
         /// The part of a call's arguments that is recorded.
         pub arguments: AuditArguments,
@@ -176,20 +170,20 @@ tables! {
         pub keep_days: Option<u32>,
         /// The maximum size of the record, in bytes; no limit if left out.
         pub keep_bytes: Option<u64>,
-        /// The path of a second file, to which the kernel appends the ends of the record; none if left out. The file is
-        /// best another user's and append-only (`chattr +a`).
+        /// A second file, best another user's and append-only (`chattr +a`), to which the kernel appends the ends of
+        /// the record.
         pub ends: Option<String>,
-        /// The receiver to which each event is pushed, such as a SIEM; the record is not pushed if left out.
+        /// The receiver to which each event is pushed, such as a SIEM.
         pub push: Option<AuditPush>,
     }
 
     /// A receiver of the record. It gets every event at least once, in order; what it has not taken stays in the record
     /// for a week beyond `keep_days` and `keep_bytes`.
     pub struct AuditPush: Eq {
-        /// The URL of the receiver, which may have `${NAME}` and `${secret:NAME}`: `syslog+tls://HOST:PORT` (RFC 5425),
-        /// or an address of https, which gets logs of OTLP, or webhooks where there is a `secret`.
+        /// The URL of the receiver: `syslog+tls://HOST:PORT` (RFC 5425), or an address of https, which gets logs of
+        /// OTLP, or webhooks where there is a `secret`.
         pub url: String,
-        /// The headers of requests over https. Values may have `${NAME}` and `${secret:NAME}`.
+        /// The headers of requests over https.
         pub headers: BTreeMap<String, String>,
         /// The secret that signs webhooks, as Standard Webhooks says: `whsec_` and Base64, best as `${secret:NAME}`.
         pub secret: Option<String>,
@@ -219,18 +213,18 @@ tables! {
 
     /// The limits on calls and messages.
     pub struct LimitSettings: Debug, Eq {
-        /// The maximum number of calls of one agent in a minute; no limit if left out, and none for operators.
+        /// The most calls of one agent in a minute; no limit if left out, and none for operators.
         #[schemars(range(min = 1))]
         pub agent_calls_per_minute: Option<u32>,
-        /// The maximum number of calls of one agent in a day; no limit if left out, and none for operators.
+        /// The most calls of one agent in a day; no limit if left out, and none for operators.
         #[schemars(range(min = 1))]
         pub agent_calls_per_day: Option<u32>,
-        /// The maximum number of calls of one agent at once, those included that wait for a server or a person; further
-        /// calls wait in a queue. 512 if left out.
+        /// The most calls of one agent at once, with those that wait for a server or a person; further calls wait in a
+        /// queue. 512 if left out.
         #[schemars(range(min = 1))]
         pub agent_concurrency: Option<u32>,
-        /// The maximum number of calls in the queue of each agent, and of each server; further calls are refused, and
-        /// so is a call that waited for two minutes. 1024 if left out.
+        /// The most calls in the queue of each agent, and of each server; further calls are refused, and those that
+        /// waited for two minutes. 1024 if left out.
         pub waiting_calls: Option<u32>,
         /// The maximum length of a message, in bytes; 64 MiB if left out. A longer message ends only its own call.
         #[schemars(range(min = 65536))]

@@ -13,38 +13,35 @@ use super::{ServerOauth, words};
 tables! {
     /// A server, and how the kernel starts, reaches and guards it.
     pub struct ServerConfig {
-        /// The id of the server, which every server needs: up to 64 letters, digits, `.`, `_` and `-`. `mgp` and
-        /// `kernel` are reserved, alone and before a `.` or `_`, and so are ids that look like them.
+        /// The server's id, required: up to 64 letters, digits, `.`, `_` and `-`. Reserved are `mgp` and `kernel`,
+        /// alone and before a `.` or `_`, and ids that look like them.
         pub id: String,
         /// The program to start. A server has either this, or `url`, or `socket`.
         pub command: Option<String>,
-        /// The arguments of the program. Every user of the machine can read them, so secrets belong in `env`.
+        /// The program's arguments, which every user of the machine can read: secrets belong in `env`.
         pub args: Vec<String>,
-        /// The directory in which the program starts; if left out, that of its client, or of the kernel where clients
-        /// share the program.
+        /// The directory in which the program starts; that of its client if left out, or of the kernel where clients
+        /// share it.
         pub cwd: Option<String>,
-        /// The variables of the program, besides those that every program needs (`PATH`, `HOME` and the like). Values
-        /// may have `${NAME}` and `${secret:NAME}`.
+        /// The variables of the program, besides those that every program needs (`PATH`, `HOME` and the like).
         pub env: BTreeMap<String, String>,
-        /// Confines the program by means of the operating system to its own folder, a temporary one and no network,
-        /// unless its permissions or `confinement` allow more. If left out, programs with a table `confinement` or the
-        /// trust level `sandboxed` are confined.
+        /// Has the operating system confine the program to its own folder, a temporary one and no network, besides what
+        /// its permissions or `confinement` allow. If left out, programs with `confinement` or the trust level
+        /// `sandboxed` are confined.
         pub confine: Option<bool>,
-        /// The files, ports and sockets that a confined program may use without a permission. The table confines the
-        /// program where `confine` is left out.
+        /// The files, ports and sockets that a confined program may use without a permission.
         pub confinement: Option<ServerConfinement>,
         /// The URL at which the server is reached over HTTP.
         pub url: Option<String>,
-        /// The headers of requests over HTTP. Values may have `${NAME}` and `${secret:NAME}`.
+        /// The headers of requests over HTTP.
         pub headers: BTreeMap<String, String>,
-        /// How the kernel authorizes itself at the server; if left out, a server that demands it is signed in to with
-        /// `mgp login`.
+        /// How the kernel authorizes itself at the server; with `mgp login` if left out.
         pub oauth: Option<ServerOauth>,
         /// The path of the Unix socket at which the server listens.
         pub socket: Option<String>,
         /// The transport to the server; if left out, that of `command`, `url` or `socket`.
         pub transport: Option<TransportKind>,
-        /// The revision of MCP that is spoken with the server; `mgp servers --json` shows which, and why.
+        /// The revision of MCP for this server; `mgp servers --json` shows which, and why.
         pub protocol: ServerProtocol,
         /// The dialect of a server that speaks the optional extensions in forms of its own.
         pub dialect: Option<ServerDialect>,
@@ -52,14 +49,13 @@ tables! {
         pub enabled: bool = true,
         /// The purpose of the server, in one line. Models find tools by this text.
         pub description: Option<String>,
-        /// The name and version in the registry from which `mgp install` has the server, such as
-        /// `io.github.someone/weather@1.2.3`. `mgp outdated` and `mgp upgrade` compare them.
+        /// The server's name and version in the registry, such as `io.github.someone/weather@1.2.3`, for `mgp outdated`
+        /// and `mgp upgrade`.
         pub package: Option<String>,
-        /// The declarations of the server that are known before it connects (§15.3). Without them, the server counts as
-        /// plain MCP until then.
+        /// The server's declarations that are known before it connects (§15.3); without them it counts as plain MCP
+        /// until then.
         pub mgp: Option<ServerMgp>,
         /// The ends after which the server is started again: none, those in an error, or all; `on_failure` if left out.
-        /// The key may also stand in `[servers.mgp]`.
         #[schemars(schema_with = "words::restart_policy")]
         pub restart_policy: Option<RestartPolicy>,
         /// The maximum number of restarts within the window; 5 if left out, and no limit with `url` or `socket`.
@@ -67,7 +63,7 @@ tables! {
         /// The window in which restarts are counted, in seconds; 300 if left out.
         #[schemars(range(min = 1))]
         pub restart_window_secs: Option<u64>,
-        /// The wait before the first restart, in milliseconds; 1000 if left out. The wait doubles with each restart.
+        /// The wait before the first restart, in milliseconds; 1000 if left out. Each restart doubles it.
         pub backoff_base_ms: Option<u64>,
         /// The longest wait before a restart, in milliseconds; 30000 if left out. A server with `url` or `socket` is
         /// then tried at least every 10 seconds.
@@ -80,22 +76,22 @@ tables! {
         pub network: ServerNetwork,
         /// The checks of the definitions of its tools, prompts and templates.
         pub definitions: ServerDefinitions,
-        /// The methods beyond MCP and MGP that the kernel passes on, in either direction, such as `vendor/status`,
-        /// `vendor/*` or `notifications/vendor/ready`.
+        /// The further methods that the kernel passes on, in either direction, such as `vendor/status`, `vendor/*` or
+        /// `notifications/vendor/ready`.
         pub pass_methods: Vec<String>,
-        /// The methods of `pass_methods` that change nothing. All others count as dangerous, and need a confirmation.
+        /// Those of `pass_methods` that change nothing; the others are dangerous, and a human confirms them.
         pub safe_methods: Vec<String>,
-        /// The settings of single tools, by their names at the server. An entry with a `*`, which stands for any
-        /// characters, sets `enabled` only.
+        /// The settings of single tools, by their names at the server. An entry with a `*` (any characters) sets
+        /// `enabled` only.
         pub tools: BTreeMap<String, ToolRule>,
-        /// The agents that have a connection and credentials of their own. If there are any, no other agent reaches the
+        /// The agents with a connection and credentials of their own; if there are any, no other agent reaches the
         /// server.
         pub agents: BTreeMap<String, ServerAgent>,
         /// The clients that share a connection to the server, and its program; if left out, `client`, or `shared` where
         /// the server speaks MGP or is reached without sessions.
         pub sharing: Option<Sharing>,
-        /// The maximum number of connections to the server at once, where clients have their own: 8 if left out for
-        /// programs, 256 for `url` and `socket`.
+        /// The most connections at once, where clients have their own: 8 if left out for programs, 256 for `url` and
+        /// `socket`.
         #[schemars(range(min = 1))]
         pub max_instances: Option<u32>,
     }
@@ -108,7 +104,7 @@ tables! {
         /// The permissions that the server needs.
         #[schemars(schema_with = "words::permissions")]
         pub permissions_required: Vec<String>,
-        /// The trust level that the server declares. A declaration can only lower the level in `[servers.security]`.
+        /// The trust level that the server declares, which can only lower that in `[servers.security]`.
         #[schemars(schema_with = "words::trust_level")]
         pub trust_level: Option<TrustLevel>,
         /// The ends after which the server is started again: none, those in an error, or all; `on_failure` if left out.
@@ -119,7 +115,7 @@ tables! {
 
     /// The files, ports and sockets that a confined program may use without a permission.
     pub struct ServerConfinement: Debug, Eq {
-        /// The files and folders that the program may read, with everything below them: absolute paths, or `~/…`.
+        /// The files and folders that the program may read, with all below them: absolute, or `~/…`.
         pub read: Vec<String>,
         /// The files and folders that the program may read and change.
         pub write: Vec<String>,
@@ -157,12 +153,12 @@ tables! {
 
     /// The hosts that calls of one server may reach, besides the public network.
     pub struct ServerNetwork: Debug, Eq {
-        /// The hosts that calls of this server may reach although they are not public: `localhost:3000`,
-        /// `*.internal:8443`, `[::1]:*` or the network `10.0.0.0/8`; without a port, all ports. Wildcards and networks
-        /// allow no metadata of clouds, and `validators.denied_hosts` takes precedence.
+        /// The hosts that calls of this server may reach although not public: `localhost:3000`, `*.internal:8443`,
+        /// `[::1]:*` or the network `10.0.0.0/8`; without a port, all ports. Wildcards and networks allow no cloud
+        /// metadata; `validators.denied_hosts` takes precedence.
         pub allow: Vec<String>,
-        /// The origins, besides that of `url`, from which the kernel fetches data that this server refers to, such as
-        /// `https://data.example`. A private host has to be in `allow`, too.
+        /// The origins, besides that of `url`, of data that this server refers to, such as `https://data.example`; a
+        /// private host has to be in `allow`, too.
         pub data_origins: Vec<String>,
         /// The hosts that servers of one kind may reach.
         pub preset: Option<NetworkPreset>,
@@ -170,8 +166,8 @@ tables! {
 
     /// The hosts that servers of one kind may reach.
     pub enum NetworkPreset {
-        /// Calls may reach this machine at any port, and pages in a `data:` URL. Private networks and metadata of
-        /// clouds stay refused.
+        /// Calls may reach this machine at any port, and `data:` URLs; private networks and cloud metadata stay
+        /// refused.
         Browser,
     }
 
@@ -201,44 +197,43 @@ tables! {
     pub struct ToolRule: Debug {
         /// Offers the tool to clients. A tool that an entry with a `*` switches off stays off.
         pub enabled: bool = true,
-        /// The maximum number of calls in a minute, of all agents together; no limit if left out.
+        /// The most calls in a minute, of all agents together; no limit if left out.
         #[schemars(range(min = 1))]
         pub calls_per_minute: Option<u32>,
         /// The tool of another server that is tried when this one fails, as `server.tool`.
         pub fallback: Option<String>,
-        /// The scopes that a call requires, besides those in the tool's definition, of agents that have `scopes`.
+        /// Further scopes that a call requires of agents that have `scopes`.
         pub required_scopes: Vec<String>,
     }
 
     /// The limits on calls of one server.
     pub struct ServerLimits: Debug, Eq {
-        /// The maximum number of calls that the server works on at once; others wait in a queue, for two minutes at
-        /// most. 64 if left out.
+        /// The most calls that the server works on at once; others wait, for two minutes at most. 64 if left out.
         #[schemars(range(min = 1))]
         pub concurrency: Option<u32>,
-        /// The maximum time of a call, with all attempts and its time in the queue, in milliseconds; 300,000 if left
-        /// out. If left out, calls of the tool registry's clients have 30 seconds.
+        /// The longest time of a call, with attempts and waiting, in milliseconds; 300,000 if left out, and 30 seconds
+        /// for the tool registry's clients.
         #[schemars(range(min = 1))]
         pub timeout_ms: Option<u64>,
-        /// The maximum number of calls in a minute, of all agents together; no limit if left out.
+        /// The most calls in a minute, of all agents together; no limit if left out.
         #[schemars(range(min = 1))]
         pub calls_per_minute: Option<u32>,
-        /// The time that the server has to start and to answer, in milliseconds; 30,000 if left out. A call that needs
-        /// it waits as long. A list of tools that is incomplete by then is an error.
+        /// The time to start and to answer, in milliseconds; 30,000 if left out. Calls wait as long; a list of tools
+        /// that is incomplete by then is an error.
         pub startup_timeout_ms: Option<u64>,
     }
 
     /// The credentials of an agent that has a connection of its own.
     pub struct ServerAgent: Eq {
-        /// The variables of this connection; they replace those of the server that have the same name.
+        /// The variables of this connection, in place of the server's of the same name.
         pub env: BTreeMap<String, String>,
-        /// The headers of this connection; they replace those of the server that have the same name.
+        /// The headers of this connection, in place of the server's of the same name.
         pub headers: BTreeMap<String, String>,
     }
 
     /// Which clients share a connection to a server.
     pub enum Sharing {
-        /// Each client session has a connection of its own, from its first use of the server.
+        /// Each client session has its own connection, from its first use.
         Client,
         /// All sessions share one connection.
         Shared,

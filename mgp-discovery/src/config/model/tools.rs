@@ -14,9 +14,9 @@ tables! {
         pub level: ListLevel,
         /// The tools that are always listed, as `server.tool`.
         pub pinned: Vec<String>,
-        /// The embedder, which turns texts into vectors for searches by meaning: `static`, the built-in table of words;
-        /// `encoder:DIRECTORY`, a sentence encoder together with the table; `fastembed:DIRECTORY`, in a build with the
-        /// feature `fastembed`; or `auto`, what `mgp model install` installed, else the table. `auto` if left out.
+        /// The embedder for searches by meaning: `static`, the built-in table of words; `encoder:DIRECTORY`, a sentence
+        /// encoder together with the table; `fastembed:DIRECTORY`, in a build with the feature `fastembed`; or `auto`,
+        /// what `mgp model install` installed, else the table. `auto` if left out.
         pub embedder: Option<String>,
         /// The space in a model's context that tools may take.
         pub budget: BudgetSettings,
@@ -24,13 +24,13 @@ tables! {
 
     /// The tokens that tool definitions may take in a model's context (§16.8).
     pub struct BudgetSettings: Debug, Eq {
-        /// The maximum of tokens for all tools together; 8000 if left out.
+        /// The most tokens for all tools together; 8000 if left out.
         pub max_tokens: Option<u32>,
-        /// The maximum of tokens for pinned tools; 2000 if left out.
+        /// The most tokens for pinned tools; 2000 if left out.
         pub pinned_reserve: Option<u32>,
-        /// The maximum of tokens for other listed tools; 3000 if left out.
+        /// The most tokens for other listed tools; 3000 if left out.
         pub cache_limit: Option<u32>,
-        /// The maximum of tokens for what a search finds; 3000 if left out.
+        /// The most tokens for what a search finds; 3000 if left out.
         pub discovery_reserve: Option<u32>,
     }
 

@@ -83,10 +83,7 @@ impl JsonReceiver {
 /// # Errors
 /// Fails with the reason why they cannot be used.
 pub(crate) fn trusting(ca: Option<&[u8]>) -> Result<JudgedHttp, String> {
-    let http = JudgedHttp::new().and_then(|http| match ca {
-        Some(pem) => http.trust_pem(pem),
-        None => Ok(http),
-    });
+    let http = JudgedHttp::new().and_then(|http| ca.into_iter().try_fold(http, JudgedHttp::trust_pem));
     http.map_err(|error| with_causes(error.message(), &error))
 }
 

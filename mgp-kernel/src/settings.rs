@@ -458,10 +458,8 @@ pub(crate) fn connection(config: &Config, memory: &MemoryBudget) -> ConnectionLi
 
 /// Returns the memory for long messages.
 pub(crate) fn message_memory(config: &Config) -> MemoryBudget {
-    match config.limits.message_memory_bytes {
-        Some(bytes) => MemoryBudget::new(usize::try_from(bytes).unwrap_or(usize::MAX)),
-        None => MemoryBudget::default(),
-    }
+    let bytes = config.limits.message_memory_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    bytes.map_or_else(MemoryBudget::default, MemoryBudget::new)
 }
 
 /// Returns the largest size of a message, and of a server's results, in bytes.

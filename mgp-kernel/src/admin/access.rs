@@ -2,7 +2,7 @@
 //! or in two. Single entries are read and changed by the methods of §5.4.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write as _};
+use std::io;
 use std::iter;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::audit::callers;
 use super::operation::{Operation, OperatorCall, PageRequest};
 use super::permissions::known_agents;
 use crate::sections::Sections;
-use crate::terminal::{Failure, TextForm, TextWriter, or_dash, word_of};
+use crate::terminal::{Failure, TextForm, TextWriter, line_form, or_dash, word_of};
 
 /// Lists entries in the order in which they were made: all, or those of an agent and its groups, about a server or both.
 /// Entries whose servers are a pattern are about each server that it stands for.
@@ -86,13 +86,11 @@ impl TextForm for AccessEntries {
     }
 }
 
-impl TextForm for StoredEntry {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        let AccessEntry { agent_id, server_id, tool_name, permission, .. } = &self.entry;
-        let tool = tool_name.as_ref().map_or("all tools", ToolName::as_str);
-        writeln!(out, "{}: {tool} of {server_id} for {agent_id}", word_of(permission))
-    }
-}
+line_form!(StoredEntry, |stored| {
+    let AccessEntry { agent_id, server_id, tool_name, permission, .. } = &stored.entry;
+    let tool = tool_name.as_ref().map_or("all tools", ToolName::as_str);
+    format!("{}: {tool} of {server_id} for {agent_id}", word_of(permission))
+});
 
 /// Lists the groups of agents with the members that are known, and the source of each membership: the entry of the group, a
 /// claim of the newest token, or a key. Agents that have not come with a token yet are not known by their claims.

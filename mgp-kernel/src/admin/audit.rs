@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, OperatorCall};
 use crate::record::AuditTrail;
-use crate::terminal::{Exit, Failure, TextForm, TextWriter, ago, printable};
+use crate::terminal::{Exit, Failure, TextForm, TextWriter, ago, line_form, printable};
 
 /// The filter for events; all of them by default.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
@@ -302,16 +302,13 @@ impl Operation for VerifyLog {
     }
 }
 
-impl TextForm for VerifiedLog {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        if let Some(head) = &self.head {
-            writeln!(out, "intact: {} events", self.events.unwrap_or_default())?;
-            return writeln!(out, "head {}:{}", head.seq, head.hash);
-        }
-        let (at, flaw) = (self.changed_at.unwrap_or_default(), self.flaw.as_deref().unwrap_or_default());
-        writeln!(out, "changed at event {at}: {flaw}")
+line_form!(VerifiedLog, |log| match &log.head {
+    Some(head) => format!("intact: {} events\nhead {}:{}", log.events.unwrap_or_default(), head.seq, head.hash),
+    None => {
+        let (at, flaw) = (log.changed_at.unwrap_or_default(), log.flaw.as_deref().unwrap_or_default());
+        format!("changed at event {at}: {flaw}")
     }
-}
+});
 
 impl Operation for ExportEvents {
     type Reply = ExportPage;

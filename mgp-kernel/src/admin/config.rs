@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::operation::{Operation, OperatorCall};
 use crate::AppliedConfig;
 use crate::server_inventory::{UnmatchedRules, unmatched_rules};
-use crate::terminal::{TextForm, TextWriter, printable};
+use crate::terminal::{TextForm, TextWriter, line_form, printable};
 
 /// Shows the configuration as it is in effect.
 #[derive(Debug, Args, Serialize, Deserialize)]
@@ -51,12 +51,7 @@ impl Operation for ShowConfig {
     }
 }
 
-impl TextForm for ShownConfig {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, &self.config)?;
-        writeln!(out)
-    }
-}
+line_form!(ShownConfig, |shown| format_args!("{:#}", shown.config));
 
 impl Operation for ReloadConfig {
     type Reply = AppliedConfig;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::access::advised;
 use super::operation::{Operation, OperatorCall, PageRequest};
 use crate::server_inventory::ServerInventory;
-use crate::terminal::{Exit, Failure, TextForm, TextWriter, ahead, or_dash};
+use crate::terminal::{Exit, Failure, TextForm, TextWriter, ahead, line_form, or_dash};
 
 /// Issues a key.
 #[derive(Debug, Args, Serialize, Deserialize)]
@@ -266,11 +266,7 @@ impl Operation for RotateKey {
     }
 }
 
-impl TextForm for RevokedKey {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "revoked")
-    }
-}
+line_form!(RevokedKey, |key| if key.revoked { "revoked" } else { "there was no such key" });
 
 impl KeyRow {
     fn of(info: KeyInfo, now: Timestamp) -> Self {

@@ -15,6 +15,7 @@ use mgp_discovery::{Config, FileReaders};
 use super::output::{Global, Output};
 use crate::Telemetry;
 use crate::listen::socket;
+use crate::paths::expanded;
 use crate::state_folder::{folder_state, users_folder};
 use crate::terminal::{Failure, Result};
 
@@ -89,7 +90,7 @@ impl CommandContext {
         let state = if let Some(state) = &self.global.state {
             state.clone()
         } else {
-            let own = config.kernel.state.as_deref().map(expanded);
+            let own = config.kernel.state.as_deref().map(|state| expanded(state, env::home_dir().as_deref()));
             let own = own.or_else(|| users_folder("XDG_STATE_HOME", ".local/state")).ok_or_else(|| {
                 Failure::usage("there is no home directory").hint("name the folder with `--state DIR`")
             })?;
@@ -263,12 +264,4 @@ impl CommandContext {
 fn is_trusted(locations: &Locations, file: &Path) -> bool {
     let file = FolderFile::read(file).ok().flatten();
     file.is_some_and(|file| locations.trust_of(&file) == FolderTrust::Trusted)
-}
-
-/// Returns a path of the configuration with `~` replaced by the home directory.
-fn expanded(path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), env::var_os("HOME")) {
-        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
-        _ => PathBuf::from(path),
-    }
 }

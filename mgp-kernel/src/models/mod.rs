@@ -119,7 +119,8 @@ impl ModelStore {
         let mut done = 0;
         for file in &model.files {
             let goal = folder.join(&file.name);
-            if !is_published(&goal, file) {
+            let is_there = has_length(&goal, file.size) && sha256(&goal).is_ok_and(|it| it == file.sha256);
+            if !is_there {
                 downloader.fetch(file, &goal, |bytes| on_progress(done + bytes)).await?;
             }
             done += file.size;
@@ -164,10 +165,6 @@ fn sha256(path: &Path) -> io::Result<String> {
 
 fn has_length(path: &Path, size: u64) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.len() == size)
-}
-
-fn is_published(path: &Path, file: &PublishedFile) -> bool {
-    has_length(path, file.size) && sha256(path).is_ok_and(|found| found == file.sha256)
 }
 
 /// Copies a file if it is the published one. It takes its place when it is complete.

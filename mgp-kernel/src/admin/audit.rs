@@ -303,7 +303,7 @@ impl Operation for VerifyLog {
 }
 
 line_form!(VerifiedLog, |log| match &log.head {
-    Some(head) => format!("intact: {} events\nhead {}:{}", log.events.unwrap_or_default(), head.seq, head.hash),
+    Some(end) => format!("intact: {} events\nhead {}:{}", log.events.unwrap_or_default(), end.seq, end.hash),
     None => {
         let (at, flaw) = (log.changed_at.unwrap_or_default(), log.flaw.as_deref().unwrap_or_default());
         format!("changed at event {at}: {flaw}")

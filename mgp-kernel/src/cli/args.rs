@@ -16,9 +16,9 @@ use serde_json::json;
 
 use super::output::{Global, Output};
 use super::{
-    access, apply, audit, backup, call, call_rules, config, export, import, install, login, model,
-    new_server, page, permissions, pins, process, proof, secrets, self_update, serve, server_commands,
-    servers_edit, service, spec, tools, trust,
+    access, apply, audit, backup, call, call_rules, config, export, import, login, model, new_server, page,
+    permissions, pins, process, proof, secrets, self_update, serve, server_commands, servers_edit, service,
+    spec, tools, trust,
 };
 use crate::admin::backup::BackUp;
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey, RotateKey};
@@ -67,11 +67,11 @@ pub(super) enum Command {
     /// Add a server to the configuration
     Add(servers_edit::AddServerArgs),
     /// Add a server of the MCP registry by its name
-    Install(install::InstallArgs),
+    Install(servers_edit::InstallArgs),
     /// List the servers of which the registry has newer versions
     Outdated,
     /// Replace a server by the newest version of it in the registry, and show what changes
-    Upgrade(install::UpgradeArgs),
+    Upgrade(servers_edit::UpgradeArgs),
     /// Remove a server from the configuration
     Remove(servers_edit::RemoveServerArgs),
     /// Open a folder to the calls of clients, besides those in which they work

@@ -20,7 +20,6 @@ mod doctor;
 mod export;
 mod import;
 mod input;
-mod install;
 mod kernel_connector;
 mod link;
 mod login;
@@ -137,9 +136,9 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Login(args) => login::login(cx, args).await,
         Command::Logout(args) => login::logout(cx, args).await,
         Command::Add(args) => changed(cx, async { servers_edit::add(cx, args) }).await,
-        Command::Install(args) => changed(cx, Box::pin(install::install(cx, args))).await,
-        Command::Outdated => Box::pin(install::outdated(cx)).await,
-        Command::Upgrade(args) => Box::pin(install::upgrade(cx, args)).await,
+        Command::Install(args) => changed(cx, Box::pin(servers_edit::install(cx, args))).await,
+        Command::Outdated => Box::pin(servers_edit::outdated(cx)).await,
+        Command::Upgrade(args) => Box::pin(servers_edit::upgrade(cx, args)).await,
         Command::Itself(args) => Box::pin(self_update::run(cx, &args)).await,
         Command::New(NewCommand::Server(args)) => new_server::run(&cx.output, &args),
         Command::Remove(args) => changed(cx, async { servers_edit::remove(cx, &args) }).await,

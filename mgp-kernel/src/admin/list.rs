@@ -7,7 +7,7 @@ use mgp_types::{BoxFuture, Error, Object, RawJson};
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
     access, audit, backup, config, explain, keys, operators, permissions, pins, questions, registrations,
-    server_additions, server_details, server_orders, servers, status, tools,
+    server_additions, server_orders, servers, status, tools,
 };
 use crate::install::InstallRequest;
 
@@ -59,7 +59,7 @@ static OPERATIONS: [OperationEntry; 56] = [
     OperationEntry::of::<registrations::ListRegistrations>("kernel/registrations/list", ProofNeed::None),
     OperationEntry::of::<server_orders::BeginLogin>("kernel/server/login", ProofNeed::All),
     OperationEntry::of::<server_orders::ReadServerLog>("kernel/server/logs", ProofNeed::None),
-    OperationEntry::of::<server_details::ShowServer>("kernel/server/show", ProofNeed::None),
+    OperationEntry::of::<server_orders::ShowServer>("kernel/server/show", ProofNeed::None),
     OperationEntry::of::<server_orders::ReconnectServer>("kernel/server/reconnect", ProofNeed::Others),
     OperationEntry::of::<server_orders::RestartServer>("kernel/server/restart", ProofNeed::All),
     OperationEntry::of::<server_orders::StartServer>("kernel/server/start", ProofNeed::All),

@@ -23,7 +23,6 @@ pub(crate) mod pins;
 pub(crate) mod questions;
 pub(crate) mod registrations;
 pub(crate) mod server_additions;
-pub(crate) mod server_details;
 pub(crate) mod server_orders;
 pub(crate) mod servers;
 pub(crate) mod status;

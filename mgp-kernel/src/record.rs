@@ -23,8 +23,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::StartError;
-use crate::audit_log_ends::AuditLogEnds;
-use crate::forwarded_positions::ForwardedPositions;
+use crate::log_positions::{AuditLogEnds, ForwardedPositions};
 
 /// The record of what was done and decided, and the clock by which it is written.
 pub(crate) struct AuditTrail {

@@ -24,7 +24,7 @@ use mgp_types::{AgentGroups, Principal};
 use rusqlite::Connection;
 use serde::Serialize;
 
-use crate::audit_log_ends::{AuditLogEnds, LAST_END};
+use crate::log_positions::{AuditLogEnds, LAST_END};
 use crate::policies::stored_decisions;
 use crate::state_copy::{DECISIONS, EFFECTS, RECORD, REGISTRY, StateCopy, private_folder};
 use crate::terminal::{TextForm, TextWriter, printable};

@@ -1,16 +1,116 @@
-//! How far each server was told what is recorded, kept in the state: a kernel that starts again goes on from there.
+//! The positions in the record that are kept beside it: its last known end, for a record that was cut or emptied ends before it;
+//! and how far each server was told what is recorded, for a kernel that starts again goes on from there.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mgp_security::audit::{AuditLog, LogHead};
+use mgp_discovery::{AtomicFile, Config, FileReaders};
+use mgp_security::audit::{AuditLog, Filter, LogHead, LogStore, Query};
 use mgp_types::mgp::ServerId;
 use tokio::sync::watch;
 
-use crate::audit_log_ends::holds;
 use crate::state_folder::{read_json, write_json};
+
+/// The files in which ends of the record are kept. Clones use the same files.
+#[derive(Debug, Clone)]
+pub(crate) struct AuditLogEnds {
+    /// The file with the last end, beside the record.
+    beside: PathBuf,
+    /// The file with all ends, which is only appended to.
+    added_to: Option<PathBuf>,
+    /// True if the record held the last end when it was opened. Else that is evidence, and nothing takes its place.
+    are_held: bool,
+}
+
+impl AuditLogEnds {
+    /// Opens the ends that are kept of `log`, and logs it if the record does not hold them.
+    pub(crate) fn open(config: &Config, state: &Path, log: &AuditLog) -> Self {
+        let mut ends = Self::anew(config, state);
+        let reader = log.reader();
+        let lost = ends.known().into_iter().find(|known| !holds(&reader, log.head(), known));
+        if let Some(lost) = lost {
+            ends.are_held = false;
+            let (known, now) = (lost.seq, log.head().seq);
+            tracing::error!(
+                known,
+                now,
+                kept = %ends.beside.display(),
+                "the record was cut or replaced: its last known event is not in it; `mgp audit verify` says more"
+            );
+        }
+        ends
+    }
+
+    /// Returns the ends of a record that takes the place of another one, whatever ends that had.
+    pub(crate) fn anew(config: &Config, state: &Path) -> Self {
+        let added_to = config.audit.ends.as_ref().map(PathBuf::from);
+        Self { beside: state.join(LAST_END), added_to, are_held: true }
+    }
+
+    /// Returns the ends that the record had.
+    pub(crate) fn known(&self) -> Vec<LogHead> {
+        let files = [Some(&self.beside), self.added_to.as_ref()];
+        let mut known: Vec<LogHead> = files.into_iter().flatten().filter_map(|file| last_end(file)).collect();
+        known.dedup();
+        known
+    }
+
+    /// Keeps each end of the record, at most one a second, for as long as it is polled.
+    pub(crate) async fn keep(self, mut heads: watch::Receiver<LogHead>) {
+        while heads.changed().await.is_ok() {
+            let head = *heads.borrow_and_update();
+            let ends = self.clone();
+            // The end is written completely whatever becomes of this future.
+            let _ = tokio::task::spawn_blocking(move || ends.note(head)).await;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Keeps this end.
+    pub(crate) fn note(&self, head: LogHead) {
+        if !self.are_held || head.seq == 0 {
+            return;
+        }
+        let line = format!("{} {}\n", head.seq, head.hash);
+        let kept = AtomicFile::put(&self.beside, &line, FileReaders::Owner);
+        let added = self.added_to.as_ref().map_or(Ok(()), |file| add(file, &line));
+        for error in [kept, added].into_iter().filter_map(Result::err) {
+            tracing::error!(%error, "the end of the record cannot be kept");
+        }
+    }
+}
+
+/// Returns whether the record still holds this end. An end that retention has removed since proves nothing.
+fn holds(reader: &LogStore, now: LogHead, known: &LogHead) -> bool {
+    if known.seq > now.seq {
+        return false;
+    }
+    let found = reader.query(&Query::after(Filter::default(), known.seq.saturating_sub(1), 1));
+    // The reader of the record reports what cannot be read.
+    found
+        .is_ok_and(|found| found.first().is_none_or(|entry| entry.seq != known.seq || entry.head() == *known))
+}
+
+/// Returns the end in the last whole line of a file.
+fn last_end(file: &Path) -> Option<LogHead> {
+    let text = fs::read_to_string(file).ok()?;
+    text.lines().rev().find_map(|line| {
+        let (seq, hash) = line.split_once(' ')?;
+        Some(LogHead::new(seq.parse().ok()?, hash.parse().ok()?))
+    })
+}
+
+fn add(file: &Path, line: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).open(file)?;
+    file.write_all(line.as_bytes())?;
+    file.sync_data()
+}
+
+/// The file in the state with the last end of the record.
+pub(crate) const LAST_END: &str = "audit.end";
 
 /// The last event of the record that each server was told.
 #[derive(Debug)]
@@ -25,14 +125,14 @@ impl ForwardedPositions {
     /// Opens the positions that are kept in `state`.
     pub(crate) fn open(state: &Path) -> Self {
         let file = state.join("audit.forwarded");
-        let known = read(&file).unwrap_or_else(|error| {
+        let known: Option<Positions> = read_json(&file).unwrap_or_else(|error| {
             tracing::error!(
                 %error, file = %file.display(),
                 "it is not known what servers were told of the record: they are told what comes from now on"
             );
-            Positions::new()
+            None
         });
-        Self { file, known: watch::Sender::new(known) }
+        Self { file, known: watch::Sender::new(known.unwrap_or_default()) }
     }
 
     /// Returns the number of the event behind which `server` is told on.
@@ -85,21 +185,17 @@ impl ForwardedPositions {
     }
 }
 
-fn read(file: &Path) -> io::Result<Positions> {
-    Ok(read_json(file)?.unwrap_or_default())
-}
-
 fn write(file: &Path, known: &Positions) {
     if let Err(error) = write_json(file, known) {
         tracing::error!(%error, "what servers were told of the record cannot be kept: they may be told it again");
     }
 }
 
+/// The time between two positions that are kept.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
-    use mgp_security::audit::LogStore;
     use mgp_types::mgp::{
         Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, Timestamp, TraceId,
     };
@@ -152,5 +248,18 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         std::fs::write(state.path().join("audit.forwarded"), "{").unwrap();
         assert!(ForwardedPositions::open(state.path()).known.borrow().is_empty());
+    }
+
+    #[test]
+    fn the_end_of_a_log_is_read_as_it_is_written() {
+        let end = LogHead::new(7, [0xab; 32].into());
+        let written = serde_json::to_string(&end).unwrap();
+        assert_eq!(serde_json::from_str::<LogHead>(&written).unwrap(), end);
+        for hash in ["", "ab", &"zz".repeat(32), &"é".repeat(32)] {
+            assert!(
+                serde_json::from_value::<LogHead>(serde_json::json!({"seq": 7, "hash": hash})).is_err(),
+                "{hash}"
+            );
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! The telemetry of the kernel: lines on standard error, and traces and lines that are sent to a collector.
 
 mod log;
-mod log_export;
 mod otlp;
 
 use std::sync::OnceLock;
@@ -21,7 +20,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 pub(crate) use self::log::lines_left_out;
-use self::log_export::{LogExport, TracedSpan};
+use self::log::{LogExport, TracedSpan};
 use self::otlp::{Collector, ExportQueue, LINES, SPANS, spans};
 pub(crate) use self::otlp::{attribute, log_record, logs};
 use crate::StartError;

@@ -21,7 +21,6 @@
 //! # }
 //! ```
 
-mod accepted;
 mod admin;
 mod approvals;
 mod call;

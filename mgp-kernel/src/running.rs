@@ -1,17 +1,26 @@
-//! The configuration as it is in effect.
+//! The configuration as it is in effect, and the one that an operator has accepted, where a passphrase guards it.
+//!
+//! The changed configuration is compared as a whole and by its types, not by digests of files, so a file that only
+//! tightens needs nobody. The keys that tighten are listed; every other key waits, a new one as well.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Guard};
 use mgp_discovery::Config;
-use mgp_discovery::config::ConfigFile;
+use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::{ConfigFile, Environment as _, ProcessEnvironment};
+use mgp_discovery::secrets::SecretStoreError;
 use mgp_transport::{ConnectionLimits, MemoryBudget};
-use mgp_types::Context;
 use mgp_types::mgp::NameStyle;
+use mgp_types::{Context, Error};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
-use crate::accepted::AcceptedConfig;
+use crate::proof::is_guarded;
 use crate::settings;
+use crate::state_folder::{read_json, users_state, write_json};
 use crate::terminal::Failure;
 
 /// The configuration in effect, with the folder and the memory that were taken at the start.
@@ -118,3 +127,118 @@ impl RunningConfig {
         settings::connection(&self.load(), &self.memory)
     }
 }
+
+/// The file in the kernel's state with the configuration that was accepted last.
+///
+/// While an operators' passphrase is set, what loosens in a changed file waits until somebody who knows it reloads the
+/// configuration. Whoever may write the user's files could write this one, too: it stands where no server and no validated
+/// call comes.
+#[derive(Debug)]
+pub(crate) struct AcceptedConfig {
+    path: PathBuf,
+    /// The state with the operators' secrets.
+    secrets: PathBuf,
+}
+
+/// The accepted configuration as it is stored, with the digests of its secrets.
+#[derive(Debug, Serialize, Deserialize)]
+struct Accepted {
+    config: Config,
+    /// The digests of the secrets that servers are given, by their names.
+    secrets: SecretDigests,
+}
+
+type SecretDigests = BTreeMap<String, String>;
+
+impl AcceptedConfig {
+    pub(crate) fn new(state: &Path) -> Self {
+        Self { path: state.join(FILE), secrets: users_state(state).to_owned() }
+    }
+
+    /// Returns the part of `wanted` that takes effect, and the keys that wait. Without an accepted configuration, or a
+    /// passphrase, all of it does.
+    pub(crate) fn held(&self, wanted: &Config) -> (Config, Vec<String>) {
+        if !is_guarded(&self.secrets) {
+            return (wanted.clone(), Vec::new());
+        }
+        match read_json::<Accepted>(&self.path) {
+            Ok(Some(accepted)) => {
+                let (held, mut waiting) = wanted.held_to(&accepted.config);
+                waiting.extend(
+                    accepted.changed(&held.servers).into_iter().map(|name| format!("secrets.{name}")),
+                );
+                (held, waiting)
+            }
+            Ok(None) => {
+                self.accept(wanted);
+                (wanted.clone(), Vec::new())
+            }
+            Err(error) => {
+                tracing::error!(path = %self.path.display(), %error, "nothing is known to be accepted: no server is started until `mgp reload`");
+                wanted.held_to(&Config::default())
+            }
+        }
+    }
+
+    /// Keeps the configuration as the accepted one.
+    pub(crate) fn accept(&self, config: &Config) {
+        let secrets = digests(&config.servers).unwrap_or_else(|error| {
+            tracing::warn!(%error, "no secret is accepted");
+            SecretDigests::new()
+        });
+        let accepted = Accepted { config: config.clone(), secrets };
+        if let Err(error) = write_json(&self.path, &accepted) {
+            tracing::error!(path = %self.path.display(), %error, "the accepted configuration cannot be kept");
+        }
+    }
+
+    /// Checks that the secrets of a server are those that were accepted.
+    ///
+    /// # Errors
+    /// A secret was changed by somebody who did not give the passphrase.
+    pub(crate) fn check_secrets(&self, server: &ServerConfig) -> Result<(), Error> {
+        if server.secret_references().is_empty() || !is_guarded(&self.secrets) {
+            return Ok(());
+        }
+        let accepted =
+            read_json::<Accepted>(&self.path).map_err(|error| Error::internal(error.to_string()))?;
+        match accepted.and_then(|accepted| accepted.changed(std::slice::from_ref(server)).pop()) {
+            None => Ok(()),
+            Some(name) => Err(Error::invalid_params(format!(
+                "the server `{}` is not started, because its secret {name} was changed without the operators' passphrase: \
+                 `mgp reload` takes the change",
+                server.id
+            ))),
+        }
+    }
+}
+
+impl Accepted {
+    /// Returns the names of the secrets of these servers that are not as they were accepted. One that is lacking is no
+    /// danger, and one that cannot be read is not given to a server either.
+    fn changed(&self, servers: &[ServerConfig]) -> Vec<String> {
+        let now = digests(servers).unwrap_or_default();
+        now.into_iter()
+            .filter(|(name, digest)| self.secrets.get(name) != Some(digest))
+            .map(|(name, _)| name)
+            .collect()
+    }
+}
+
+/// Returns the digests of the secrets that these servers are given and that are set.
+fn digests(servers: &[ServerConfig]) -> Result<SecretDigests, SecretStoreError> {
+    let mut digests = SecretDigests::new();
+    for name in servers.iter().flat_map(ServerConfig::secret_references).map(|found| found.secret) {
+        if !digests.contains_key(&name)
+            && let Some(value) = ProcessEnvironment.secret(&name)?
+        {
+            let digest = Sha256::new().chain_update(&name).chain_update([0]).chain_update(value.expose());
+            let text: [u8; 64] = mgp_types::hex(&digest.finalize());
+            digests.insert(name, String::from_utf8_lossy(&text).into_owned());
+        }
+    }
+    Ok(digests)
+}
+
+/// The name of the file with the accepted configuration.
+const FILE: &str = "accepted.json";

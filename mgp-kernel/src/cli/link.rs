@@ -18,7 +18,6 @@ use super::kernel_connector::{KernelConnector, StateInUse};
 use super::output::Output;
 use super::proof;
 use crate::StartError;
-use crate::accepted::AcceptedConfig;
 use crate::admin::list::OperationEntry;
 use crate::admin::operation::{KernelNeed, Operation, PageRequest, ServersToBegin};
 use crate::admin::servers::{ListServers, ServerRow};
@@ -27,6 +26,7 @@ use crate::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::proof::OperatorConnection;
+use crate::running::AcceptedConfig;
 use crate::terminal::{Exit, Failure, Result, TextForm, printable};
 
 /// A connection of a command to a kernel.

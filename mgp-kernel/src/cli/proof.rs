@@ -13,12 +13,12 @@ use mgp_types::mgp::Timestamp;
 use super::context::CommandContext;
 use super::input::{agrees, is_person_there, read_hidden};
 use super::link::KernelLink;
-use crate::accepted::AcceptedConfig;
 use crate::admin::config::ReloadConfig;
 use crate::admin::list::OperationEntry;
 use crate::admin::operation::KernelNeed;
 use crate::admin::operators::{AdmitOperator, IssueToken, ProvePresence, ReadProofStatus, SetPassphrase};
 use crate::proof::{NeededProof, OperatorConnection, Proof, ProofChecker};
+use crate::running::AcceptedConfig;
 use crate::state_folder::users_state;
 use crate::terminal::{Exit, Failure, Result, ahead};
 

@@ -14,8 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-use super::narrator::StepNarration;
-use super::servers;
+use super::{StepNarration, servers};
 use crate::admin::list::OperationEntry;
 use crate::admin::operation::Operation;
 use crate::admin::questions::{ListPending, OpenQuestion};

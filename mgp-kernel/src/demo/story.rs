@@ -7,7 +7,7 @@ use mgp_types::mgp::{Outcome, ServerState};
 use mgp_types::{Object, RawJson};
 use serde_json::{Value, json};
 
-use super::narrator::StepNarration;
+use super::StepNarration;
 use super::setup::{AGENT, DemoSetup, ToolAnswer, until};
 use crate::admin::audit::{QueryEvents, VerifyLog};
 use crate::admin::questions::{ApproveQuestion, DenyQuestion, OpenQuestion};

@@ -6,7 +6,7 @@ use mgp_types::{BoxFuture, Error, Object, RawJson};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
-    access, audit, backup, config, explain, keys, operators, permissions, pins, questions, registrations,
+    access, audit, backup, config, keys, operators, permissions, pins, questions, registrations,
     server_additions, server_orders, servers, status, tools,
 };
 use crate::install::InstallRequest;
@@ -26,7 +26,7 @@ static OPERATIONS: [OperationEntry; 56] = [
     OperationEntry::of::<config::ListUnmatched>("kernel/config/unmatched", ProofNeed::None),
     OperationEntry::of::<config::ReloadConfig>("kernel/config/reload", ProofNeed::All),
     OperationEntry::of::<config::ShowConfig>("kernel/config/show", ProofNeed::None),
-    OperationEntry::of::<explain::ExplainCall>("kernel/explain", ProofNeed::None),
+    OperationEntry::of::<tools::ExplainCall>("kernel/explain", ProofNeed::None),
     OperationEntry::of::<status::ReadStatus>("kernel/status", ProofNeed::None),
     OperationEntry::of::<status::StepAside>("kernel/yield", ProofNeed::None),
     OperationEntry::of::<status::StopKernel>("kernel/stop", ProofNeed::Others),

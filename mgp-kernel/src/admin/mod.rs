@@ -12,7 +12,6 @@ pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod config;
 pub(crate) mod definition_status;
-pub(crate) mod explain;
 mod gate;
 pub(crate) mod keys;
 pub(crate) mod list;

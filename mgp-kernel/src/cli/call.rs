@@ -20,11 +20,10 @@ use super::input::read_text;
 use super::link::KernelLink;
 use super::permissions::decide;
 use super::{proof, tools};
-use crate::admin::explain::ExplainCall;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::questions::awaited;
 use crate::admin::servers::ServerRow;
-use crate::admin::tools::ToolRow;
+use crate::admin::tools::{ExplainCall, ToolRow};
 use crate::terminal::{Exit, Failure, Result, printable, span};
 
 #[derive(Debug, Args)]

@@ -9,8 +9,7 @@ use mgp_types::{AskedRule, Error, Object, RawJson, code};
 use super::super::form::Form;
 use super::super::layout::{Page, field, form, json, more, risk, segment, table, visible};
 use super::super::page_client::PageClient;
-use crate::admin::explain::{ExplainCall, ExplainedCall};
-use crate::admin::tools::{ListTools, ToolRow};
+use crate::admin::tools::{ExplainCall, ExplainedCall, ListTools, ToolRow};
 use crate::terminal::word_of;
 
 pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error> {

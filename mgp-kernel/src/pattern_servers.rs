@@ -14,10 +14,8 @@ pub(crate) fn program() -> Option<PathBuf> {
     let own = std::env::current_exe().ok().and_then(|own| own.parent().map(Path::to_owned));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let name = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
-    own.into_iter()
-        .chain(std::env::split_paths(&path))
-        .map(|folder| folder.join(&name))
-        .find(|file| file.is_file())
+    let mut files = own.into_iter().chain(std::env::split_paths(&path)).map(|folder| folder.join(&name));
+    files.find(|file| file.is_file())
 }
 
 /// Returns whether a command whose first argument is `first` starts one of the servers.

@@ -39,9 +39,8 @@ impl Sections {
             // Files are written, and a keyring may answer late.
             let change = move || config.source.get().map(|source| source.change(edit.as_mut())).transpose();
             let changed = tokio::task::spawn_blocking(change).await;
-            changed
-                .map_err(|panic| StartError::Config(panic.to_string()))?
-                .map_err(|failure| unusable(&failure))?;
+            let changed = changed.map_err(|panic| StartError::Config(panic.to_string()))?;
+            changed.map_err(|failure| unusable(&failure))?;
             this.accept_config().await
         })
         .await

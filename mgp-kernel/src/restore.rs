@@ -177,9 +177,7 @@ impl TextForm for Restored {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         writeln!(out, "restored the state of {}", self.made_at)?;
         self.carried.iter().try_for_each(|carried| writeln!(out, "{}", printable(carried)))?;
-        self.former
-            .iter()
-            .try_for_each(|former| writeln!(out, "the former files are in {}", former.display()))
+        self.former.iter().try_for_each(|it| writeln!(out, "the former files are in {}", it.display()))
     }
 
     fn notes(&self) -> Vec<String> {

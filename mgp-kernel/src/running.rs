@@ -218,10 +218,8 @@ impl Accepted {
     /// danger, and one that cannot be read is not given to a server either.
     fn changed(&self, servers: &[ServerConfig]) -> Vec<String> {
         let now = digests(servers).unwrap_or_default();
-        now.into_iter()
-            .filter(|(name, digest)| self.secrets.get(name) != Some(digest))
-            .map(|(name, _)| name)
-            .collect()
+        let is_other = |(name, digest): &(String, String)| self.secrets.get(name) != Some(digest);
+        now.into_iter().filter(is_other).map(|(name, _)| name).collect()
     }
 }
 

@@ -145,9 +145,8 @@ impl ServerInventory {
         }
         let unmatched = UnmatchedTarget::new(format!("no tool of `{server}` is called `{wanted}`"));
         let names = found.iter().flat_map(|tools| &tools.names).map(String::as_str);
-        Err(near(wanted, names)
-            .into_iter()
-            .fold(unmatched, |unmatched, meant| unmatched.meant(server, Some(meant))))
+        let meant = near(wanted, names).into_iter();
+        Err(meant.fold(unmatched, |unmatched, meant| unmatched.meant(server, Some(meant))))
     }
 
     /// Checks the tools that a key is for like [`check_entry`](Self::check_entry). The kernel's own tools belong to no
@@ -182,9 +181,8 @@ impl ServerInventory {
             // A tool may have been written where a server belongs.
             let pattern = server.parse().ok().or_else(|| ToolPattern::new("*", server).ok());
             let is_there = |pattern: &ToolPattern| {
-                self.matching(pattern.server().as_str())
-                    .iter()
-                    .any(|tools| tools.names.iter().any(|name| pattern.tool().matches(name)))
+                let mut names = self.matching(pattern.server().as_str()).into_iter().flat_map(|of| &of.names);
+                names.any(|name| pattern.tool().matches(name))
             };
             if let Some(pattern) = pattern.filter(is_there) {
                 return unmatched.meant(pattern.server().as_str(), Some(pattern.tool().as_str()));

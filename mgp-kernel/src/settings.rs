@@ -277,19 +277,15 @@ pub(crate) fn check_token_holders(config: &Config) -> Result<(), StartError> {
 /// Returns the limits on the requests of all agents together to a server and to its tools.
 pub(crate) fn server_limits(server: &ServerConfig) -> Limits {
     let id = &server.id;
-    let mut limits = Limits::new().set_by(format!(
+    let limits = Limits::new().set_by(format!(
         "`calls_per_minute` of `[servers.limits]` and `[servers.tools]` of {id} in mgp.toml"
     ));
-    if let Some(calls) = rate(server.limits.calls_per_minute) {
-        limits = limits.per_server(Rates::new().per_minute(calls));
-    }
-    for (tool, rule) in &server.tools {
-        if let Some(calls) = rate(rule.calls_per_minute) {
-            let rates = Rates::new().per_minute(calls);
-            limits = limits.for_tool(server.id.as_str().into(), tool.as_str().into(), rates);
-        }
-    }
-    limits
+    let per_minute = |calls| rate(calls).map(|calls| Rates::new().per_minute(calls));
+    let limits = per_minute(server.limits.calls_per_minute).into_iter().fold(limits, Limits::per_server);
+    server.tools.iter().fold(limits, |limits, (tool, rule)| {
+        let rates = per_minute(rule.calls_per_minute).into_iter();
+        rates.fold(limits, |limits, rates| limits.for_tool(id.as_str().into(), tool.as_str().into(), rates))
+    })
 }
 
 fn rate(calls: Option<u32>) -> Option<NonZeroU32> {

@@ -101,10 +101,8 @@ pub(super) struct HeldCounts {
 impl HeldCounts {
     pub(super) fn of(definitions: &DefinitionGuard) -> Self {
         let held = DefinitionKind::ALL.into_iter().flat_map(|kind| definitions.held(kind));
-        let flagged = definitions
-            .found()
-            .into_iter()
-            .filter(|(server, name, found)| !found.is_held && definitions.hold(server, name).is_none());
+        let flagged = definitions.found().into_iter().filter(|(_, _, found)| !found.is_held);
+        let flagged = flagged.filter(|(server, name, _)| definitions.hold(server, name).is_none());
         Self {
             held: held.map(|(holder, _)| holder).collect(),
             flagged: flagged.map(|(server, ..)| server).collect(),

@@ -221,6 +221,7 @@ impl ServerRow {
         let (held, flagged) = counts.of_server(&id, agent_id.as_deref());
         let protocol = view.and_then(|view| view.protocol.as_ref());
         let of_configured = configured.filter(|server| server.enabled);
+        let fault = of_configured.and_then(|server| server.expanded(&ProcessEnvironment).err());
         Self {
             id,
             agent_id,
@@ -238,9 +239,7 @@ impl ServerRow {
             protocol_reason: protocol.map(|protocol| protocol.reason.to_owned()),
             last_error: view.and_then(|view| view.last_error.clone()),
             delay: view.and_then(|view| view.delay.clone()),
-            fault: of_configured
-                .and_then(|server| server.expanded(&ProcessEnvironment).err())
-                .map(|fault| fault.to_string()),
+            fault: fault.map(|fault| fault.to_string()),
             restarts: view.map_or(0, |view| view.restarts),
             pid: view.and_then(|view| view.pid),
             uptime_secs: view.and_then(|view| Some(view.uptime?.as_secs())),
@@ -293,10 +292,7 @@ impl ServerRow {
 impl CallCounts {
     pub(super) fn of(server: &Upstream) -> Self {
         let reading = server.of_server.meter.read();
-        let micros = |part| {
-            let took = reading.quantile(part)?;
-            Some(u64::try_from(took.as_micros()).unwrap_or(u64::MAX))
-        };
+        let micros = |part| Some(u64::try_from(reading.quantile(part)?.as_micros()).unwrap_or(u64::MAX));
         Self {
             p50_micros: micros(0.5),
             p95_micros: micros(0.95),

@@ -267,9 +267,8 @@ impl Operation for ReadStats {
         let (all, level, listed) = tokens(&config.load(), &tools.index.snapshot())
             .map_err(|error| Error::internal("the lists of tools cannot be counted").with_source(error))?;
         let servers = fleet.all();
-        let calls = servers
-            .iter()
-            .map(|server| ServerCalls { server_id: server.id().clone(), calls: CallCounts::of(server) });
+        let calls = servers.iter();
+        let calls = calls.map(|it| ServerCalls { server_id: it.id().clone(), calls: CallCounts::of(it) });
         Ok(Stats {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime_secs: lifecycle.life.uptime().as_secs(),

@@ -289,10 +289,8 @@ fn key_name(
     words.dedup();
     let operator = if operator { " (operator)" } else { "" };
     let label = if label.is_empty() { String::new() } else { format!(" \"{label}\"") };
-    let rates = rates
-        .iter()
-        .zip(["minute", "hour"])
-        .filter_map(|(rate, per)| Some(format!(", {} a {per}", (*rate)?)));
+    let rates = rates.iter().zip(["minute", "hour"]);
+    let rates = rates.filter_map(|(rate, per)| Some(format!(", {} a {per}", (*rate)?)));
     format!("key of {owner}{operator}{label} for {}{}", words.join(" "), rates.collect::<String>())
 }
 

@@ -65,7 +65,7 @@ fn check(cx: &CommandContext) -> Result {
 pub(super) fn init(cx: &CommandContext, project: bool) -> Result {
     let file = cx.to_make(project)?;
     make(&file)?;
-    cx.keep_trust_of(&file, "", TEXT)?;
+    cx.keep_trust(&file, "", TEXT)?;
     // The configuration is written already, so a failure to look for clients is ignored.
     let detected = ClientLocations::this().map(|machine| machine.detected()).unwrap_or_default();
     let clients = detected.into_iter().filter_map(|found| match found.state {

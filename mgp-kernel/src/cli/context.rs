@@ -157,18 +157,12 @@ impl CommandContext {
         let mut file = ConfigFile::open(path)?;
         edit(&mut file)?;
         file.save(FileReaders::Kept)?;
-        self.keep_trust(&file)
+        self.keep_trust(file.path(), file.text_before(), file.text())
     }
 
-    /// Trusts a folder's file that a command changed, if the file was trusted or empty before. Other files need no
-    /// trust.
-    pub(super) fn keep_trust(&self, file: &ConfigFile) -> Result<()> {
-        self.keep_trust_of(file.path(), file.text_before(), file.text())
-    }
-
-    /// Trusts a folder's file whose text was changed from `before` to `after`, on the same conditions as
-    /// [`keep_trust`](Self::keep_trust).
-    pub(super) fn keep_trust_of(&self, path: &Path, before: &str, after: &str) -> Result<()> {
+    /// Trusts a folder's file whose text a command changed from `before` to `after`, if the file was trusted or empty
+    /// before. Other files need no trust.
+    pub(super) fn keep_trust(&self, path: &Path, before: &str, after: &str) -> Result<()> {
         let locations = self.locations();
         let Some(trusted) = locations.trusted().filter(|_| locations.folder_file() == Some(path)) else {
             return Ok(());

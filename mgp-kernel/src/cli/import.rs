@@ -69,7 +69,8 @@ pub(super) fn run(cx: &CommandContext, import: &ImportArgs) -> Result {
     }
     if added && !import.dry_run {
         taking.save()?;
-        cx.keep_trust(&taking.file)?;
+        let file = &taking.file;
+        cx.keep_trust(file.path(), file.text_before(), file.text())?;
     }
     cx.output.show(&report, |_, out| write!(out, "{text}"))?;
     if added && !import.dry_run {

@@ -73,10 +73,8 @@ fn names_of(server: &ServerConfig) -> BTreeSet<String> {
     let names =
         texts.map(|text| if text.starts_with('@') { text } else { text.rsplit('/').next().unwrap_or(text) });
     let words = names.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()));
-    words
-        .map(str::to_lowercase)
-        .filter(|word| word.len() >= 3 && words_of("common words").all(|common| common != word))
-        .collect()
+    let is_own = |word: &String| word.len() >= 3 && words_of("common words").all(|common| common != word);
+    words.map(str::to_lowercase).filter(is_own).collect()
 }
 
 /// Returns whether the first word of a variable is a server's, and its last word something that programs are configured

@@ -193,9 +193,8 @@ pub(super) async fn upgrade(cx: &CommandContext, args: UpgradeArgs) -> Result {
     let newest = plan.package.rsplit('@').next().unwrap_or_default().to_owned();
     if !is_newer(&newest, version) {
         let same = json!({ "server_id": id, "version": version, "upgraded": false });
-        return cx
-            .output
-            .line(&same, &format!("{id} is {name} {version}, and the registry has nothing newer"));
+        let text = format!("{id} is {name} {version}, and the registry has nothing newer");
+        return cx.output.line(&same, &text);
     }
     plan.upgrade(&old);
     let shown = format!("before: {}\n{}", printable(&command_line(&old)), TextWriter::text_of(&plan));

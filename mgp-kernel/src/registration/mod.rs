@@ -142,11 +142,8 @@ fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> Serve
         let snapshot = visibility.catalog.snapshot();
         snapshot.of_server(server.id().as_str()).iter().map(|tool| tool.resolved.name.to_string()).collect()
     } else {
-        CallerView::of_agent(visibility, caller)
-            .names_of_tools(server.id())
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        let names = CallerView::of_agent(visibility, caller).names_of_tools(server.id());
+        names.iter().map(ToString::to_string).collect()
     };
     ServerView { listed, permissions: required.iter().map(|name| Permission::read(name)).collect() }
 }

@@ -37,7 +37,7 @@ impl PushReceiver {
     fn of(settings: &AuditPush) -> Result<Self, String> {
         let (url, headers, secret) =
             settings.expanded(&ProcessEnvironment).map_err(|fault| fault.to_string())?;
-        let read = |path: &String| fs::read(path).map_err(|error| format!("`audit.push.ca`, {path}: {error}"));
+        let read = |ca: &String| fs::read(ca).map_err(|error| format!("`audit.push.ca`, {ca}: {error}"));
         let ca = settings.ca.as_ref().map(read).transpose()?;
         if let Some(place) = url.expose().strip_prefix("syslog+tls://") {
             return SyslogReceiver::new(place, ca.as_deref()).map(Self::Syslog);

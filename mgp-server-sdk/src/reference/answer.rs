@@ -9,8 +9,7 @@ use mgp_types::mgp::Timestamp;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::store::HeldData;
-use super::{ReferenceData, ReferenceStore};
+use super::{HeldData, ReferenceData, ReferenceStore};
 
 /// The parts of an HTTP request for data that its answer depends on.
 #[derive(Clone, Copy)]

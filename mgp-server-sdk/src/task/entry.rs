@@ -15,7 +15,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::store::TaskStore;
+use super::TaskStore;
 
 /// One task.
 #[derive(Debug)]

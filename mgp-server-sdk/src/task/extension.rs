@@ -7,7 +7,7 @@ use mgp_types::mcp::{InputRequest, InputRequests, Map, ResultType};
 use mgp_types::{Error, Method, Object, RawJson, Request, Response, Session};
 
 use super::entry::{Outcome, Question, Task, millis};
-use super::store::{TaskStore, error_json};
+use super::{TaskStore, error_json};
 
 /// Refuses a client that did not declare the extension on this request.
 pub(crate) fn declared(session: &Session) -> Result<(), Error> {

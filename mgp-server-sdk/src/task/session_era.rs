@@ -6,8 +6,8 @@ use mgp_types::mcp::task::{self, CreateTaskResult, ListTasksResult, TaskMetadata
 use mgp_types::{Error, Method, Object, Request, Response};
 use scopeguard::{ScopeGuard, guard};
 
+use super::TaskStore;
 use super::entry::{Outcome, Question, Task, millis, relate};
-use super::store::TaskStore;
 
 /// Returns the client's wish for a task, if it has one.
 pub(crate) fn wanted(request: &Request) -> Result<Option<TaskMetadata>, Error> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mgp_types::{Error, Outbox, Request, Response, Revision};
 
-use super::handler::{CallInput, ToolFuture};
+use super::entry::{CallInput, ToolFuture};
 use super::{IntoToolResult, ToolEntry, ToolResult};
 use crate::cx::{CallExtras, Cx};
 use crate::server_context::ServerContext;

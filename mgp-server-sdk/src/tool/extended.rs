@@ -15,7 +15,7 @@ use mgp_types::{Error, Object, Params, RawJson, code};
 use serde_json::Value;
 
 use super::arguments::{self, ArgumentFault};
-use super::handler::{CallInput, ErasedTool, ToolFuture};
+use super::entry::{CallInput, ErasedTool, ToolFuture};
 use super::result::ResultForm;
 use super::{IntoToolResult, Tool, ToolEntry, ToolResult};
 use crate::error::Fault;

@@ -7,7 +7,7 @@ use mgp_types::mcp::Elicited;
 
 use super::ToolResult;
 use super::arguments::ArgumentFault;
-use super::handler::{CallInput, ErasedTool, ToolFuture};
+use super::entry::{CallInput, ErasedTool, ToolFuture};
 use crate::cx::Cx;
 use crate::tokens::{
     CallCheckpoints, CallSession, CallTokens, ConfirmForm, Confirmation, TokenSettings, TokenTool, declined,

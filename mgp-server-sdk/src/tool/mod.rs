@@ -8,7 +8,6 @@ mod error;
 mod extended;
 #[cfg(feature = "ext")]
 mod guard;
-mod handler;
 mod result;
 
 use mgp_types::RawJson;
@@ -16,12 +15,11 @@ use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
 use mgp_types::mgp::ToolSecurity;
 
 pub(crate) use self::as_task::start_task;
-pub(crate) use self::entry::ToolEntry;
+pub use self::entry::ToolHandler;
+pub(crate) use self::entry::{CallInput, ToolEntry, ToolFuture, form};
 pub use self::error::ToolError;
 #[cfg(feature = "ext")]
 use self::extended::ToolExtensions;
-pub use self::handler::ToolHandler;
-pub(crate) use self::handler::{CallInput, ToolFuture, form};
 pub(crate) use self::result::turn_into;
 pub use self::result::{IntoToolResult, Json, ToolResult};
 

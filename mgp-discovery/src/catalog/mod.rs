@@ -32,16 +32,174 @@
 //! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`] | single items, under the names they are shown by |
 //! | [`ResourceOwner`] | the server that has a resource |
 
-mod handle;
-mod lookup;
 mod name;
 mod offer;
 mod snapshot;
 
-pub use self::handle::{Catalog, CatalogError};
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, Guard};
+use mgp_types::Object;
+use mgp_types::mgp::{ResolvedTool, ServerId};
+use parking_lot::Mutex;
+
 pub(crate) use self::name::{LONGEST_ID, is_reserved_server, is_written_as_id};
 pub use self::offer::{CatalogPrompt, CatalogResource, CatalogTool};
+use self::offer::{ServerOffer, firsts};
+use self::snapshot::ChangedKind;
 pub use self::snapshot::{CatalogSnapshot, ResourceOwner};
+
+/// The tools, prompts and resources of all servers, while they change. Clones are the same catalog.
+///
+/// Readers never wait. Changes are made one after the other; each makes a snapshot that shares all unchanged parts with
+/// the previous one.
+#[derive(Clone, Default)]
+pub struct Catalog(Arc<CatalogInner>);
+
+#[derive(Default)]
+struct CatalogInner {
+    latest: ArcSwap<CatalogSnapshot>,
+    /// The lock that is held while the next snapshot is made.
+    change: Mutex<()>,
+}
+
+impl Catalog {
+    /// Creates an empty catalog.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the current snapshot, to keep.
+    pub fn snapshot(&self) -> Arc<CatalogSnapshot> {
+        self.0.latest.load_full()
+    }
+
+    /// Returns the current snapshot, to look at, without counting a reference.
+    pub fn read(&self) -> Guard<Arc<CatalogSnapshot>> {
+        self.0.latest.load()
+    }
+
+    /// Replaces all tools of `server` by `tools`. Returns whether anything changed.
+    ///
+    /// # Errors
+    /// The id of the server is reserved, or empty.
+    pub fn put_server(&self, server: ServerId, tools: Vec<Arc<ResolvedTool>>) -> Result<bool, CatalogError> {
+        self.put(server, ChangedKind::Tools, |offer, server| offer.with_tools(server, tools))
+    }
+
+    /// Replaces all prompts of `server` by `prompts`, as they were listed. Returns whether anything changed.
+    ///
+    /// # Errors
+    /// The id of the server is reserved, or empty.
+    pub fn put_prompts(&self, server: ServerId, prompts: Vec<Object>) -> Result<bool, CatalogError> {
+        self.put(server, ChangedKind::Prompts, |offer, server| offer.with_prompts(server, prompts))
+    }
+
+    /// Replaces all resources of `server` by `resources`, as they were listed. Returns whether anything changed.
+    ///
+    /// # Errors
+    /// The id of the server is reserved, or empty.
+    pub fn put_resources(&self, server: ServerId, resources: Vec<Object>) -> Result<bool, CatalogError> {
+        self.put(server, ChangedKind::Resources, |offer, server| {
+            offer.with_resources(server, false, resources)
+        })
+    }
+
+    /// Replaces all templates of `server` by `templates`, as they were listed. Returns whether anything changed.
+    ///
+    /// # Errors
+    /// The id of the server is reserved, or empty.
+    pub fn put_templates(&self, server: ServerId, templates: Vec<Object>) -> Result<bool, CatalogError> {
+        self.put(server, ChangedKind::Templates, |offer, server| {
+            offer.with_resources(server, true, templates)
+        })
+    }
+
+    /// Replaces all that `server` offers by the union of `shares`, each from a connection of its own. Of an item in
+    /// several shares the first counts. Returns whether anything changed.
+    ///
+    /// # Errors
+    /// The id of the server is reserved, or empty.
+    pub fn put_shares(
+        &self,
+        server: &ServerId,
+        shares: &[Arc<CatalogSnapshot>],
+    ) -> Result<bool, CatalogError> {
+        let offers: Vec<_> = shares.iter().filter_map(|share| share.servers.get(server)).collect();
+        let tools = offers.iter().flat_map(|offer| &offer.tools).map(|tool| Arc::clone(&tool.resolved));
+        let prompts = offers.iter().flat_map(|offer| &offer.prompts_listed).cloned();
+        let definition = |resource: &Arc<CatalogResource>| resource.definition.clone();
+        let resources = offers.iter().flat_map(|offer| &offer.resources).map(definition);
+        let templates = offers.iter().flat_map(|offer| &offer.templates).map(definition);
+        let text = |member| move |object: &Object| object.text(member).map(|text| Box::<str>::from(&*text));
+        let changes = [
+            self.put_server(server.clone(), firsts(tools, |tool| tool.name.clone()))?,
+            self.put_prompts(server.clone(), firsts(prompts, text("name")))?,
+            self.put_resources(server.clone(), firsts(resources, text("uri")))?,
+            self.put_templates(server.clone(), firsts(templates, text("uriTemplate")))?,
+        ];
+        Ok(changes.contains(&true))
+    }
+
+    /// Removes all that `server` offered. Returns whether there was anything.
+    pub fn remove_server(&self, server: &ServerId) -> bool {
+        let _change = self.0.change.lock();
+        let latest = self.snapshot();
+        let mut servers = latest.servers.clone();
+        if servers.remove(server).is_none() {
+            return false;
+        }
+        self.0.latest.store(Arc::new(latest.next(servers, &ChangedKind::ALL)));
+        true
+    }
+
+    fn put(
+        &self,
+        server: ServerId,
+        kind: ChangedKind,
+        change: impl FnOnce(&ServerOffer, &ServerId) -> Option<ServerOffer>,
+    ) -> Result<bool, CatalogError> {
+        if server.as_str().is_empty() {
+            return Err(CatalogError::Unnamed);
+        }
+        if is_reserved_server(server.as_str()) {
+            return Err(CatalogError::Reserved(server));
+        }
+        let _change = self.0.change.lock();
+        let latest = self.snapshot();
+        let known = latest.servers.get(&server).cloned();
+        let is_new = known.is_none();
+        let changed = match change(&known.unwrap_or_default(), &server) {
+            Some(offer) => Arc::new(offer),
+            None if is_new => Arc::default(),
+            None => return Ok(false),
+        };
+        let mut servers = latest.servers.clone();
+        servers.insert(server, changed);
+        self.0.latest.store(Arc::new(latest.next(servers, &[kind])));
+        Ok(true)
+    }
+}
+
+mgp_types::partial_debug!(Catalog, self =>
+    generation: self.read().generation(),
+    servers: self.read().servers.len(),
+    tools: self.read().tools().len(),
+);
+
+/// The reason why a server was not taken into the catalog.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// The id is reserved: the names of the server's tools would be those of the kernel.
+    #[error(
+        "the server id {0:?} is reserved: choose one that is not `mgp` and does not begin with `mgp.`, `mgp/` or `mgp_`"
+    )]
+    Reserved(ServerId),
+    /// The id is empty.
+    #[error("a server id must not be empty")]
+    Unnamed,
+}
 
 #[cfg(test)]
 mod tests;

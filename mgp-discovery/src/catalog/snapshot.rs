@@ -10,7 +10,7 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, ServerId};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::lookup::{Lookup, near};
+use super::name::{Lookup, near};
 use super::offer::{
     CatalogPrompt, CatalogResource, CatalogTool, ServerOffer, TextByStyle, list, uri_member, with_text,
     written_once,

@@ -3,6 +3,7 @@
 mod denied;
 mod life;
 mod methods;
+mod shown;
 mod stored;
 
 use std::sync::Arc;

@@ -88,14 +88,13 @@ mod request;
 mod settings;
 mod shared;
 mod sizes;
-mod visibility;
 
 pub use self::gate::ToolDiscoveryGate;
 pub use self::meta_tool::UnlistedCallGate;
 pub(crate) use self::meta_tool::category_tokens;
 pub use self::settings::{ToolCreator, ToolDiscoverySettings};
+pub use self::shared::ToolVisibility;
 pub use self::sizes::Sizes;
-pub use self::visibility::ToolVisibility;
 
 #[cfg(test)]
 mod tests;

@@ -11,9 +11,8 @@ use mgp_types::mgp::{ServerId, ServerState, ToolName};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::Snapshot;
 use super::embedder_vectors::{ActiveVectors, EmbeddingContext};
-use super::snapshot::ServerSlots;
+use super::{ServerSlots, Snapshot};
 use crate::embed::{Embedder, MadeVector, Passage, sent_along};
 use crate::keyword::KeywordWriter;
 use crate::server_tools::{Server, ToolText};

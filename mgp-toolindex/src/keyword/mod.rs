@@ -1,14 +1,12 @@
 //! Search by words: the words of a query that a tool has, their rarity, and the names of tools.
 
 mod named;
-mod query;
 mod reader;
 mod segment;
 mod writer;
 
 pub(crate) use self::named::FuzzyMatcher;
-pub(crate) use self::query::KeywordQuery;
-pub(crate) use self::reader::KeywordReader;
+pub(crate) use self::reader::{KeywordQuery, KeywordReader};
 pub(crate) use self::writer::KeywordWriter;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! one lacks stands behind that one, because it differs; before it only if the request names it or its server. The
 //! older one keeps its place in any case, or copying a tool would be a way to hide it.
 
-use super::searched_part::SearchedPart;
+use super::SearchedPart;
 use crate::slot::Slot;
 
 const FIRST_PLACES: usize = 5;

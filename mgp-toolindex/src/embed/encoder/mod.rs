@@ -4,7 +4,6 @@
 mod attention;
 #[cfg(all(test, feature = "fastembed"))]
 mod comparison_tests;
-mod config;
 mod functions;
 mod lanes;
 mod linear;
@@ -23,8 +22,7 @@ use std::sync::Arc;
 use mgp_types::BoxFuture;
 use sha2::{Digest as _, Sha256};
 
-use self::config::ModelConfig;
-use self::network::Network;
+use self::network::{ModelConfig, Network};
 use self::safetensors::Safetensors;
 use self::word_pieces::WordPieces;
 use super::{EmbedError, Embedder, StaticEmbedder, off_thread, short_hex};

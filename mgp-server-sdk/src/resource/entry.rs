@@ -9,8 +9,7 @@ use serde::de::DeserializeOwned;
 
 #[cfg(feature = "ext")]
 use super::cache::{Lookup, ResourceCache};
-use super::template::ParsedTemplate;
-use super::{IntoContents, KeptContents, Resource, ResourceTemplate};
+use super::{IntoContents, KeptContents, ParsedTemplate, Resource, ResourceTemplate};
 use crate::cx::Cx;
 use crate::error::Fault;
 use crate::list::{ListDialect, ListEntry};

@@ -3,7 +3,6 @@
 pub(crate) mod arguments;
 mod as_task;
 mod entry;
-mod error;
 #[cfg(feature = "ext")]
 mod extended;
 #[cfg(feature = "ext")]
@@ -17,11 +16,10 @@ use mgp_types::mgp::ToolSecurity;
 pub(crate) use self::as_task::start_task;
 pub use self::entry::ToolHandler;
 pub(crate) use self::entry::{CallInput, ToolEntry, ToolFuture, form};
-pub use self::error::ToolError;
 #[cfg(feature = "ext")]
 use self::extended::ToolExtensions;
 pub(crate) use self::result::turn_into;
-pub use self::result::{IntoToolResult, Json, ToolResult};
+pub use self::result::{IntoToolResult, Json, ToolError, ToolResult};
 
 /// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.
 #[derive(Debug, Clone)]

@@ -3,7 +3,6 @@
 mod embedder_vectors;
 mod finding;
 mod table;
-mod visible_tools;
 mod writer;
 
 use std::collections::HashMap;
@@ -20,8 +19,7 @@ use tokio::time::timeout;
 
 use self::embedder_vectors::EmbeddingContext;
 pub use self::finding::{Search, SearchHit, SearchResult};
-use self::table::ChunkedVec;
-pub use self::visible_tools::VisibleTools;
+use self::table::{ChunkedVec, slots_of_chunk};
 use self::writer::{IndexChange, IndexWriter, ShownTools};
 use crate::ServerTools;
 use crate::embed::{Embedder, VectorStore};
@@ -240,6 +238,54 @@ impl Snapshot {
 
     fn bearers(&self, name: &str) -> impl Iterator<Item = &Arc<Tool>> {
         self.servers.values().filter_map(move |listed| self.tools.get(*listed.slots.get(name)?))
+    }
+}
+
+/// The tools of a [`Snapshot`] that an agent may see.
+#[derive(Debug, Clone)]
+pub struct VisibleTools {
+    /// The tools for which the set was made, which share chunks with those of later snapshots.
+    tools: ChunkedVec<Arc<Tool>>,
+    visible: Slots,
+    count: usize,
+    generation: u64,
+}
+
+impl VisibleTools {
+    /// Creates the set by asking for each tool of a snapshot.
+    pub fn of(snapshot: &Snapshot, sees: impl FnMut(&Tool) -> bool) -> Self {
+        Self::made(snapshot, None, sees)
+    }
+
+    /// Returns the set for a later snapshot of the same index. `sees` is asked only where tools came, left or changed,
+    /// so that the answers about all others must not have changed.
+    pub fn follow(&self, snapshot: &Snapshot, sees: impl FnMut(&Tool) -> bool) -> Self {
+        Self::made(snapshot, Some(self), sees)
+    }
+
+    fn made(snapshot: &Snapshot, before: Option<&Self>, mut sees: impl FnMut(&Tool) -> bool) -> Self {
+        let tools = snapshot.tools.clone();
+        let mut visible = before.map_or_else(Slots::default, |before| before.visible.clone());
+        let has_changed = |chunk: &usize| before.is_none_or(|before| !before.tools.shares(*chunk, &tools));
+        for slot in (0..tools.chunks()).filter(has_changed).flat_map(slots_of_chunk) {
+            visible.set(slot, tools.get(slot).is_some_and(|tool| sees(tool)));
+        }
+        let count = visible.len();
+        Self { tools, visible, count, generation: snapshot.generation }
+    }
+
+    /// Returns the number of visible tools.
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns whether the set was made of this snapshot; for another one it would be wrong.
+    pub const fn is_of(&self, snapshot: &Snapshot) -> bool {
+        self.generation == snapshot.generation
+    }
+
+    pub(crate) fn sees(&self, slot: Slot) -> bool {
+        self.visible.contains(slot)
     }
 }
 

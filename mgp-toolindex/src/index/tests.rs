@@ -4,9 +4,11 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, RiskLevel, SearchStrategy};
 use serde_json::json;
 
+use super::table::CHUNK;
 use super::*;
 use crate::ToolListing;
 use crate::embed::NullEmbedder;
+use crate::embed::hashed_words::HashedWords;
 
 fn tool(name: &str, description: &str) -> ToolListing {
     let definition = json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });
@@ -78,4 +80,36 @@ async fn a_gateways_tools_are_called_in_any_style() {
         }
     }
     assert_eq!(snapshot.called("fs__reed"), None);
+}
+
+fn listing(name: &str) -> ToolListing {
+    let definition = RawJson::from_value(&json!({ "name": name })).unwrap();
+    ToolListing::read(&definition).unwrap()
+}
+
+#[tokio::test]
+async fn a_sight_that_follows_asks_only_where_tools_changed() {
+    let index = Index::new(Arc::new(HashedWords::new(8)));
+    let many = (0..2560).map(|n| listing(&format!("tool_{n}"))).collect();
+    let rest = |from: usize| (from..3000).map(|n| listing(&format!("tool_{n}"))).collect();
+    index.put_server(ServerTools::new("many", many)).await;
+    index.put_server(ServerTools::new("rest", rest(2560))).await;
+    index.settled().await;
+    let asked = AtomicUsize::new(0);
+    let sees = |tool: &Tool| {
+        asked.fetch_add(1, Ordering::Relaxed);
+        tool.name.as_str().ends_with('7')
+    };
+    let first = VisibleTools::of(&index.snapshot(), sees);
+    assert_eq!((first.count(), asked.swap(0, Ordering::Relaxed)), (300, 3000));
+
+    index.put_server(ServerTools::new("few", vec![listing("tool_07")])).await;
+    index.put_server(ServerTools::new("rest", rest(2568))).await;
+    index.settled().await;
+    let snapshot = index.snapshot();
+    let followed = first.follow(&snapshot, sees);
+    assert!(asked.load(Ordering::Relaxed) <= CHUNK, "{asked:?}");
+    let anew = VisibleTools::of(&snapshot, sees);
+    assert_eq!((followed.count(), &followed.visible), (300, &anew.visible));
+    assert!(followed.is_of(&snapshot) && !first.is_of(&snapshot));
 }

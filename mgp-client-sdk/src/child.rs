@@ -1,7 +1,6 @@
 //! Servers that are child processes of the client.
 
 use std::ffi::OsStr;
-use std::io;
 use std::time::Duration;
 
 use mgp_lifecycle::ServerEnd;
@@ -72,6 +71,7 @@ where
     L: Layer<ClientCore<Wire, H>, Service: RpcService>,
 {
     async fn child(&self, command: ChildCommand, mode: EraMode) -> Result<Client<L::Service>, Error> {
+        let cannot_start = |error| Error::disconnected("the server cannot be started").with_source(error);
         let (process, stdout, stdin) = command.spawn().map_err(cannot_start)?;
         let (wire, link) = self.stream(stdout, stdin);
         let mut link = keep(process, link);
@@ -125,8 +125,4 @@ fn keep(mut process: ChildProcess, mut link: ConnectionHandle) -> ConnectionHand
             };
             if well == Ok(true) { ServerEnd::InOrder } else { ServerEnd::InError }
         })
-}
-
-fn cannot_start(error: io::Error) -> Error {
-    Error::disconnected("the server cannot be started").with_source(error)
 }

@@ -118,9 +118,8 @@ impl<S: RpcService, P: PagedList> Pages<S, P> {
             };
             let page = ready!(fetching.as_mut().poll(cx));
             self.fetching = None;
-            match page.and_then(|page| self.take(page)) {
-                Ok(()) => {}
-                Err(error) => return Poll::Ready(Some(Err(error))),
+            if let Err(error) = page.and_then(|page| self.take(page)) {
+                return Poll::Ready(Some(Err(error)));
             }
         }
     }

@@ -384,11 +384,8 @@ impl Authorizer {
         let demanded = param(challenges, "scope").map(split).filter(|scopes| !scopes.is_empty());
         let known =
             || discovered.scopes_supported.iter().flatten().map(|scope| scope.as_str().into()).collect();
-        let mut scopes = match demanded {
-            Some(demanded) => demanded,
-            None if self.settings.scopes.is_empty() => known(),
-            None => Vec::new(),
-        };
+        let names_none = self.settings.scopes.is_empty();
+        let mut scopes: Vec<_> = demanded.or_else(|| names_none.then(known)).unwrap_or_default();
         scopes.extend(self.settings.scopes.iter().cloned());
         scopes.extend(before.iter().cloned());
         let is_login = matches!(self.settings.grant, super::Grant::Login);

@@ -275,10 +275,8 @@ pub(super) fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let mut schema = schema;
     for _ in 0..MAX_REFERENCES {
         let target = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix('#'));
-        match target.and_then(|pointer| root.pointer(pointer)) {
-            Some(target) => schema = target,
-            None => break,
-        }
+        let Some(target) = target.and_then(|pointer| root.pointer(pointer)) else { break };
+        schema = target;
     }
     schema
 }

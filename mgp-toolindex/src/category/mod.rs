@@ -161,12 +161,7 @@ fn derive(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Option<Category
 /// Returns the action of a tool, by the first word of its name that tells it, else by the hints of its server.
 fn action(name: &str, annotations: &ToolAnnotations) -> Option<&'static str> {
     let found = lower_words(name).find_map(|word| TABLE.actions.get(&*word).copied());
-    let hinted = || match annotations.read_only_hint {
-        Some(true) => Some("read"),
-        Some(false) => Some("write"),
-        None => None,
-    };
-    found.or_else(hinted)
+    found.or_else(|| annotations.read_only_hint.map(|reads| if reads { "read" } else { "write" }))
 }
 
 /// Returns the topics of a word in the singular or the plural.

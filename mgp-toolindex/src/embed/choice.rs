@@ -32,13 +32,10 @@ pub enum EmbedderChoice {
 impl EmbedderChoice {
     /// Opens the embedder, or the built-in one if that fails, with a warning that has the reason.
     pub async fn open(&self) -> Arc<dyn Embedder> {
-        match self.try_open().await {
-            Ok(embedder) => embedder,
-            Err(error) => {
-                tracing::warn!(embedder = %self, %error, "the embedder cannot be used; the built-in one is used instead");
-                built_in()
-            }
-        }
+        self.try_open().await.unwrap_or_else(|error| {
+            tracing::warn!(embedder = %self, %error, "the embedder cannot be used; the built-in one is used instead");
+            built_in()
+        })
     }
 
     /// Opens the embedder.

@@ -76,10 +76,7 @@ impl ExportPlan {
 pub fn roll_back(path: &Path) -> Result<Option<PathBuf>, ApplyError> {
     let path = real(path);
     let Some(backup) = newest_backup(&path)? else { return Err(ApplyError::NoBackup { path }) };
-    let kept = match current(&path)? {
-        Some(_) => Some(copy_beside(&path, "mgp-undone")?),
-        None => None,
-    };
+    let kept = current(&path)?.map(|_| copy_beside(&path, "mgp-undone")).transpose()?;
     restore(&path, &backup)?;
     Ok(kept)
 }

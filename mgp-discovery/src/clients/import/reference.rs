@@ -24,11 +24,8 @@ pub(super) fn translate(context: &ReferenceContext<'_>, text: &str, note: &mut d
     while let Some(at) = rest.find(['$', '{']) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let (done, len) = match reference(context, rest, note) {
-            Some(found) => found,
-            // The start of a reference is one byte.
-            None => (rest[..1].to_owned(), 1),
-        };
+        // The start of a reference is one byte.
+        let (done, len) = reference(context, rest, note).unwrap_or_else(|| (rest[..1].to_owned(), 1));
         out.push_str(&done);
         rest = &rest[len..];
     }

@@ -2,7 +2,6 @@
 
 mod embedder_vectors;
 mod finding;
-mod table;
 mod writer;
 
 use std::collections::HashMap;
@@ -19,13 +18,12 @@ use tokio::time::timeout;
 
 use self::embedder_vectors::EmbeddingContext;
 pub use self::finding::{Search, SearchHit, SearchResult};
-use self::table::{ChunkedVec, slots_of_chunk};
 use self::writer::{IndexChange, IndexWriter, ShownTools};
 use crate::ServerTools;
 use crate::embed::{Embedder, VectorStore};
 use crate::keyword::{KeywordReader, KeywordWriter};
 use crate::server_tools::Server;
-use crate::slot::{Slot, Slots};
+use crate::slot::{ChunkedVec, Slot, Slots, slots_of_chunk};
 use crate::tool::Tool;
 use crate::vector::Vectors;
 

@@ -4,11 +4,11 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, RiskLevel, SearchStrategy};
 use serde_json::json;
 
-use super::table::CHUNK;
 use super::*;
 use crate::ToolListing;
 use crate::embed::NullEmbedder;
 use crate::embed::hashed_words::HashedWords;
+use crate::slot::CHUNK;
 
 fn tool(name: &str, description: &str) -> ToolListing {
     let definition = json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });

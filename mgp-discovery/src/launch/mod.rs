@@ -11,7 +11,7 @@ use std::path::Path;
 use mgp_types::shell_word;
 use serde::{Deserialize, Serialize};
 
-use self::document::{Input, Remote};
+use self::document::{Input, Package, Remote};
 use self::fill::Filler;
 use crate::config::model::{ServerConfig, TransportKind};
 use crate::names;
@@ -140,12 +140,8 @@ impl ServerJson {
 
     /// Returns the address of a bundle and its SHA-256 in hexadecimal digits, if this way to use the server is one.
     pub fn bundle(&self, way: usize) -> Result<Option<(&str, String)>, LaunchError> {
-        match self.packages.get(way) {
-            Some(package) if package.registry_type.eq_ignore_ascii_case("mcpb") => {
-                bundle::source(package).map(Some)
-            }
-            _ => Ok(None),
-        }
+        let is_bundle = |package: &&Package| package.registry_type.eq_ignore_ascii_case("mcpb");
+        self.packages.get(way).filter(is_bundle).map(bundle::source).transpose()
     }
 
     /// Returns the id of the server in `mgp.toml`: the last part of its name.

@@ -83,8 +83,6 @@ pub mod path;
 mod percent;
 #[cfg(feature = "permission")]
 pub mod permission;
-#[cfg(feature = "limit")]
-mod rates;
 #[cfg(all(feature = "ext", feature = "validate"))]
 pub mod reference;
 #[cfg(feature = "refusal")]

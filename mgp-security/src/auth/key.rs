@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{ApiPermission, ApiPermissions};
 use crate::StoreError;
-use crate::rates::Rates;
+use crate::limit::Rates;
 use crate::scope::SecretDigest;
 use mgp_store::{Database, optional_time, text, time};
 

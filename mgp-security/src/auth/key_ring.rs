@@ -15,7 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, reserved_owner};
 use crate::latest_time::LatestTime;
 use crate::limit::limited;
-use crate::rates::{MeterPace, RateMeter};
+use crate::limit::limiter::{MeterPace, RateMeter};
 use crate::refusal::refusal;
 use crate::scope::SecretDigest;
 use crate::{Clock, StoreError};

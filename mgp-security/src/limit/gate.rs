@@ -12,9 +12,7 @@ use mgp_types::{
     RequestKind, agent_family, code,
 };
 
-use super::Rates;
-use super::limiter::Limiter;
-use crate::rates::MeterPace;
+use super::limiter::{Limiter, MeterPace, Rates};
 
 /// The rate limits. A call has to be within all that apply to it.
 #[derive(Debug, Clone, Default)]

@@ -18,12 +18,12 @@
 //! | [`Rates`] | the rates of one limit |
 
 mod gate;
-mod limiter;
+pub(crate) mod limiter;
 
 #[cfg(feature = "auth")]
 pub(crate) use self::gate::limited;
 pub use self::gate::{LimitGate, Limits};
-pub use crate::rates::Rates;
+pub use self::limiter::Rates;
 
 #[cfg(test)]
 mod tests;

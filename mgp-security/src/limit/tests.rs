@@ -7,9 +7,9 @@ use mgp_types::{AgentGroup, AgentGroups, Error, Gate, Object, Principal, Request
 use proptest::prelude::*;
 use tower_service::Service;
 
+use super::limiter::{MeterPace, RateMeter};
 use super::{LimitGate, Limits, Rates};
 use crate::doubles::TestServer;
-use crate::rates::{MeterPace, RateMeter};
 
 fn n(calls: u32) -> NonZeroU32 {
     NonZeroU32::new(calls).unwrap()

@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use super::*;
 use crate::auth::{Authenticated, HttpAuthLayer};
-use crate::rates::Rates;
+use crate::limit::Rates;
 
 /// The body of a request, which notes that it was read.
 #[derive(Clone, Default)]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::auth::{AuthError, KeyStore};
-use crate::rates::Rates;
+use crate::limit::Rates;
 use crate::scope::SecretDigest;
 
 // covers: GGEN-7-11

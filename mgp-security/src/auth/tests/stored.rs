@@ -1,5 +1,5 @@
 use super::*;
-use crate::rates::Rates;
+use crate::limit::Rates;
 use mgp_store::Database;
 
 // covers: GGEN-7-01, GGEN-7-02

@@ -1,8 +1,12 @@
-//! The digest that binds a confirmation to one call.
+//! The digest that binds a confirmation to one call, and the calls whose arguments an operator edited, with the gate that
+//! tells their callers so.
+
+use std::sync::Arc;
 
 use mgp_types::canonical::{Digest, digest};
+use mgp_types::mgp::method::EDITED_META;
 use mgp_types::mgp::{CallEffect, ResolvedTool};
-use mgp_types::{Error, Principal, RawJson};
+use mgp_types::{Error, Flow, Gate, Principal, RawJson, Request, Response};
 
 /// The call that a confirmation is for, as a digest of the caller, the server, the tool as it is defined now, and the
 /// arguments. A confirmation counts for no other call.
@@ -66,6 +70,42 @@ const TOOL: &[u8] = b"mgp confirmation of a tool 1";
 const EFFECT: &[u8] = b"mgp confirmation of an effect 1";
 const CALL: &[u8] = b"mgp confirmation of a call 1";
 const ROUND: &[u8] = b"mgp confirmation of a round 1";
+
+/// The mark of a request that enters its gates anew with the arguments that an operator gave it, and the confirmation for
+/// it, in the extensions of the request. Only the gate of confirmation marks requests.
+#[derive(Debug)]
+pub struct EditedCall {
+    /// The binding of the edited call: the confirmation counts for no other.
+    pub(super) binding: ConfirmationBinding,
+    pub(super) approver: Principal,
+    pub(super) arguments: RawJson,
+}
+
+/// A gate that tells callers that an operator edited their call: a result has the arguments in its `_meta`, and the message
+/// of an error says that there are others.
+///
+/// The gate stands in front of all that decide about calls, so that it also tells of an edit that one of them refuses.
+#[derive(Debug, Clone, Copy)]
+pub struct EditedCallGate;
+
+impl Gate for EditedCallGate {
+    type Pass = Option<Arc<EditedCall>>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        Flow::Pass(request.extensions.get_shared())
+    }
+
+    fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {
+        let Some(call) = call else { return };
+        match outcome {
+            Ok(response) => response.change_meta(|meta| meta.set(EDITED_META, call.arguments.clone())),
+            Err(error) => {
+                let told = format!("an operator changed the arguments of the call: {}", error.message());
+                *error = error.clone().with_message(told);
+            }
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

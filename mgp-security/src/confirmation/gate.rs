@@ -20,8 +20,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::binding::canonical;
-use super::{ConfirmationBinding, EditedCall};
+use super::binding::{ConfirmationBinding, EditedCall, canonical};
 use crate::permission::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, GrantBook, GrantedOnce,
     ShownArguments, WaitingSubject, check_operator, waits_for_approval,

@@ -15,13 +15,11 @@
 
 mod ask;
 mod binding;
-mod edited;
 mod flow;
 mod gate;
 
 pub use self::ask::AskGate;
-use self::binding::ConfirmationBinding;
-pub use self::edited::{EditedCall, EditedCallGate};
+pub use self::binding::{EditedCall, EditedCallGate};
 pub use self::flow::{FlowGate, FollowedCall};
 pub use self::gate::{ConfirmationGate, ConfirmationSettings};
 

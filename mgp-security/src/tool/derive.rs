@@ -7,9 +7,8 @@ use mgp_types::mgp::{CallEffect, EffectiveSecurity, Permission, RiskLevel, SideE
 use mgp_types::{Object, words};
 use serde::Serialize;
 
-use super::lexicon::{PHRASES, is_listed, list};
+use super::lexicon::{NormalizedText, PHRASES, is_listed, list};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
-use super::normalized_text::NormalizedText;
 use crate::data_file::{Named as _, named};
 
 /// The security profile of a tool, guessed from its definition where its server declares no security.

@@ -8,7 +8,6 @@ mod derive;
 mod effective;
 mod lexicon;
 mod nature;
-mod normalized_text;
 mod operation;
 mod schema;
 #[cfg(test)]

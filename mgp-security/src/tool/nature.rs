@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use mgp_types::{Object, words};
 
 use super::derive::{NameManner, hints};
-use super::lexicon::{HEADS, OPENINGS, is_listed, list};
-use super::normalized_text::{NormalizedText, first_sentence};
+use super::lexicon::{HEADS, NormalizedText, OPENINGS, first_sentence, is_listed, list};
 use super::schema::{SchemaArgument, arguments, is_destination};
 use crate::data_file::{Named as _, named};
 

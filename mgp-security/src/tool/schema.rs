@@ -5,7 +5,7 @@ use std::cell::Cell;
 use mgp_types::{Object, RawJson, words};
 
 use super::nature::ArgumentNature;
-use super::normalized_text::documented;
+use super::lexicon::documented;
 
 /// One argument of a tool, or a member of an argument at any depth.
 #[derive(Debug, Clone, Default)]

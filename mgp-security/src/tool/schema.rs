@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use mgp_types::{Object, RawJson, words};
 
-use super::nature::ArgumentNature;
 use super::lexicon::documented;
+use super::nature::ArgumentNature;
 
 /// One argument of a tool, or a member of an argument at any depth.
 #[derive(Debug, Clone, Default)]

@@ -4,7 +4,6 @@ mod approver_chain;
 mod display;
 mod pending;
 mod row;
-mod shown_arguments;
 mod waiting;
 
 use std::fmt;
@@ -16,10 +15,10 @@ use mgp_types::{Context, Error, Principal, RawJson, Request};
 use serde::{Deserialize, Serialize};
 
 pub use self::approver_chain::{ApproverChain, OperatorInFront};
+pub use self::display::ShownArguments;
 use self::display::{line, sentence};
 pub use self::pending::{ApprovalWatch, PendingApprovals};
 pub use self::row::{ApprovalId, PendingApproval, WaitingQuestion};
-pub use self::shown_arguments::ShownArguments;
 pub(crate) use self::waiting::{WaitingSubject, waits_for_approval};
 use super::{GrantLifetime, GrantTerms, GrantedTo};
 

@@ -3,7 +3,6 @@
 mod approver_chain;
 mod display;
 mod pending;
-mod row;
 mod waiting;
 
 use std::fmt;
@@ -18,7 +17,7 @@ pub use self::approver_chain::{ApproverChain, OperatorInFront};
 pub use self::display::ShownArguments;
 use self::display::{line, sentence};
 pub use self::pending::{ApprovalWatch, PendingApprovals};
-pub use self::row::{ApprovalId, PendingApproval, WaitingQuestion};
+pub use self::waiting::{ApprovalId, PendingApproval, WaitingQuestion};
 pub(crate) use self::waiting::{WaitingSubject, waits_for_approval};
 use super::{GrantLifetime, GrantTerms, GrantedTo};
 
@@ -124,7 +123,7 @@ pub enum ApprovalSubject {
 #[non_exhaustive]
 pub struct ApprovalAnswer {
     /// The principal who answered. The answer of a principal who is not an operator does not count.
-    #[serde(serialize_with = "row::write_principal", deserialize_with = "row::read_principal")]
+    #[serde(serialize_with = "waiting::write_principal", deserialize_with = "waiting::read_principal")]
     pub approver: Principal,
     /// The decision.
     pub decision: Decision,

@@ -19,7 +19,7 @@ use self::asking::ApprovalWatchers;
 use super::super::book::{Ruling, check_operator};
 use super::super::store::QuestionStore;
 use super::super::{GrantBook, GrantLifetime, GrantedTo, ScopeCheck};
-use super::row::ApprovalRow;
+use super::waiting::ApprovalRow;
 use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalSubject, PendingApproval};
 use crate::{Clock, StoreError};
 use mgp_store::Database;

@@ -13,8 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
-use super::super::row::ApprovalRow;
-use super::super::waiting::keep_telling;
+use super::super::waiting::{ApprovalRow, keep_telling};
 use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver, WaitingQuestion};
 use super::{OPEN_FOR, PendingApprovals, full};
 use mgp_store::off_the_runtime;

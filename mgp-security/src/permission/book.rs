@@ -1,7 +1,6 @@
 //! The book of operators' decisions about permissions.
 
 mod current_grants;
-mod ruling;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +13,7 @@ use tokio::sync::watch;
 
 pub(super) use self::current_grants::{CurrentGrants, GrantsByServer};
 use self::current_grants::{GrantEntry, PermissionDecisions, ServerGrants, is_open};
-pub(super) use self::ruling::{Ruling, event};
+use super::record::Ruling;
 use super::settings::PermissionJudgement;
 use super::store::{GrantStore, covers};
 use super::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, PermissionSettings};

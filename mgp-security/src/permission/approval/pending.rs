@@ -16,9 +16,9 @@ use tokio::sync::watch;
 
 pub use self::asking::ApprovalWatch;
 use self::asking::ApprovalWatchers;
-use super::super::book::{Ruling, check_operator};
+use super::super::record::Ruling;
 use super::super::store::QuestionStore;
-use super::super::{GrantBook, GrantLifetime, GrantedTo, ScopeCheck};
+use super::super::{GrantBook, GrantLifetime, GrantedTo, ScopeCheck, check_operator};
 use super::waiting::ApprovalRow;
 use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalSubject, PendingApproval};
 use crate::{Clock, StoreError};

@@ -13,11 +13,11 @@ use mgp_types::{Context, Error, GateKind, Origin, Principal, Request, shell_word
 use super::PermissionGate;
 use super::judge::{RequestAdmission, arguments};
 use crate::Finding;
-use crate::permission::book::{Ruling, check_operator, event};
+use crate::permission::record::{Ruling, event};
 use crate::permission::settings::PermissionJudgement;
 use crate::permission::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, GrantLifetime, GrantVerdict,
-    ShownArguments, WaitingQuestion, WaitingSubject, waits_for_approval,
+    ShownArguments, WaitingQuestion, WaitingSubject, check_operator, waits_for_approval,
 };
 use crate::refusal::{advice, refusal};
 

@@ -21,7 +21,6 @@ mod fetch;
 #[cfg(feature = "validate")]
 mod found;
 mod host;
-mod pattern;
 mod policy;
 mod target;
 
@@ -35,8 +34,7 @@ pub use connect::{FetchError, GuardedConnector};
 pub use fetch::{Fetched, Fetcher, JudgedHttp, issuer_metadata_urls};
 #[cfg(feature = "validate")]
 pub(crate) use found::{check_addresses, check_text};
-pub use pattern::{HostPattern, InvalidHostPattern};
-pub use policy::NetworkPolicy;
+pub use policy::{HostPattern, InvalidHostPattern, NetworkPolicy};
 #[cfg(feature = "validate")]
 pub(crate) use policy::is_network_scheme;
 pub use target::Redirects;

@@ -5,7 +5,6 @@
 //! instructions, and an approved definition stays as it was or waits for approval again.
 
 mod diff;
-mod fingerprint;
 mod fold;
 mod gate;
 mod guard;
@@ -19,11 +18,10 @@ mod scan;
 mod store;
 
 pub use self::diff::{DefinitionChange, Diff};
-pub use self::fingerprint::{Definition, DefinitionError};
 pub use self::gate::{DefinitionGate, DefinitionGuardLayer};
 pub use self::guard::{ConfiguredServer, DefinitionAdmission, DefinitionFindings, DefinitionGuard};
 pub use self::hold::DefinitionStatus;
-pub use self::kind::{DefinitionKind, DefinitionName};
+pub use self::kind::{Definition, DefinitionError, DefinitionKind, DefinitionName};
 #[cfg(feature = "auth")]
 pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, PinnedDefinitions};

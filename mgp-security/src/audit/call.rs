@@ -15,10 +15,9 @@ use mgp_types::{
 };
 use tokio::time::Instant;
 
-use super::arguments::ArgumentRecording;
 use super::clip::{clip, printable};
 use super::layer::AuditLayerSettings;
-use super::redact;
+use super::redact::{self, ArgumentRecording};
 
 /// The facts about a running call that its audit record needs.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use super::arguments::ArgumentRecording;
 use super::call::{RecordSubject, RecordedCall};
+use super::redact::ArgumentRecording;
 use super::trace::trace_of;
 use crate::Clock;
 

@@ -9,7 +9,6 @@
 //! | [`TraceIdGate`], [`trace_of`], [`notification`] | carry trace ids on |
 //! | [`redacted`] | takes secrets out of recorded arguments |
 
-mod arguments;
 mod call;
 mod clip;
 mod layer;
@@ -21,12 +20,11 @@ mod sample;
 mod tests;
 mod trace;
 
-pub use self::arguments::{ArgumentRecording, DigestKey};
 pub use self::call::DATA_FLOW;
 pub use self::layer::{Audit, AuditLayer};
 pub use self::log::{
     AuditLog, AuditLogSettings, Durability, EventFacets, Filter, GAP, KERNEL_LOST, LogEntry, LogFlaw,
     LogHead, LogStore, LogSubscription, Order, PRUNED, Query, Retention, VerifiedLog, VerifyError,
 };
-pub use self::redact::redacted;
+pub use self::redact::{ArgumentRecording, DigestKey, redacted};
 pub use self::trace::{TraceIdGate, notification, trace_of};

@@ -1,4 +1,5 @@
-//! Redaction: secrets are taken out of arguments before these are recorded.
+//! The recording of a call's arguments: the setting for how much of them the audit trail has, and redaction, which takes
+//! secrets out of them before.
 
 mod schema;
 #[cfg(test)]
@@ -9,19 +10,73 @@ use std::collections::HashSet;
 use std::mem;
 
 use mgp_types::RawJson;
-use mgp_types::json::write_string;
+use mgp_types::canonical::Digest;
+use mgp_types::json::{ObjectWriter, write_string};
+use mgp_types::mgp::ResolvedTool;
 use mgp_types::secret::{is_card_number, is_label, is_labelled, is_secret_name, secrets};
+use ring::hmac;
 use serde_json::Value;
 
 use self::schema::Schemas;
 use crate::audit::clip::clip;
+
+/// The part of a call's arguments that is recorded.
+///
+/// Any part may hold information that an agent was given in confidence, so by default nothing is recorded.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub enum ArgumentRecording {
+    /// No part of the arguments is recorded.
+    #[default]
+    Omitted,
+    /// The HMAC-SHA-256 of the arguments' bytes is recorded as `arguments_digest`, so that their content can be
+    /// proved later. It takes a key: without one, short arguments could be found by trying.
+    Digest(DigestKey),
+    /// The values without secrets are recorded as `arguments`.
+    Redacted,
+}
+
+impl ArgumentRecording {
+    pub(super) fn write(&self, details: &mut ObjectWriter, arguments: &RawJson, tool: Option<&ResolvedTool>) {
+        match self {
+            Self::Omitted => {}
+            Self::Digest(key) => {
+                details.plain("arguments_digest", key.authenticate(arguments.as_bytes()));
+            }
+            Self::Redacted => {
+                let schema = tool.and_then(|tool| tool.definition.get("inputSchema"));
+                details.json("arguments", &redacted(arguments, schema.as_ref()));
+            }
+        }
+    }
+}
+
+/// A secret without which nobody can find out arguments by their digest.
+#[derive(Clone)]
+pub struct DigestKey(hmac::Key);
+
+impl DigestKey {
+    /// Returns the key with these bytes.
+    pub fn new(bytes: [u8; 32]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes))
+    }
+
+    /// Returns the HMAC-SHA-256 (RFC 2104) of `message`.
+    fn authenticate(&self, message: &[u8]) -> Digest {
+        let mut digest = [0; 32];
+        digest.copy_from_slice(hmac::sign(&self.0, message).as_ref());
+        digest.into()
+    }
+}
+
+mgp_types::partial_debug!(DigestKey);
 
 /// Returns arguments without their secrets, about two kilobytes of them: secrets are found by the names of members, by
 /// the form of values, and by the tool's schema (`writeOnly`, or the format `password`).
 ///
 /// The function rather takes out too much than too little, but cannot find a secret that looks like an ordinary word
 /// and stands under an ordinary name. If arguments must not be in the log at all, leave them out with
-/// [`ArgumentRecording::Omitted`](super::ArgumentRecording::Omitted).
+/// [`ArgumentRecording::Omitted`].
 ///
 /// ```
 /// use mgp_security::audit::redacted;

@@ -158,3 +158,13 @@ proptest! {
         prop_assert!(!written.contains(&word));
     }
 }
+
+#[test]
+fn the_mac_is_the_one_of_the_rfc() {
+    // RFC 4231, test case 1: a key shorter than the digest is the same as one filled up with zeros.
+    let mut key = [0; 32];
+    key[..20].fill(0x0b);
+    let mac = DigestKey::new(key).authenticate(b"Hi There");
+    assert_eq!(mac.to_string(), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+    assert_eq!(format!("{:?}", DigestKey::new(key)), "DigestKey { .. }");
+}

@@ -34,14 +34,12 @@
 //! | [`AccessEntry`], [`StoredEntry`] | the grants of operators |
 
 mod entry;
-mod expiring_entries;
 mod gate;
 mod methods;
 mod policy;
 mod table;
 
-pub use self::entry::{AccessEntry, AccessError, StoredEntry};
-pub use self::expiring_entries::ExpiringEntries;
+pub use self::entry::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
 pub use self::gate::AccessGate;
 pub use self::methods::{AccessMethodsGate, KnownTargets, UnmatchedTarget};
 pub use self::policy::{AccessPolicy, AccessPolicySettings, AccessVerdict};

@@ -12,8 +12,7 @@ use mgp_types::mgp::{
 use mgp_types::{AgentGroups, Principal, PrincipalRole, agent_family};
 use tokio::sync::{OwnedMutexGuard, watch};
 
-use super::entry::{AccessStore, EntryKey, revoked};
-use super::expiring_entries::whole_seconds;
+use super::entry::{AccessStore, EntryKey, revoked, whole_seconds};
 use super::table::{DecisionTime, EntryTable};
 use super::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
 use crate::latest_time::LatestTime;

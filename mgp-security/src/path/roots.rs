@@ -208,7 +208,7 @@ pub(super) fn local(path: &str) -> Cow<'_, str> {
         let plain =
             address.strip_prefix("//localhost").or_else(|| address.strip_prefix("//")).unwrap_or(address);
         let plain = plain.split(['?', '#']).next().unwrap_or(plain);
-        return super::shape::decode(plain).ok().flatten().map_or(Cow::Borrowed(plain), Cow::Owned);
+        return super::decode(plain).ok().flatten().map_or(Cow::Borrowed(plain), Cow::Owned);
     }
     let below = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let Some((rest, home)) = below.zip(std::env::home_dir()) else { return Cow::Borrowed(path) };

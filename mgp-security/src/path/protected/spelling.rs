@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::shape::{self, is_separator};
+use super::super::{decode, is_separator};
 use super::TABLE;
 use super::pattern::{has_wildcard, name_meets};
 use crate::shell::expand_braces;
@@ -103,7 +103,7 @@ fn forms(path: &str) -> Vec<String> {
     let mut layer = text::fold(path).into_owned();
     for _ in 0..MAX_LAYERS {
         forms.extend(expand_braces(&layer, MAX_READINGS.saturating_sub(forms.len())));
-        let Ok(Some(decoded)) = shape::decode(&layer) else { break };
+        let Ok(Some(decoded)) = decode(&layer) else { break };
         layer = text::fold(&decoded).into_owned();
     }
     forms

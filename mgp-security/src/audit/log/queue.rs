@@ -190,29 +190,21 @@ impl Queue {
     /// Waits for jobs, at most for `patience`, and swaps them into `jobs`. Returns false when no more will come.
     pub(super) fn take(&self, jobs: &mut Vec<Job>, patience: Option<Duration>) -> bool {
         let mut waiting = self.waiting.lock();
-        while waiting.jobs.is_empty() && !self.is_closed() {
-            match patience {
-                None => self.wake.wait(&mut waiting),
-                Some(patience) => {
-                    if self.wake.wait_for(&mut waiting, patience).timed_out() {
-                        break;
-                    }
-                }
+        let is_idle = |waiting: &mut QueuedJobs| waiting.jobs.is_empty() && !self.is_closed();
+        match patience {
+            None => self.wake.wait_while(&mut waiting, is_idle),
+            Some(patience) => {
+                self.wake.wait_while_for(&mut waiting, is_idle, patience);
             }
         }
+        let is_short = |waiting: &mut QueuedJobs| {
+            (1..waiting.awaited).contains(&waiting.jobs.len()) && !self.is_closed()
+        };
         waiting.awaited = self.enough();
-        while !waiting.urgent && (1..waiting.awaited).contains(&waiting.jobs.len()) && !self.is_closed() {
-            if self.wake.wait_for(&mut waiting, LINGER).timed_out() {
-                break;
-            }
-        }
+        self.wake.wait_while_for(&mut waiting, |waiting| !waiting.urgent && is_short(waiting), LINGER);
         // Callers that were answered together come back together, and one transaction for all costs less than several.
         waiting.awaited = if waiting.urgent { waiting.answered.min(self.enough()) } else { 0 };
-        while (1..waiting.awaited).contains(&waiting.jobs.len()) && !self.is_closed() {
-            if self.wake.wait_for(&mut waiting, GATHER).timed_out() {
-                break;
-            }
-        }
+        self.wake.wait_while_for(&mut waiting, is_short, GATHER);
         waiting.answered = if waiting.urgent { waiting.jobs.len() } else { 0 };
         waiting.urgent = false;
         mem::swap(&mut waiting.jobs, jobs);

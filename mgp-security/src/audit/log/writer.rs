@@ -277,13 +277,9 @@ pub const KERNEL_LOST: &str = "dev.cloto.mgp.kernel_lost";
 
 /// Returns the events about a process that was lost with `calls` in work.
 pub(super) fn kernel_lost(now: Timestamp, calls: &[RawJson]) -> Vec<AuditEvent> {
-    let parts = calls.chunks(MAX_LOST).map(Some).chain(calls.is_empty().then_some(None));
-    parts
-        .map(|calls| {
-            let event = own_event(now, KERNEL_LOST, Outcome::Failure);
-            event.with_detail("calls_in_work", calls.unwrap_or_default())
-        })
-        .collect()
+    let event =
+        |calls: &[RawJson]| own_event(now, KERNEL_LOST, Outcome::Failure).with_detail("calls_in_work", calls);
+    if calls.is_empty() { vec![event(calls)] } else { calls.chunks(MAX_LOST).map(event).collect() }
 }
 
 /// The number of lost calls that one event names.

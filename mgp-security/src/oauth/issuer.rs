@@ -164,11 +164,7 @@ impl IssuerKeys {
                 Ok(fetched) if fetched.status.is_success() => {
                     let metadata = Object::parse(fetched.body).map_err(|_| "its metadata is malformed")?;
                     let is_own = metadata.text("issuer").as_deref() == Some(&*self.of.name);
-                    return if is_own {
-                        Ok(metadata)
-                    } else {
-                        Err("its metadata names another issuer".into())
-                    };
+                    return is_own.then_some(metadata).ok_or(Cow::Borrowed("its metadata names another issuer"));
                 }
                 Ok(_) => {}
                 Err(error) => why = unfetched("its metadata", &error),

@@ -194,9 +194,8 @@ impl ResourceServer {
                 }
                 // An issuer that cannot be reached takes nothing away.
                 Err(TokenError::Unreachable) => {
-                    parts
-                        .holders
-                        .ask_again(&token, parts.settings.clock.now().saturating_add(INTROSPECTED_FOR));
+                    let again = parts.settings.clock.now().saturating_add(INTROSPECTED_FOR);
+                    parts.holders.ask_again(&token, again);
                 }
                 Err(_) => parts.holders.end(calls, &parts.settings.groups, |_, holder| {
                     holder.asked.as_ref().is_some_and(|(asked, _)| *asked == token)

@@ -164,7 +164,8 @@ impl IssuerKeys {
                 Ok(fetched) if fetched.status.is_success() => {
                     let metadata = Object::parse(fetched.body).map_err(|_| "its metadata is malformed")?;
                     let is_own = metadata.text("issuer").as_deref() == Some(&*self.of.name);
-                    return is_own.then_some(metadata).ok_or(Cow::Borrowed("its metadata names another issuer"));
+                    let other = Cow::Borrowed("its metadata names another issuer");
+                    return is_own.then_some(metadata).ok_or(other);
                 }
                 Ok(_) => {}
                 Err(error) => why = unfetched("its metadata", &error),

@@ -197,9 +197,8 @@ impl Queue {
                 self.wake.wait_while_for(&mut waiting, is_idle, patience);
             }
         }
-        let is_short = |waiting: &mut QueuedJobs| {
-            (1..waiting.awaited).contains(&waiting.jobs.len()) && !self.is_closed()
-        };
+        let is_short =
+            |waiting: &mut QueuedJobs| (1..waiting.awaited).contains(&waiting.jobs.len()) && !self.is_closed();
         waiting.awaited = self.enough();
         self.wake.wait_while_for(&mut waiting, |waiting| !waiting.urgent && is_short(waiting), LINGER);
         // Callers that were answered together come back together, and one transaction for all costs less than several.

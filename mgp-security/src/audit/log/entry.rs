@@ -127,15 +127,7 @@ impl LogEntry {
             &String::from_utf8_lossy(details.as_bytes()),
             &self.hash.to_string(),
         ];
-        let mut row = String::with_capacity(400);
-        for (index, cell) in cells.into_iter().enumerate() {
-            if index > 0 {
-                row.push(',');
-            }
-            push_cell(&mut row, cell);
-        }
-        row.push_str("\r\n");
-        Ok(row.into_bytes())
+        Ok(format!("{}\r\n", cells.map(quoted).join(",")).into_bytes())
     }
 
     /// The column headings that go with [`to_csv`](Self::to_csv).
@@ -163,14 +155,10 @@ impl EventFacets {
     }
 }
 
-/// Adds a cell to a row. Every cell is quoted, so that no reader's separator can end it.
-fn push_cell(row: &mut String, cell: &str) {
-    row.push('"');
-    if begins_formula(cell) {
-        row.push('\'');
-    }
-    row.push_str(&cell.replace('"', "\"\""));
-    row.push('"');
+/// Returns a cell of a row. Every cell is quoted, so that no reader's separator can end it.
+fn quoted(cell: &str) -> String {
+    let mark = if begins_formula(cell) { "'" } else { "" };
+    format!("\"{mark}{}\"", cell.replace('"', "\"\""))
 }
 
 /// Returns whether a spreadsheet would take a cell for a formula. Spreadsheets skip leading white space, and some
@@ -205,9 +193,7 @@ mod tests {
             ("a-b", "\"a-b\""),
             ("", "\"\""),
         ] {
-            let mut row = String::new();
-            push_cell(&mut row, cell);
-            assert_eq!(row, written);
+            assert_eq!(quoted(cell), written);
         }
     }
 }

@@ -198,7 +198,7 @@ impl Queue {
             }
         }
         let is_short =
-            |waiting: &mut QueuedJobs| (1..waiting.awaited).contains(&waiting.jobs.len()) && !self.is_closed();
+            |queued: &mut QueuedJobs| (1..queued.awaited).contains(&queued.jobs.len()) && !self.is_closed();
         waiting.awaited = self.enough();
         self.wake.wait_while_for(&mut waiting, |waiting| !waiting.urgent && is_short(waiting), LINGER);
         // Callers that were answered together come back together, and one transaction for all costs less than several.

@@ -278,7 +278,7 @@ pub const KERNEL_LOST: &str = "dev.cloto.mgp.kernel_lost";
 /// Returns the events about a process that was lost with `calls` in work.
 pub(super) fn kernel_lost(now: Timestamp, calls: &[RawJson]) -> Vec<AuditEvent> {
     let event =
-        |calls: &[RawJson]| own_event(now, KERNEL_LOST, Outcome::Failure).with_detail("calls_in_work", calls);
+        |lost: &[RawJson]| own_event(now, KERNEL_LOST, Outcome::Failure).with_detail("calls_in_work", lost);
     if calls.is_empty() { vec![event(calls)] } else { calls.chunks(MAX_LOST).map(event).collect() }
 }
 

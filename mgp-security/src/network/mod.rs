@@ -34,9 +34,9 @@ pub use connect::{FetchError, GuardedConnector};
 pub use fetch::{Fetched, Fetcher, JudgedHttp, issuer_metadata_urls};
 #[cfg(feature = "validate")]
 pub(crate) use found::{check_addresses, check_text};
-pub use policy::{HostPattern, InvalidHostPattern, NetworkPolicy};
 #[cfg(feature = "validate")]
 pub(crate) use policy::is_network_scheme;
+pub use policy::{HostPattern, InvalidHostPattern, NetworkPolicy};
 pub use target::Redirects;
 #[cfg(feature = "code-safety")]
 pub(crate) use target::is_metadata_url;

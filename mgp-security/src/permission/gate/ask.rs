@@ -1,6 +1,5 @@
 //! The part of the permission gate that has undecided permissions decided, and waits for operators.
 
-use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -281,30 +280,27 @@ pub(in crate::permission) fn refuse(
         let subject = WaitingSubject::Permission { permission: name, server, reason: word };
         return waits_for_approval(code::PERMISSION_DENIED, &subject, question, &request.context);
     }
-    let message: Cow<'static, str> = match reason {
+    let message = match reason {
         PermissionRefusal::Undecided { .. } => format!(
             "the permission `{name}` of the server `{server}` is {word}: a person has to grant it by `mgp permissions \
              approve {} {} --agent {}` in a terminal; after that, make the same call again",
             shell_word(server.as_str()),
             shell_word(name),
             shell_word(&request.context.principal.as_ref().map_or_else(|| "AGENT".into(), Principal::access_id))
-        )
-        .into(),
+        ),
         PermissionRefusal::Denied { until: Some(end) } => format!(
             "the permission `{name}` of the server `{server}` is denied until {end}: {next}; \
              `mgp permissions reset {server} {name}` ends that"
-        )
-        .into(),
+        ),
         PermissionRefusal::DeniedBecause { said } => {
-            format!("an operator denied the permission `{name}` of the server `{server}`{said}; {next}").into()
+            format!("an operator denied the permission `{name}` of the server `{server}`{said}; {next}")
         }
-        PermissionRefusal::OutOfScope(finding) => finding.message.clone(),
-        PermissionRefusal::NotYours => Cow::Borrowed("callers do not decide about permissions"),
+        PermissionRefusal::OutOfScope(finding) => finding.message.to_string(),
+        PermissionRefusal::NotYours => "callers do not decide about permissions".to_owned(),
         PermissionRefusal::Denied { until: None } => format!(
             "the permission `{name}` of the server `{server}` is denied: {next}; `mgp permissions show {server}` shows by \
              whom, `mgp permissions approve {server} {name} --agent AGENT` grants it"
-        )
-        .into(),
+        ),
     };
     let details = [("reason", word), ("permission", name), ("server_id", server.as_str()), ("next", next)];
     let mut recovery = advice(code::PERMISSION_DENIED, &details);

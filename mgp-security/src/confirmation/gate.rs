@@ -350,11 +350,9 @@ impl ConfirmationShared {
         match answer.decision {
             Decision::Approved => {}
             Decision::Denied => {
-                let message = format!("an operator did not confirm the call{}", answer.because());
-                let message = match answer.terms.expires_at {
-                    Some(end) => format!("{message}; the same call is refused until {end}"),
-                    None => message,
-                };
+                let until = answer.terms.expires_at.map(|end| format!("; the same call is refused until {end}"));
+                let until = until.unwrap_or_default();
+                let message = format!("an operator did not confirm the call{}{until}", answer.because());
                 return Err(refuse("denied", message, request));
             }
             Decision::Deferred => {

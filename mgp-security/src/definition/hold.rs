@@ -81,10 +81,8 @@ impl DefinitionStatus {
             Self::Unlisted => "is not listed".to_owned(),
             Self::Flagged(rule) => format!("is flagged by the rule {rule}, and is offered"),
         };
-        match found {
-            Some(found) => format!("{held}: {}", found.describe()),
-            None => held,
-        }
+        let found = found.map(|found| format!(": {}", found.describe())).unwrap_or_default();
+        format!("{held}{found}")
     }
 
     /// Returns the command that changes the status.

@@ -88,14 +88,7 @@ fn look_alikes_undone(text: &str) -> Cow<'_, str> {
     if !text.contains(['0', '1', 'i', 'n', 'v']) {
         return Cow::Borrowed(text);
     }
-    let single: String = text
-        .chars()
-        .map(|it| match it {
-            '0' => 'o',
-            '1' | 'i' => 'l',
-            other => other,
-        })
-        .collect();
+    let single = text.replace('0', "o").replace(['1', 'i'], "l");
     Cow::Owned(single.replace("rn", "m").replace("vv", "w"))
 }
 

@@ -198,10 +198,8 @@ impl ArgumentWriter {
     fn secret(&mut self, text: &str) {
         let digest = Digest::of_canonical(text.as_bytes()).to_string();
         let chars = text.chars().count();
-        let mut beginning = String::new();
-        if let (true, Some(start)) = (chars >= SHORTEST_WITH_BEGINNING, text.get(..4)) {
-            beginning = format!(" begins `{start}`,");
-        }
+        let start = text.get(..4).filter(|_| chars >= SHORTEST_WITH_BEGINNING);
+        let beginning = start.map(|start| format!(" begins `{start}`,")).unwrap_or_default();
         self.remark(&format!(
             "hidden: looks like a secret,{beginning} {chars} characters, SHA-256 {digest:.12}…"
         ));

@@ -65,24 +65,18 @@ impl ScopeCheck {
     /// # Errors
     /// Fails if it does not, or if the arguments do not show whether it does.
     pub(crate) fn check(&self, arguments: Option<&RawJson>) -> Result<(), Finding> {
-        let value = match arguments {
-            None => serde_json::Value::Null,
-            Some(arguments) => arguments
-                .to()
-                .map_err(|_| Finding::new("scope-unreadable", "the arguments cannot be read"))?,
-        };
+        let unreadable = |_| Finding::new("scope-unreadable", "the arguments cannot be read");
+        let value = arguments.map(RawJson::to::<serde_json::Value>).transpose().map_err(unreadable)?;
+        let value = value.unwrap_or_default();
         let facts = ArgumentFacts::read(&value);
         self.paths.check(&facts)?;
         self.commands.check(&facts)?;
         self.hosts.check(&facts)?;
         self.check_language(&facts)?;
-        match self.max_execution_time_ms {
-            Some(limit) if facts.times_ms.iter().any(|time| *time > limit) => Err(Finding::new(
-                "scope-time",
-                format!("the time asked for is longer than the {limit} ms granted"),
-            )),
-            _ => Ok(()),
-        }
+        let is_longer = |limit: &u64| facts.times_ms.iter().any(|time| time > limit);
+        let exceeded = self.max_execution_time_ms.filter(is_longer);
+        let message = |limit: u64| format!("the time asked for is longer than the {limit} ms granted");
+        exceeded.map_or(Ok(()), |limit| Err(Finding::new("scope-time", message(limit))))
     }
 
     fn check_language(&self, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {

@@ -99,20 +99,12 @@ impl PreparedTool {
         for value in std::iter::once(&value).chain(&both) {
             self.names.check(value, "")?;
             self.check_texts(value, folders)?;
-            effect = effect.max(self.effect(value));
-            source = source.or_else(|| self.source(value, folders));
+            if let Some(effects) = &self.effects {
+                effect = effect.max(Some(effects.of_call(value, &self.natures)));
+                source = source.or_else(|| self.sources.of_call(value, &self.natures, folders.own()));
+            }
         }
         Ok(CheckedArguments { converted, effect, source })
-    }
-
-    /// Returns the effect of a call with these arguments, where it is guessed.
-    fn effect(&self, arguments: &Value) -> Option<CallEffect> {
-        self.effects.as_ref().map(|effects| effects.of_call(arguments, &self.natures))
-    }
-
-    /// Returns the kind of data that a call with these arguments takes into its session.
-    fn source(&self, arguments: &Value, folders: CallFolders<'_>) -> Option<CallSource> {
-        self.effects.as_ref().and_then(|_| self.sources.of_call(arguments, &self.natures, folders.own()))
     }
 
     /// Checks the texts among the arguments with each validator.

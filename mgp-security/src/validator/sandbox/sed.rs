@@ -61,7 +61,7 @@ impl<'a> SedReader<'a> {
                 self.line();
                 return Some(true);
             }
-            ':' | 'b' | 't' | 'T' => self.until_any(";\n}"),
+            ':' | 'b' | 't' | 'T' => self.rest = self.rest.trim_start_matches(|c: char| !";\n}".contains(c)),
             'q' | 'Q' | 'l' | 'L' => self.skip("0123456789 "),
             'p' | 'P' | 'd' | 'D' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | 'z' | 'F' | '=' => {}
             _ => return Some(false),
@@ -118,11 +118,6 @@ impl<'a> SedReader<'a> {
             }
         }
         None
-    }
-
-    fn until_any(&mut self, signs: &str) {
-        let end = self.rest.find(|c| signs.contains(c)).unwrap_or(self.rest.len());
-        self.rest = &self.rest[end..];
     }
 
     /// Reads the rest of the line.

@@ -80,13 +80,8 @@ impl ArgumentNatures {
     /// Returns the nature of the argument in the member called `name`; one that the schema does not declare is judged
     /// by its name.
     pub fn nature(&self, name: &str) -> ArgumentNature {
-        self.by_name.get(name).copied().unwrap_or_else(|| {
-            self.subject.nature(&SchemaArgument {
-                name: name.into(),
-                takes_text: true,
-                ..SchemaArgument::default()
-            })
-        })
+        let named = || SchemaArgument { name: name.into(), takes_text: true, ..SchemaArgument::default() };
+        self.by_name.get(name).copied().unwrap_or_else(|| self.subject.nature(&named()))
     }
 
     /// Returns whether any argument of the schema has this nature.
@@ -282,11 +277,9 @@ impl ToolSubject {
             if has_command && words.last().is_some_and(|last| is_listed("places", last)) {
                 continue;
             }
-            if self.writes(path, &words, paths.len() > 1) {
-                files.written = true;
-            } else {
-                files.read = true;
-            }
+            let is_written = self.writes(path, &words, paths.len() > 1);
+            files.written |= is_written;
+            files.read |= !is_written;
         }
         let globs = |it: &SchemaArgument| {
             let words = parts(&it.name);

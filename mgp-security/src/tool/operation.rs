@@ -136,15 +136,13 @@ impl OperationRules {
     fn unknown(&self, request: &Request) -> Error {
         request.context.note_refusal(Refusal::new("methods", "unknown-method"));
         let name: String = request.method.as_str().chars().take(MAX_NAME_CHARS).collect();
-        Error::new(
-            code::METHOD_NOT_FOUND,
-            format!(
-                "method not found: {}; the server `{}` gets methods that MCP does not have only if its `pass_methods` \
-                 in `mgp.toml` names them",
-                name.escape_debug(),
-                self.server
-            ),
-        )
+        let message = format!(
+            "method not found: {}; the server `{}` gets methods that MCP does not have only if its `pass_methods` in \
+             `mgp.toml` names them",
+            name.escape_debug(),
+            self.server
+        );
+        Error::new(code::METHOD_NOT_FOUND, message)
     }
 }
 
@@ -208,13 +206,10 @@ pub(crate) fn subscriptions(request: &Request) -> Vec<RawJson> {
 
 fn of_prompt(request: &Request) -> Result<Draft, Finding> {
     let arguments = request.params.get("arguments").filter(|arguments| !arguments.is_null());
-    let arguments = match arguments {
-        Some(arguments) => Object::from_raw(&arguments).map_err(|_| {
-            Finding::new("malformed", "`arguments` has to be an object: write each argument by its name")
-        })?,
-        None => Object::new(),
-    };
-    let mut draft = Draft::of_arguments(arguments, RiskLevel::Safe, true, is_used)?;
+    let form = "`arguments` has to be an object: write each argument by its name";
+    let malformed = |_| Finding::new("malformed", form);
+    let arguments = arguments.as_ref().map(Object::from_raw).transpose().map_err(malformed)?;
+    let mut draft = Draft::of_arguments(arguments.unwrap_or_default(), RiskLevel::Safe, true, is_used)?;
     draft.named = request.params.get("name");
     Ok(draft)
 }

@@ -26,16 +26,10 @@ pub(super) struct SchemaArgument {
 
 /// Returns the arguments of the tool that `definition` describes, at any depth, including members behind references.
 pub(super) fn arguments(definition: &Object) -> Vec<SchemaArgument> {
-    let Some(root) = definition.object("inputSchema") else {
-        return Vec::new();
-    };
+    let Some(root) = definition.object("inputSchema") else { return Vec::new() };
     let description = definition.text("description").unwrap_or_default();
-    let mut reader = SchemaReader {
-        root: &root,
-        description: &description,
-        left: Cell::new(MAX_SCHEMAS),
-        found: Vec::new(),
-    };
+    let left = Cell::new(MAX_SCHEMAS);
+    let mut reader = SchemaReader { root: &root, description: &description, left, found: Vec::new() };
     reader.read(&root, 0, false);
     reader.found
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::identifier::{plain, unescape};
+use super::pattern::{plain, unescape};
 use super::syntax::{Known, Node, Tree};
 
 /// The steps that are left to follow references in one tree, which could take any number of them where they lead back to

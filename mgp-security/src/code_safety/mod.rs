@@ -21,7 +21,6 @@
 
 mod bash;
 mod finding;
-mod identifier;
 mod javascript;
 mod language;
 mod meaning;
@@ -40,7 +39,7 @@ use self::finding::Findings;
 pub use self::language::Language;
 use self::meaning::{Evaluation, Meaning, Paths};
 use self::names::Lists;
-use self::pattern::{Pattern, Token, blanked, find_declared, tokens_of, tree_tokens};
+use self::pattern::{Pattern, Token, blanked, find_declared, plain, split_tokens, tokens_of, tree_tokens};
 pub use self::policy::CodePolicy;
 pub use self::scan::{Import, Method, Scan, scan};
 use self::scan::{Reading, check_other};

@@ -25,8 +25,7 @@ use std::sync::LazyLock;
 use mgp_types::mgp::SafetyLevel;
 use regex::Regex;
 
-use super::identifier::{plain, split_tokens};
-use super::{Findings, Lists, Meaning, Node, Tree, path_text};
+use super::{Findings, Lists, Meaning, Node, Tree, path_text, plain, split_tokens};
 use crate::data_file::{Section, expression, sections};
 use crate::network::is_metadata_url;
 

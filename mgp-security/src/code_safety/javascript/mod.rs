@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use mgp_types::mgp::SafetyLevel::Standard;
 
-use super::identifier::plain;
+use super::pattern::plain;
 use super::rules::{Rules, callee, check_nodes};
 use super::{
     CodePolicy, Evaluation, Findings, Grammar, Import, Known, Lists, Meaning, Node, Paths, Reading, Tree,

@@ -13,10 +13,9 @@ use regex::Regex;
 
 use self::resolve::Resolver;
 use self::scope::dotted;
-use super::identifier::plain;
 use super::meaning::Meaning as _;
 use super::rules::{Rules, check_nodes, check_text, is_naming, shown};
-use super::{CodePolicy, Findings, Grammar, Import, Lists, Node, Reading, Tree};
+use super::{CodePolicy, Findings, Grammar, Import, Lists, Node, Reading, Tree, plain};
 use crate::data_file::expression;
 
 /// The readings of Python: as a program, as the indented part of one, and as the method of a class.

@@ -6,8 +6,7 @@ use std::rc::Rc;
 
 use super::LISTS;
 use super::scope::{Binding, PythonScopes};
-use crate::code_safety::identifier::plain;
-use crate::code_safety::{Evaluation, Known, Meaning, Node, Paths, Tree};
+use crate::code_safety::{Evaluation, Known, Meaning, Node, Paths, Tree, plain};
 
 /// A resolver that follows names, aliases and attributes.
 ///

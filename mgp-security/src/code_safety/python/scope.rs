@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::super::identifier::plain;
+use super::super::pattern::plain;
 use super::super::syntax::{Node, Tree};
 use super::LISTS;
 

@@ -26,13 +26,10 @@ impl ParameterPatterns {
         let mut read = Self { named: Vec::new(), topics: Vec::new() };
         for Section { heading, entries } in sections(include_str!("parameters.txt")) {
             let texts: Vec<_> = entries.iter().map(Entry::joined).collect();
-            match heading {
-                "names of parameters" => {
-                    read.named = texts.iter().map(|text| FoldedPattern::new(text)).collect();
-                }
-                topic => {
-                    read.topics.push((topic, FoldedPattern::new(&format!(r"\b(?:{})", texts.join("|")))));
-                }
+            if heading == "names of parameters" {
+                read.named = texts.iter().map(|text| FoldedPattern::new(text)).collect();
+            } else {
+                read.topics.push((heading, FoldedPattern::new(&format!(r"\b(?:{})", texts.join("|")))));
             }
         }
         read

@@ -350,7 +350,8 @@ impl ConfirmationShared {
         match answer.decision {
             Decision::Approved => {}
             Decision::Denied => {
-                let until = answer.terms.expires_at.map(|end| format!("; the same call is refused until {end}"));
+                let until =
+                    answer.terms.expires_at.map(|end| format!("; the same call is refused until {end}"));
                 let until = until.unwrap_or_default();
                 let message = format!("an operator did not confirm the call{}{until}", answer.because());
                 return Err(refuse("denied", message, request));

@@ -1,11 +1,14 @@
 //! What is recorded about calls that are made again (§14.6).
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, ToolName, TraceId,
 };
-use mgp_types::{Method, Request};
+use mgp_types::{Error, Method, RawJson, Request};
+
+use crate::span::millis_up;
 
 /// The event of a request that failed and is made again. `otherwise` is its type for what is no call of a tool.
 pub(super) fn failed(request: &Request, otherwise: &'static str) -> AuditEvent {
@@ -16,6 +19,18 @@ pub(super) fn failed(request: &Request, otherwise: &'static str) -> AuditEvent {
     };
     let trace = request.context.trace.unwrap_or_else(TraceId::random);
     AuditEvent::new(Timestamp::now(), trace, event_type, actor(request), target(request), Outcome::Failure)
+}
+
+/// Returns the record of an attempt that failed and is made again after `pause`, as the retry of this number.
+pub(super) fn retried(request: &Request, error: &Error, retry: u32, most: u32, pause: Duration) -> AuditEvent {
+    let details = format!(
+        r#"{{"attempt":{retry},"max":{most},"after_ms":{},"code":{}}}"#,
+        millis_up(pause),
+        error.code(),
+    );
+    let mut event = failed(request, "dev.cloto.mgp.request_retried");
+    event.details.set("retry", RawJson::from_written(details.into_bytes()));
+    event
 }
 
 fn actor(request: &Request) -> Actor {

@@ -15,7 +15,7 @@ use super::SendingLayer;
 use crate::call::breaker::{CallEnd, Pass, SharedBreaker};
 use crate::call::concurrency::{ConcurrencyLimit, Place};
 use crate::call::deadline::{Attached, AttemptLimit, CallMonitor, Watch, term};
-use crate::call::retry;
+use crate::call::{event, retry};
 use crate::refusal::timed_out;
 use crate::span::{self, later};
 
@@ -360,7 +360,7 @@ impl Attempts {
         let retry = self.retries + 1;
         tracing::debug!(method = %request.method, code = error.code(), retry, ?pause, "the call is made again");
         let record = self.settings.audit.clone().map(|port| -> BoxFuture<'static, _> {
-            let event = retry::event(request, &error, retry, advised, pause);
+            let event = event::retried(request, &error, retry, advised, pause);
             Box::pin(async move { port.record(event).await })
         });
         (self.retries, self.since) = (retry, Some(now));

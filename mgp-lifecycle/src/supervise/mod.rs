@@ -42,7 +42,6 @@
 //!   in `error`.
 
 mod connect;
-mod lifecycle_tracker;
 mod probe;
 mod run;
 mod standing;

@@ -9,9 +9,8 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 
 use super::connect::Connect;
-use super::lifecycle_tracker::LifecycleTracker;
 use super::probe::{ProbeResult, ProbeSettings, ServerHealth};
-use super::run::SupervisorRun;
+use super::run::{LifecycleTracker, SupervisorRun};
 use super::supervised_service::SupervisedService;
 use super::supervisor_shared::{ReturnOutlook, SupervisorCommand, SupervisorShared};
 use crate::restart::Restarts;

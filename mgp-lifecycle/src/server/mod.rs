@@ -26,7 +26,6 @@
 //! | [`LifecycleLayer`] | answers the methods of §11, counts calls, refuses new ones while the server stops |
 //! | [`ShutdownPolicy`], [`DrainOutcome`] | the peers that may stop the server, and the way it ended |
 
-mod answer;
 mod examination;
 mod layer;
 mod run;

@@ -50,7 +50,6 @@ mod assembly;
 mod complete;
 mod content;
 mod feed;
-mod flow;
 mod layer;
 mod pace;
 mod progress;

@@ -19,7 +19,7 @@ use tokio::time::{Instant, Sleep};
 use super::assembly::StreamPart;
 use super::complete::summary;
 use super::feed::{CallFeed, FeedRead, IntakeMode};
-use super::flow::FlowControl;
+use super::pace::FlowControl;
 
 /// A call whose result is read while it is made: a [`Stream`] of its parts, and its final result.
 ///

@@ -4,7 +4,6 @@
 //! extension is silent. Fields of a request travel in the `_meta` of its params, fields of a result in its `_meta`,
 //! and what a tool declares stands on the top level of its definition.
 
-mod checkpoint;
 mod compensation;
 mod confirmation;
 mod data_reference;
@@ -31,7 +30,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub(crate) use self::registry_error::recovery_of;
 use crate::RawJson;
 
-pub use self::checkpoint::*;
 pub use self::compensation::*;
 pub use self::confirmation::*;
 pub use self::data_reference::*;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::effect_id::id_in;
+use super::idempotency::id_in;
 use super::{
     Compensation, ErrorClass, StepId, StructuredError, TransactionId, nearest_seconds, seconds, written,
 };

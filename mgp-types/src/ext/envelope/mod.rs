@@ -7,7 +7,6 @@ mod call;
 mod error_detail;
 mod gate;
 mod name;
-mod outcome;
 mod result;
 #[cfg(test)]
 mod tests;

@@ -39,7 +39,6 @@
 //! The feature `secret` brings the module of this name; without it nothing of that is compiled.
 
 mod agent_groups;
-mod authorization_demand;
 pub mod canonical;
 mod client_folders;
 mod client_session;
@@ -76,11 +75,10 @@ mod validity;
 mod words;
 
 pub use agent_groups::{AgentGroup, AgentGroups, GroupMembership, TokenStatement};
-pub use authorization_demand::AuthorizationDemand;
 pub use client_folders::{ClientFolders, RootsQuestion};
 pub use client_session::{ClientSession, ClientSessionId, LOCAL_AGENT, agent_family};
 pub use context::{Context, WaitListener};
-pub use error::{Error, Origin};
+pub use error::{AuthorizationDemand, Error, Origin};
 pub use extensions::Extensions;
 pub use gate::{AskedRule, Flow, Gate, GateLayer, Gated, GatedFuture, RuleAnswer};
 pub use id::Id;

@@ -63,7 +63,6 @@ mod principal;
 mod random;
 mod request;
 mod response;
-mod result_json;
 mod revision;
 #[cfg(feature = "secret")]
 pub mod secret;
@@ -96,8 +95,7 @@ pub use peer_certificate::PeerCertificate;
 pub use principal::{Principal, PrincipalKind, PrincipalRole};
 pub use random::{random_bytes, random_name};
 pub use request::{Params, Request, RequestKind};
-pub use response::{CacheHint, Response, ResponseContext, ResultShape};
-pub use result_json::{CallEnding, ResultJson, ResultKind};
+pub use response::{CacheHint, CallEnding, Response, ResponseContext, ResultJson, ResultKind, ResultShape};
 pub use revision::{Revision, UnknownRevision};
 pub use service::{BoxedService, RpcService, call_once};
 pub use session::{Session, Severity};

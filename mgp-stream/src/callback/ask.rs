@@ -19,7 +19,6 @@ use scopeguard::guard;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::elicit;
 use super::open::{OpenCallbacks, WaitingCallback};
 use super::question::{Callback, wait_for};
 use crate::advice::refused;
@@ -88,9 +87,9 @@ impl Callbacks {
         if speaks && session.lasts() {
             return self.ask_by_callback(context, question).await;
         }
-        let params = elicit::params(&question, session.revision)?;
+        let params = question.elicitation(session.revision)?;
         match timeout(question.timeout, context.ask(key, Method::ELICIT, params)).await {
-            Ok(Ok(answer)) => elicit::read(&question, &answer),
+            Ok(Ok(answer)) => question.read_elicited(&answer),
             // The client was not asked, because it cannot fill in forms.
             Ok(Err(error)) if speaks && error.code() == code::MISSING_CLIENT_CAPABILITY => {
                 self.ask_by_callback(context, question).await

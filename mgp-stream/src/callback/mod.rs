@@ -41,16 +41,13 @@
 //! | [`CallbackResponder`], [`ServerResponder`], [`CallbackInboundLayer`] | the client's side |
 //! | [`CallbackRelay`] | the way through a gateway |
 
-mod answer;
 mod ask;
-mod elicit;
 mod open;
 mod question;
 mod responder;
 
-pub use self::answer::{Confirmation, SelectedOption};
 pub use self::ask::{CallbackLayer, CallbackRelay, CallbackService, Callbacks, RoutedAnswer};
-pub use self::question::Callback;
+pub use self::question::{Callback, Confirmation, SelectedOption};
 pub use self::responder::{
     CallbackHandler, CallbackInbound, CallbackInboundLayer, CallbackResponder, ServerResponder,
 };

@@ -1,16 +1,20 @@
 //! A connection with TLS, which carries HTTP/1.1 or HTTP/2.
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 
 use hyper::rt::Executor;
 use hyper::server::conn::http2;
+use mgp_types::PeerCertificate;
 use parking_lot::Mutex;
+use rustls::InvalidMessage;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::serve::{HttpService, OpenConnection, drive};
-use super::tls::{SecuredConnection, TlsConfig, log_failure};
+use super::tls::{HTTP2, TlsConfig};
 use super::watched_connection::{CONNECTION, WatchedConnection};
 
 /// The number of bytes that a peer may send on one stream of HTTP/2 before they are read.
@@ -27,15 +31,15 @@ const MAX_RESET_FOR_FAULTS: usize = 64;
 impl<S: HttpService> OpenConnection<S> {
     pub(super) async fn serve_secured(mut self, tls: TlsConfig, stream: TcpStream) {
         let peer = stream.peer_addr().ok();
-        let secured = match tls.secure(stream).await {
-            Ok(secured) => secured,
+        let stream = match tls.acceptor().accept(stream).await {
+            Ok(stream) => stream,
             Err(error) => return log_failure(peer, &error),
         };
-        let SecuredConnection { stream, peer, is_http2 } = secured;
-        if let Some(certificate) = peer {
-            self.marks.get_or_insert_default().insert(certificate);
+        let (_, session) = stream.get_ref();
+        if let Some([certificate, ..]) = session.peer_certificates() {
+            self.marks.get_or_insert_default().insert(PeerCertificate::from_der(certificate));
         }
-        if is_http2 {
+        if session.alpn_protocol() == Some(HTTP2) {
             self.serve_http2(stream).await;
         } else {
             self.serve_http1(stream).await;
@@ -58,6 +62,18 @@ impl<S: HttpService> OpenConnection<S> {
             .max_send_buf_size(MAX_SEND_BUFFER)
             .serve_connection(self.watch(stream), self.requests());
         drive(&self.watched, connection, http2::Connection::graceful_shutdown).await;
+    }
+}
+
+/// Tells the operator why a connection did not come to be.
+fn log_failure(peer: Option<SocketAddr>, error: &io::Error) {
+    let peer = peer.map(|peer| peer.ip()).map(tracing::field::display);
+    match error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+            tracing::warn!(peer, "connection closed: it began without TLS; clients have to use https://");
+        }
+        Some(error) => tracing::info!(peer, %error, "connection closed: TLS was not agreed"),
+        None => tracing::debug!(peer, %error, "connection ended before TLS was agreed"),
     }
 }
 

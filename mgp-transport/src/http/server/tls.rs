@@ -1,19 +1,15 @@
 //! TLS at the listener: the server's certificate, and whose client certificates are accepted.
 
-use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use mgp_types::{Error, PeerCertificate};
+use mgp_types::Error;
 use parking_lot::Mutex;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{InvalidMessage, RootCertStore, ServerConfig};
-use tokio::net::TcpStream;
+use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
 use crate::http::tls_material::{certificates, private_key, provider};
 
@@ -64,15 +60,8 @@ pub enum ClientCertificates {
     Required,
 }
 
-/// A connection on which TLS was agreed.
-pub(super) struct SecuredConnection {
-    pub(super) stream: TlsStream<TcpStream>,
-    /// The certificate that the client has proved to hold.
-    pub(super) peer: Option<PeerCertificate>,
-    pub(super) is_http2: bool,
-}
-
-const HTTP2: &[u8] = b"h2";
+/// The name of HTTP/2 in the agreement on TLS.
+pub(super) const HTTP2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 
 impl TlsConfig {
@@ -131,15 +120,9 @@ impl TlsConfig {
         Ok(())
     }
 
-    /// Agrees on TLS with the client.
-    pub(super) async fn secure(&self, stream: TcpStream) -> io::Result<SecuredConnection> {
-        let acceptor = TlsAcceptor::from(self.shared.current.load_full());
-        let stream = acceptor.accept(stream).await?;
-        let (_, session) = stream.get_ref();
-        let peer = session.peer_certificates().and_then(<[_]>::first);
-        let peer = peer.map(|certificate| PeerCertificate::from_der(certificate));
-        let is_http2 = session.alpn_protocol() == Some(HTTP2);
-        Ok(SecuredConnection { stream, peer, is_http2 })
+    /// Returns the acceptor of a connection that opens now.
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(self.shared.current.load_full())
     }
 }
 
@@ -164,18 +147,6 @@ fn certified(chain: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, Error> {
         Error::invalid_params(message).with_source(error)
     })?;
     Ok(Arc::new(certified))
-}
-
-/// Tells the operator why a connection did not come to be.
-pub(super) fn log_failure(peer: Option<SocketAddr>, error: &io::Error) {
-    let peer = peer.map(|peer| peer.ip()).map(tracing::field::display);
-    match error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>()) {
-        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
-            tracing::warn!(peer, "connection closed: it began without TLS; clients have to use https://");
-        }
-        Some(error) => tracing::info!(peer, %error, "connection closed: TLS was not agreed"),
-        None => tracing::debug!(peer, %error, "connection ended before TLS was agreed"),
-    }
 }
 
 mgp_types::partial_debug!(TlsConfig);

@@ -1,5 +1,6 @@
-//! The client's side: the rule that answers the questions in a result, and sends the call again.
+//! Requests that take several rounds: the server answers with questions, the client sends the answers (2026-07-28).
 
+mod server;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +12,7 @@ use mgp_types::{
     call_once, code,
 };
 
-use super::may_ask;
+pub use self::server::{Mrtr, MrtrGate};
 use crate::era::{Agreement, NextStep, ResendRule, RoundHandler};
 
 /// Answers the questions that the server asks in its results, as if it had sent requests.
@@ -184,4 +185,9 @@ fn cannot_answer(method: &Method, error: Error) -> Error {
         .with_source(error);
     }
     error
+}
+
+/// Returns whether an answer to this method may ask questions.
+fn may_ask(method: &Method) -> bool {
+    *method == Method::TOOLS_CALL || *method == Method::PROMPTS_GET || *method == Method::RESOURCES_READ
 }

@@ -98,7 +98,7 @@ impl SealingKey {
     /// [`TokenError::TooLarge`]: the token would be longer than its purpose allows.
     pub fn seal(&self, content: &[u8], binding: &TokenBinding, ttl: Duration) -> Result<String, TokenError> {
         let bytes = content.len().saturating_add(OVERHEAD);
-        if base64::encoded_len(bytes, false).is_none_or(|length| length > binding.purpose().max_bytes()) {
+        if base64::encoded_len(bytes, false).is_none_or(|length| length > binding.purpose.max_bytes()) {
             return Err(TokenError::TooLarge);
         }
         let nonce: [u8; NONCE] = random_bytes();
@@ -141,7 +141,7 @@ impl SealingKey {
     }
 
     fn proven(&self, token: &str, binding: &TokenBinding) -> Result<OpenedToken, TokenError> {
-        if token.len() > binding.purpose().max_bytes() {
+        if token.len() > binding.purpose.max_bytes() {
             return Err(TokenError::TooLarge);
         }
         let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| TokenError::Forged)?;
@@ -160,7 +160,7 @@ impl SealingKey {
     /// Returns what is proved with a token and does not stand in it.
     fn proved(&self, binding: &TokenBinding) -> Vec<u8> {
         let mut proved = FORM.to_vec();
-        for part in [self.server.as_bytes(), binding.purpose().word().as_bytes(), binding.digest()] {
+        for part in [self.server.as_bytes(), binding.purpose.word().as_bytes(), &binding.digest] {
             proved.extend_from_slice(&(part.len() as u64).to_be_bytes());
             proved.extend_from_slice(part);
         }

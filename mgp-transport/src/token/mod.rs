@@ -11,10 +11,11 @@
 //! | [`TokenBinding`] | the facts that a token is bound to |
 //! | [`SingleUseTokens`] | tokens that are accepted once |
 
-mod binding;
 mod key;
 
-pub use self::binding::TokenBinding;
+use mgp_types::{Method, Params, Principal};
+use sha2::{Digest, Sha256};
+
 pub use self::key::{SealingKey, SingleUseTokens};
 
 #[cfg(test)]
@@ -76,3 +77,59 @@ pub enum TokenError {
     #[error("the state was used before")]
     Spent,
 }
+
+/// The facts that a token is bound to, as a digest: its purpose, its principal, and whatever is added.
+///
+/// ```
+/// use mgp_transport::token::{TokenBinding, TokenPurpose};
+/// use mgp_types::Principal;
+///
+/// let ada = Principal::new("ada");
+/// let binding = TokenBinding::new(TokenPurpose::Checkpoint, Some(&ada)).and(b"export").and(b"{}");
+/// assert_ne!(binding, TokenBinding::new(TokenPurpose::Checkpoint, Some(&ada)).and(b"export{}"));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenBinding {
+    purpose: TokenPurpose,
+    digest: [u8; 32],
+}
+
+/// The parameters that may differ in each round: the answers themselves, and the members that MCP and MGP add.
+const PER_ROUND: [&str; 5] = ["_meta", "_mgp", "trace_id", "inputResponses", "requestState"];
+
+impl TokenBinding {
+    /// Binds a token of `purpose` to `principal`. A token for nobody known is none for anybody known.
+    pub fn new(purpose: TokenPurpose, principal: Option<&Principal>) -> Self {
+        let nothing = Self { purpose, digest: [0; 32] };
+        nothing
+            .and(principal.map_or("", |principal| principal.kind().as_str()).as_bytes())
+            .and(principal.map_or("", Principal::as_str).as_bytes())
+    }
+
+    /// Binds a token of `purpose` to a request with several rounds: to its principal, its method and its parameters. The
+    /// binding is the same in every round.
+    pub fn of_request(
+        purpose: TokenPurpose,
+        principal: Option<&Principal>,
+        method: &Method,
+        params: &Params,
+    ) -> Self {
+        let mut binding = Self::new(purpose, principal).and(method.as_str().as_bytes());
+        for (name, value) in params.iter() {
+            if !PER_ROUND.contains(&&*name) {
+                binding = binding.and(name.as_bytes()).and(value.as_bytes());
+            }
+        }
+        binding
+    }
+
+    /// Binds the token to `fact`, too. The order of facts and the borders between them count.
+    #[must_use]
+    pub fn and(self, fact: &[u8]) -> Self {
+        // The digest so far has a fixed length, so that no two lists of facts are hashed as the same bytes.
+        let digest = Sha256::new().chain_update(self.digest).chain_update(fact).finalize();
+        Self { digest: digest.into(), ..self }
+    }
+}
+
+mgp_types::partial_debug!(TokenBinding, self => purpose: self.purpose);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_types::Principal;
+use mgp_types::{Method, Params, Principal};
 
 use super::{SealingKey, SingleUseTokens, TokenBinding, TokenError, TokenPurpose};
 
@@ -194,4 +194,49 @@ async fn a_token_lasts_for_its_time_and_says_afterwards_whose_it_was() {
     assert_eq!(key.open_expired(&token, &binding).unwrap(), b"ada's");
     let forever = key.seal(b"x", &binding, Duration::MAX).unwrap();
     assert_eq!(key.open(&forever, &binding).unwrap(), b"x");
+}
+
+fn of_request(principal: &'static str, method: &Method, params: &'static str) -> TokenBinding {
+    let params = Params::parse(params).unwrap();
+    TokenBinding::of_request(TokenPurpose::RequestState, Some(&Principal::new(principal)), method, &params)
+}
+
+#[test]
+fn rounds_of_one_request_have_one_binding_and_others_have_others() {
+    let first = of_request("a", &Method::TOOLS_CALL, r#"{"name":"t","arguments":{"x":1}}"#);
+    let next = of_request(
+        "a",
+        &Method::TOOLS_CALL,
+        r#"{"name":"t","arguments":{"x":1},"_meta":{},"_mgp":{"deadline_ms":1},"trace_id":"t","inputResponses":{},"requestState":"s"}"#,
+    );
+    assert_eq!(first, next);
+    let nobody =
+        TokenBinding::of_request(TokenPurpose::RequestState, None, &Method::TOOLS_CALL, &Params::new());
+    for other in [
+        of_request("b", &Method::TOOLS_CALL, r#"{"name":"t","arguments":{"x":1}}"#),
+        of_request("a", &Method::PROMPTS_GET, r#"{"name":"t","arguments":{"x":1}}"#),
+        of_request("a", &Method::TOOLS_CALL, r#"{"name":"t","arguments":{"x":2}}"#),
+        of_request("a", &Method::TOOLS_CALL, r#"{"name":"t"}"#),
+        nobody,
+    ] {
+        assert_ne!(first, other);
+    }
+}
+
+#[test]
+fn a_fact_that_is_cut_elsewhere_is_another_one() {
+    let none = TokenBinding::new(TokenPurpose::Checkpoint, None);
+    let all = [
+        none,
+        none.and(b""),
+        none.and(b"ab"),
+        none.and(b"a").and(b"b"),
+        none.and(b"b").and(b"a"),
+        none.and(b"ab").and(b""),
+        TokenBinding::new(TokenPurpose::Checkpoint, Some(&Principal::new("ab"))),
+        TokenBinding::new(TokenPurpose::Checkpoint, Some(&Principal::operator("ab"))),
+    ];
+    for (place, one) in all.iter().enumerate() {
+        assert!(all[..place].iter().all(|other| other != one), "{place}");
+    }
 }

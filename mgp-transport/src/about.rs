@@ -99,10 +99,7 @@ pub(crate) fn name(params: &mut Params, id: &Id) {
 /// Returns the number of our call. A string never names one, though it may hold the same digits: JSON-RPC returns an id
 /// exactly as it was sent.
 pub(crate) fn number(id: &Id) -> Option<i64> {
-    match id {
-        Id::Number(number) => Some(*number),
-        Id::Text(_) => None,
-    }
+    if let Id::Number(number) = id { Some(*number) } else { None }
 }
 
 /// The message of the error for a request about a call that it does not name.

@@ -71,10 +71,7 @@ impl Method {
 
     /// Returns the name if the specification has it or the program contains it.
     pub const fn known(&self) -> Option<&'static str> {
-        match self.0 {
-            MethodName::Known(name) => Some(name),
-            MethodName::Other(_) => None,
-        }
+        if let MethodName::Known(name) = self.0 { Some(name) } else { None }
     }
 
     /// Returns whether `revision` has the method. Methods that no revision knows belong to other protocols and exist in

@@ -231,10 +231,7 @@ impl Request {
 impl Request {
     /// Returns the role of the request for calls in progress. A notification begins no work.
     pub fn role(&self) -> WorkRole {
-        match self.kind {
-            RequestKind::Notify => WorkRole::Tells,
-            RequestKind::Call => self.method.role(),
-        }
+        if self.kind == RequestKind::Notify { WorkRole::Tells } else { self.method.role() }
     }
 
     /// Returns whether the request passes whatever the load: it is about the receiver itself, or lets calls end or go on.

@@ -273,10 +273,7 @@ impl CommandSlot {
 
 impl SupervisorCommand {
     pub(super) const fn reason(self) -> Option<ShutdownReason> {
-        match self {
-            Self::Start => None,
-            Self::Restart { reason } | Self::Stop { reason, .. } => Some(reason),
-        }
+        if let Self::Restart { reason } | Self::Stop { reason, .. } = self { Some(reason) } else { None }
     }
 
     /// Returns the order that two orders, one after the other, amount to. No restart is lost.

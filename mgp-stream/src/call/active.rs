@@ -239,10 +239,7 @@ impl ActiveCall {
     }
 
     fn pass_on(&self, stream: StreamId, message: Request) -> BoxFuture<'_, Result<(), Error>> {
-        match &self.port {
-            Some(port) => port.notify(stream, message),
-            None => Box::pin(SentFuture),
-        }
+        if let Some(port) = &self.port { port.notify(stream, message) } else { Box::pin(SentFuture) }
     }
 
     async fn wait_for_room(&self, mut sending: BoxFuture<'_, Result<(), Error>>) -> Result<(), Error> {
@@ -333,13 +330,8 @@ impl ActiveCall {
 
 impl ActiveCallState {
     fn take_end(&mut self) -> Option<ForcedEnd> {
-        if !matches!(self.phase, Phase::Stopped(_)) {
-            return None;
-        }
-        match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Stopped(end) => Some(end),
-            Phase::Running | Phase::Over => None,
-        }
+        let Phase::Stopped(_) = self.phase else { return None };
+        if let Phase::Stopped(end) = std::mem::replace(&mut self.phase, Phase::Over) { Some(end) } else { None }
     }
 
     fn take_streamed(&mut self) -> StreamedResult {

@@ -184,10 +184,7 @@ impl OutboxPort for CallFeed {
             tracing::debug!(method = %notification.method, "a message about a stream is malformed and was ignored");
             return Box::pin(SentFuture);
         };
-        match self.offer(news) {
-            None => Box::pin(SentFuture),
-            Some(news) => Box::pin(self.put(news)),
-        }
+        if let Some(news) = self.offer(news) { Box::pin(self.put(news)) } else { Box::pin(SentFuture) }
     }
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {

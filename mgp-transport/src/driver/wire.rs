@@ -198,10 +198,7 @@ impl AnswerRoute {
 
     /// Returns the queue of messages of a followed call.
     pub(super) fn deliveries(&self) -> Option<&Arc<CallDeliveries>> {
-        match self {
-            Self::Alone(_) => None,
-            Self::Followed(feed) => Some(&feed.0),
-        }
+        if let Self::Followed(feed) = self { Some(&feed.0) } else { None }
     }
 }
 

@@ -285,10 +285,7 @@ fn peer_error(bytes: &[u8]) -> Error {
     };
     let message = object.text("message").map_or_else(String::new, Cow::into_owned);
     let error = Error::from_origin(Origin::Peer, code, message);
-    match object.get("data") {
-        Some(data) => error.with_data(data),
-        None => error,
-    }
+    if let Some(data) = object.get("data") { error.with_data(data) } else { error }
 }
 
 impl Malformed {

@@ -205,10 +205,7 @@ impl Object {
     /// # Errors
     /// The object does not have the shape of `T`.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        match self.unchanged() {
-            Some(bytes) => serde_json::from_slice(bytes),
-            None => self.to_raw().to(),
-        }
+        if let Some(bytes) = self.unchanged() { serde_json::from_slice(bytes) } else { self.to_raw().to() }
     }
 
     /// Returns the object as one JSON value. An unchanged object is not copied.

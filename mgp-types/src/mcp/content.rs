@@ -52,10 +52,7 @@ impl ContentBlock {
 
     /// Returns the text of a block of text.
     pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text(content) => Some(&content.text),
-            _ => None,
-        }
+        if let Self::Text(content) = self { Some(&content.text) } else { None }
     }
 
     /// Returns the text that replaces content that the peer's revision lacks.
@@ -94,10 +91,7 @@ impl SamplingContent {
 
     /// Returns the text of a block of text.
     pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text(content) => Some(&content.text),
-            _ => None,
-        }
+        if let Self::Text(content) = self { Some(&content.text) } else { None }
     }
 
     /// Returns the text that replaces content that the peer's revision lacks.

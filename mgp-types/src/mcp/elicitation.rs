@@ -174,10 +174,7 @@ impl Elicited<Map<RawJson>> {
 impl<T> Elicited<T> {
     /// Returns the answer if the user gave one.
     pub fn accepted(self) -> Option<T> {
-        match self {
-            Self::Accepted(answer) => Some(answer),
-            Self::Declined | Self::Cancelled => None,
-        }
+        if let Self::Accepted(answer) = self { Some(answer) } else { None }
     }
 
     /// Changes the answer, if the user gave one.

@@ -30,10 +30,7 @@ impl Number {
 
     /// Returns the integer; `None` for a fraction and for an integer beyond `i64`.
     pub const fn as_i64(self) -> Option<i64> {
-        match self.0 {
-            Form::Integer(number) => Some(number),
-            Form::Unsigned(_) | Form::Float(_) => None,
-        }
+        if let Form::Integer(number) = self.0 { Some(number) } else { None }
     }
 }
 

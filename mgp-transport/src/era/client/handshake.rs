@@ -49,10 +49,7 @@ impl<W: RpcService> Handshake<'_, W> {
 
     /// Opens a session again on a wire whose server has lost it, or asks a stateless server again for its versions.
     pub(super) async fn renew(mut self, era: Era) -> Result<AgreedSession, Error> {
-        match era {
-            Era::Session => self.open_session().await,
-            Era::Stateless => self.run().await,
-        }
+        if era == Era::Session { self.open_session().await } else { self.run().await }
     }
 
     async fn find_out(&mut self) -> Result<AgreedSession, Error> {

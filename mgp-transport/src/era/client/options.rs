@@ -46,17 +46,11 @@ pub enum WireKind {
 
 impl WireKind {
     pub(super) fn status(self, error: &Error) -> Option<u16> {
-        match self {
-            Self::Stream => None,
-            Self::Http { status, .. } => status(error),
-        }
+        if let Self::Http { status, .. } = self { status(error) } else { None }
     }
 
     pub(super) fn session_lost(self, error: &Error) -> bool {
-        match self {
-            Self::Stream => false,
-            Self::Http { session_lost, .. } => session_lost(error),
-        }
+        if let Self::Http { session_lost, .. } = self { session_lost(error) } else { false }
     }
 }
 

@@ -92,10 +92,7 @@ pub(crate) fn explain(error: Error, session: &Session, trace: Option<TraceId>) -
         let data = structured.add_to(error.data());
         error = error.with_data(data);
     }
-    match registry {
-        Some(code) => error.with_code(code),
-        None => error,
-    }
+    if let Some(code) = registry { error.with_code(code) } else { error }
 }
 
 /// Returns the trace that the errors of a request name, for a peer in the profile of the tool registry: the one that the

@@ -110,10 +110,8 @@ const MAX_REFUSAL_BYTES: usize = 64 << 10;
 pub(super) async fn discard(mut body: ResponseBody) {
     let mut left = MAX_DISCARDED_BYTES;
     while let Ok(Some(chunk)) = body.next_chunk().await {
-        match left.checked_sub(chunk.len()) {
-            Some(rest) => left = rest,
-            None => return,
-        }
+        let Some(rest) = left.checked_sub(chunk.len()) else { return };
+        left = rest;
     }
 }
 

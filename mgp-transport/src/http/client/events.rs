@@ -50,10 +50,8 @@ impl AnswerEvents {
                 return Ok(Some(event));
             }
             let chunk = if waits { self.body.next_chunk().await? } else { self.body.arrived() };
-            match chunk {
-                Some(chunk) => self.push(&chunk)?,
-                None => return Ok(None),
-            }
+            let Some(chunk) = chunk else { return Ok(None) };
+            self.push(&chunk)?;
         }
     }
 

@@ -190,10 +190,8 @@ impl<I: RpcService> ClientCore<I> {
                 }
                 other => {
                     let receiver = receiver.get_or_insert_with(|| self.receiver(asked).about(asked.id));
-                    match Box::pin(receiver.take(other)).await {
-                        Some(reply) => reply,
-                        None => continue,
-                    }
+                    let Some(reply) = Box::pin(receiver.take(other)).await else { continue };
+                    reply
                 }
             };
             if answer.replace(reply.for_request(asked.id)?).is_some() {

@@ -290,10 +290,7 @@ impl<B: Body> BodyReader<B> {
             None => {
                 let (first, more) = (std::mem::take(this.first), std::mem::take(this.more));
                 let whole = if more.is_empty() { first } else { more.into() };
-                Ok(match this.share.take() {
-                    Some(share) => share.hold(whole),
-                    None => whole,
-                })
+                Ok(if let Some(share) = this.share.take() { share.hold(whole) } else { whole })
             }
             Some(refused) => {
                 let status = match refused.why {

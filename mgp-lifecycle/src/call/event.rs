@@ -22,7 +22,7 @@ pub(super) fn failed(request: &Request, otherwise: &'static str) -> AuditEvent {
 }
 
 /// Returns the record of an attempt that failed and is made again after `pause`, as the retry of this number.
-pub(super) fn retried(request: &Request, error: &Error, retry: u32, most: u32, pause: Duration) -> AuditEvent {
+pub(super) fn retry(request: &Request, error: &Error, retry: u32, most: u32, pause: Duration) -> AuditEvent {
     let details = format!(
         r#"{{"attempt":{retry},"max":{most},"after_ms":{},"code":{}}}"#,
         millis_up(pause),

@@ -331,7 +331,10 @@ impl ActiveCall {
 impl ActiveCallState {
     fn take_end(&mut self) -> Option<ForcedEnd> {
         let Phase::Stopped(_) = self.phase else { return None };
-        if let Phase::Stopped(end) = std::mem::replace(&mut self.phase, Phase::Over) { Some(end) } else { None }
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Stopped(end) => Some(end),
+            Phase::Running | Phase::Over => None,
+        }
     }
 
     fn take_streamed(&mut self) -> StreamedResult {

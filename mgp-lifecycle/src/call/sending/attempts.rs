@@ -360,7 +360,7 @@ impl Attempts {
         let retry = self.retries + 1;
         tracing::debug!(method = %request.method, code = error.code(), retry, ?pause, "the call is made again");
         let record = self.settings.audit.clone().map(|port| -> BoxFuture<'static, _> {
-            let event = event::retried(request, &error, retry, advised, pause);
+            let event = event::retry(request, &error, retry, advised, pause);
             Box::pin(async move { port.record(event).await })
         });
         (self.retries, self.since) = (retry, Some(now));

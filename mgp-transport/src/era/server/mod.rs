@@ -17,8 +17,7 @@ use mgp_types::{
 pub(crate) use self::outgoing::explain;
 use self::session::OpenedSession;
 use self::stateless::DescribedSession;
-use super::refused;
-use crate::era::lacking;
+use crate::era::{lacking, refused};
 
 /// A server behind a [`ServerEraGate`].
 pub type ServerEra<S> = Gated<ServerEraGate, S>;

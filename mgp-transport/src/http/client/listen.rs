@@ -8,13 +8,13 @@ use http::Uri;
 use mgp_types::{Error, Id, Origin, RpcService, Session};
 use tokio::sync::oneshot;
 
+use super::body::HttpStatus;
 use super::core::ClientCore;
 use super::events::{AnswerEvents, ReconnectBackoff, messages};
 use super::head::HeaderEra;
 use super::inbound::StreamReceiver;
 use super::origin::{resolve, same_origin};
 use super::sse::SseEvent;
-use super::status::HttpStatus;
 use super::streamable::is_passing;
 use crate::TooLong;
 use crate::deliveries::PeerOutcome;

@@ -24,7 +24,6 @@ mod listen;
 mod origin;
 mod pool;
 mod sse;
-mod status;
 mod streamable;
 
 use std::io;
@@ -43,10 +42,10 @@ use tower_service::Service;
 
 pub use self::authorize::{AfterRefusal, AuthorizationAnswer, Authorize, OutgoingRequest};
 pub use self::binary::BinaryArguments;
+pub use self::body::{HttpStatus, SessionLost};
 use self::core::{ClientCore, ClientOwner, Tasks};
 pub use self::head::MirroredHeaders;
 use self::pool::{ClientIo, ClientTls, ConnectionPool, Dial, HttpLink, dial_network};
-pub use self::status::{HttpStatus, SessionLost};
 use crate::ConnectionLimits;
 
 /// A server behind Streamable HTTP in both eras, or behind HTTP+SSE, as the service that answers its requests.

@@ -12,12 +12,11 @@ use scopeguard::{ScopeGuard, guard};
 use tokio::time::timeout;
 
 use super::binary::BinaryArguments;
-use super::body::{self, ResponseBody};
+use super::body::{self, HttpStatus, ResponseBody, SessionLost};
 use super::core::ClientCore;
 use super::events::{AnswerEvents, BodyKind, ReconnectBackoff, messages};
 use super::head::HeaderEra;
 use super::inbound::StreamReceiver;
-use super::status::{HttpStatus, SessionLost};
 use crate::deliveries::PeerOutcome;
 use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
 

@@ -66,18 +66,7 @@ impl TestKernel {
         let router = Router::new(&sections, OwnMethods::new(&sections, tool_discovery(&sections).unwrap()));
         let Sections { config, policies, audit, tools, fleet, changes, .. } = sections.clone();
         let (catalog, support) = (tools.catalog, Arc::clone(fleet.support()));
-        Self {
-            config,
-            policies,
-            audit,
-            catalog,
-            fleet,
-            support,
-            changes,
-            sections,
-            router,
-            _state: state,
-        }
+        Self { config, policies, audit, catalog, fleet, support, changes, sections, router, _state: state }
     }
 
     pub(crate) async fn grant(&self, agent: &str, server: &str) {

@@ -19,8 +19,8 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, Principal, code};
 
 use self::server::{KeyedCall, SagaServer, had_no_effect};
-pub use self::undo::{SagaEntry, SagaStep, UndoCall};
 use self::undo::{ConfirmFn, SagaUndo, VerifyFn, new_key, transaction_of};
+pub use self::undo::{SagaEntry, SagaStep, UndoCall};
 use crate::{Client, ClientBuilder};
 
 /// Calls at several servers that are taken back together.

@@ -16,8 +16,8 @@ use mgp_types::{Error, code};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
-pub use self::answer::{ReferenceAnswer, ReferenceBody, ReferenceRequest};
 use self::answer::{AddressSigner, SignedMembers};
+pub use self::answer::{ReferenceAnswer, ReferenceBody, ReferenceRequest};
 
 /// The data that a server holds for other servers to fetch, for minutes each. Clones share it.
 ///

@@ -286,7 +286,9 @@ pub(in crate::permission) fn refuse(
              approve {} {} --agent {}` in a terminal; after that, make the same call again",
             shell_word(server.as_str()),
             shell_word(name),
-            shell_word(&request.context.principal.as_ref().map_or_else(|| "AGENT".into(), Principal::access_id))
+            shell_word(
+                &request.context.principal.as_ref().map_or_else(|| "AGENT".into(), Principal::access_id)
+            )
         ),
         PermissionRefusal::Denied { until: Some(end) } => format!(
             "the permission `{name}` of the server `{server}` is denied until {end}: {next}; \

@@ -1,20 +1,20 @@
 //! The router: decides whether the kernel itself, one server, or all of them together answer a request.
 
 mod describe;
-mod forward;
 mod list_cache;
-mod missing;
 mod named;
 mod others;
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
+use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_types::ext::{ExtensionId, OwnSubscriptions, transaction};
-use mgp_types::mgp::{AccessRevoke, method};
-use mgp_types::{Error, Flow, Gate as _, Method, MethodRule, Request, RequestKind, Response};
+use mgp_types::mgp::{AccessRevoke, ResolvedTool, ServerId, method};
+use mgp_types::{BoxFuture, Error, Flow, Gate, Method, MethodRule, Request, RequestKind, Response};
 use tower_service::Service;
 
-use self::forward::RouterFuture;
 use self::list_cache::{CatalogKind, ListCache};
 use crate::admin;
 use crate::changes::{self, ChangeListeners};
@@ -22,6 +22,7 @@ use crate::methods::tool_documents::{catalog, recommend, service_manifest};
 use crate::methods::{OwnMethods, of_servers, scopes};
 use crate::running::RunningConfig;
 use crate::sections::Sections;
+use crate::servers::upstream::Upstream;
 use crate::visibility::Visibility;
 
 /// The innermost service of the stack of clients. Clones share their state.
@@ -149,7 +150,7 @@ impl Routes {
         if is_method {
             return Ok(RouterFuture::answered_by(&self.own.tools, request));
         }
-        missing::tool(self, &request)
+        named::missing_tool(self, &request)
     }
 
     /// Lists the tools for the model's context, or all of them.
@@ -182,6 +183,42 @@ impl Routes {
         }
         outcome
     }
+
+    /// Sends a call to the server that has the tool.
+    fn to_tool(
+        self: &Arc<Self>,
+        tool: &Arc<ResolvedTool>,
+        mut request: Request,
+    ) -> Result<RouterFuture, Error> {
+        let used = match self.own.tools.enter(&mut request) {
+            Flow::Pass(used) => used,
+            flow => return Ok(RouterFuture::decided(Method::TOOLS_CALL, flow)),
+        };
+        let future = self.upstream(&tool.server)?.call(request);
+        Ok(RouterFuture::Calling(future, Some(CalledTool { routes: Arc::clone(self), used })))
+    }
+
+    /// Sends a request to one server.
+    fn to_server(&self, server: &ServerId, request: Request) -> Result<RouterFuture, Error> {
+        Ok(RouterFuture::Running(self.upstream(server)?.call(request)))
+    }
+
+    fn upstream(&self, server: &ServerId) -> Result<Arc<Upstream>, Error> {
+        let upstream = self.visibility.fleet.get(server.as_str());
+        upstream.ok_or_else(|| Error::disconnected(format!("the server {server} is gone")))
+    }
+
+    /// Sends the answer to a callback to the connection on which it was asked.
+    fn callback(&self, mut request: Request) -> Result<RouterFuture, Error> {
+        let answered = self.visibility.fleet.callbacks().lock().answered(&request.context, &request.params);
+        let (mut way, params) = answered.ok_or_else(|| {
+            Error::invalid_params(
+                "the callback is not known; it was answered before, its call is over, or it was for somebody else",
+            )
+        })?;
+        request.params = params;
+        Ok(RouterFuture::Running(way.call(request)))
+    }
 }
 
 /// Returns whether the methods of an extension exist for the client: it declares the extension, or speaks MGP.
@@ -197,6 +234,69 @@ impl Service<Request> for Router {
 
     fn call(&mut self, request: Request) -> RouterFuture {
         self.0.route(request).unwrap_or_else(RouterFuture::failed)
+    }
+}
+
+type RouterOutcome = Result<Response, Error>;
+
+/// The future of a request to the router.
+pub(crate) enum RouterFuture {
+    Done(Option<RouterOutcome>),
+    Running(BoxFuture<'static, RouterOutcome>),
+    Calling(BoxFuture<'static, RouterOutcome>, Option<CalledTool>),
+}
+
+/// The call of a tool, which the tool index is told of when it is answered.
+pub(crate) struct CalledTool {
+    routes: Arc<Routes>,
+    used: <ToolDiscoveryGate as Gate>::Pass,
+}
+
+impl RouterFuture {
+    fn done(response: Response) -> Self {
+        Self::Done(Some(Ok(response)))
+    }
+
+    fn failed(error: Error) -> Self {
+        Self::Done(Some(Err(error)))
+    }
+
+    /// Returns the answer of a section's gate to one of its methods.
+    fn answered_by<G: Gate>(gate: &G, mut request: Request) -> Self {
+        let method = request.method.clone();
+        Self::decided(method, gate.enter(&mut request))
+    }
+
+    /// Returns the answer of a section to one of its methods. A method that the section lets pass does not exist for this
+    /// peer.
+    fn decided<P: Send + 'static>(method: Method, flow: Flow<P>) -> Self {
+        match flow {
+            Flow::Answer(answer) => Self::Done(Some(answer)),
+            Flow::Pass(_) => Self::failed(Error::method_not_found(&method)),
+            Flow::Wait(waiting) => Self::of(async move { Self::decided(method, waiting.await.1).await }),
+        }
+    }
+
+    fn of(future: impl Future<Output = RouterOutcome> + Send + 'static) -> Self {
+        Self::Running(Box::pin(future))
+    }
+}
+
+impl Future for RouterFuture {
+    type Output = RouterOutcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
+            Self::Running(future) => future.as_mut().poll(cx),
+            Self::Calling(future, called) => {
+                let mut outcome = ready!(future.as_mut().poll(cx));
+                if let Some(CalledTool { routes, used }) = called.take() {
+                    routes.own.tools.leave(used, &mut outcome);
+                }
+                Poll::Ready(outcome)
+            }
+        }
     }
 }
 

@@ -9,9 +9,8 @@ use mgp_types::{
     Error, MessageSender, Method, MethodRule, PassedMethods, Request, RequestKind, Response, code,
 };
 
-use super::Routes;
-use super::forward::RouterFuture;
-use super::missing::named_server;
+use super::named::named_server;
+use super::{RouterFuture, Routes};
 use crate::call::effects::unsupported;
 use crate::servers::fan_out::{ask, to};
 use crate::servers::upstream::Upstream;

@@ -15,24 +15,25 @@ mod approvers;
 mod conversation;
 mod parked_calls;
 mod quota;
-mod relay_questions;
 #[cfg(test)]
 mod tests;
 mod ticket;
 mod unattended;
 mod waiting_calls;
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
 
-use mgp_types::{Context, Error, Method, Origin, Request, Session};
+use mgp_types::{Context, Error, Method, Origin, Request, Response, Session};
+use parking_lot::Mutex;
 
 pub(crate) use self::approvers::approvers_of;
 pub(crate) use self::parked_calls::ParkedCallLayer;
 #[cfg(test)]
 pub(crate) use self::parked_calls::ParkedCallService;
 pub(crate) use self::quota::ParkedCallLimits;
-pub(crate) use self::relay_questions::{ElicitationSessions, relay};
 pub(crate) use self::waiting_calls::WaitingCallLayer;
+use crate::call::calls_in_work::{ActiveCallers, CallReference, CallsInWork};
 
 /// Returns whether the method is a question to a client at all.
 pub(crate) fn is_question(method: &Method) -> bool {
@@ -62,3 +63,82 @@ pub(crate) async fn check_declared(session: &Arc<Session>, question: &Request) -
         _ => Ok(()),
     }
 }
+
+/// The sessions that one server sent to a page, by the ids of its elicitations: only they are notified of the
+/// completion. The oldest are forgotten when there are too many.
+#[derive(Default)]
+pub(crate) struct ElicitationSessions(Mutex<VecDeque<(Box<str>, Weak<Session>)>>);
+
+impl ElicitationSessions {
+    /// Notes that `session` is asked this question.
+    pub(crate) fn note(&self, question: &Request, session: &Arc<Session>) {
+        if question.method != Method::ELICIT || !session.outbox.is_open() {
+            return;
+        }
+        let Some(id) = question.params.text("elicitationId").filter(|id| id.len() <= LONGEST_ID) else {
+            return;
+        };
+        let mut known = self.0.lock();
+        known.retain(|(other, _)| **other != *id);
+        known.push_back((id.as_ref().into(), Arc::downgrade(session)));
+        if known.len() > MAX_ELICITATIONS {
+            known.pop_front();
+        }
+    }
+
+    /// Returns the session that was asked under this id, if it still exists.
+    pub(crate) fn session(&self, id: &str) -> Option<Arc<Session>> {
+        self.0.lock().iter().find(|(known, _)| **known == *id)?.1.upgrade()
+    }
+}
+
+/// Asks the client whose call, of those that the server has in work, the question is about. The session that is asked is
+/// noted in `elicitations`.
+///
+/// # Errors
+/// Fails if nothing says whose call it is, or if that client cannot be asked.
+pub(crate) async fn relay(
+    calls: &CallsInWork,
+    elicitations: &ElicitationSessions,
+    question: Request,
+) -> Result<Response, Error> {
+    let call = about(calls, &question).await?;
+    elicitations.note(&question, call.session()?);
+    call.outbox.call(Request::call(question.method, question.params)).await
+}
+
+/// Returns the call that the question is about.
+async fn about(calls: &CallsInWork, question: &Request) -> Result<Context, Error> {
+    let calls = match calls.about(question) {
+        CallReference::This(call) => {
+            check_declared(call.session()?, question).await?;
+            return Ok(*call);
+        }
+        CallReference::Another => {
+            return Err(Error::invalid_request("the call that the question is about is over"));
+        }
+        CallReference::Unsaid => calls.callers(),
+    };
+    let mut refusal = Error::invalid_request("no call is in work whose client could be asked");
+    match calls {
+        ActiveCallers::Nobody => {}
+        ActiveCallers::One(calls) => {
+            for call in calls {
+                match check_declared(call.session()?, question).await {
+                    Ok(()) => return Ok(call),
+                    Err(error) => refusal = error,
+                }
+            }
+        }
+        ActiveCallers::Several => {
+            return Err(Error::invalid_request(
+                "calls of several clients are in work, and nothing says which of them the question is about; ask when \
+                 there is one, or serve each client by a session of its own",
+            ));
+        }
+    }
+    Err(refusal)
+}
+
+const MAX_ELICITATIONS: usize = 1024;
+const LONGEST_ID: usize = 256;

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod crowd;
+mod elicitations;
 mod matching;
 mod parking;
 mod quadrants;

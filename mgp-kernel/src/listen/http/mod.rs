@@ -3,7 +3,6 @@
 mod auth_member;
 mod certificate;
 mod doors;
-mod exposition;
 mod failed_logins;
 mod paths;
 pub(super) mod tokens;
@@ -167,12 +166,9 @@ impl Kernel {
         let mut http =
             settings::connections(&config, HttpConfig::default().limits(running.connection_limits()))
                 .shutdown_grace(settings::drain(&config));
-        for host in config.listen.hosts() {
-            http = http.allow_host(host);
-        }
-        for origin in &config.listen.allowed_origins {
-            http = http.allow_origin(origin.as_str());
-        }
+        http = config.listen.hosts().into_iter().fold(http, HttpConfig::allow_host);
+        let origins = config.listen.allowed_origins.iter().map(String::as_str);
+        http = origins.fold(http, HttpConfig::allow_origin);
         let certificate = config.listen.tls.as_ref().map(ListenCertificate::read).transpose()?;
         http = certificate.iter().fold(http, |http, certificate| http.tls(certificate.tls.clone()));
         http = http.mark_connections(move |ends| {

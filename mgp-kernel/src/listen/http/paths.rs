@@ -1,5 +1,9 @@
 //! The paths beside the protocol's: `/healthz`, `/readyz`, `/metrics`, the metadata of tokens, and the data that servers read.
 
+use std::fmt::{Display, Write as _};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, SystemTime};
+
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
@@ -8,11 +12,15 @@ use mgp_security::oauth::ResourceServer;
 use mgp_transport::http::{HttpBody, HttpConfig};
 use mgp_types::json::ObjectWriter;
 use mgp_types::mcp::meta::key;
-use mgp_types::mgp::{ServerState, TraceId};
+use mgp_types::mgp::{ServerState, Timestamp, TraceId};
 
-use super::exposition::exposition;
+use crate::admin::servers::resident_memory;
+use crate::call::meter::{BOUNDS, MeterReading};
 use crate::data::empty;
 use crate::sections::Sections;
+use crate::servers::upstream::ServerShared;
+use crate::state_folder::DiskSpace;
+use crate::telemetry;
 
 /// Returns the answer at a path that takes no key: `/healthz`, which says whether this process answers, and `/readyz`, which
 /// says whether it takes calls and, if it does not, why, and how many servers are connected; the document that tells clients who issues the tokens for
@@ -98,3 +106,162 @@ pub(crate) fn uncached(
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
+
+/// Returns all counts in the text format of Prometheus. Where OpenTelemetry has a name for a metric or a label, it has that
+/// name, in the form in which Prometheus has it.
+fn exposition(kernel: &Sections, http: &HttpConfig) -> String {
+    let mut page = MetricsPage(String::new());
+    page.servers(kernel);
+    page.calls(kernel);
+    page.refusals(kernel);
+    page.record(kernel);
+    page.kernel(kernel, http);
+    page.0
+}
+
+/// The page of the metrics, as far as it is written.
+struct MetricsPage(String);
+
+impl MetricsPage {
+    fn servers(&mut self, kernel: &Sections) {
+        let servers = kernel.fleet.all();
+        let counts: [(&str, fn(&ServerShared) -> u64); 3] = [
+            ("mgp_calls_in_work", |of| of.meter.read().in_work),
+            ("mgp_server_ends_total", |of| of.ended.load(Relaxed)),
+            ("mgp_server_given_up_total", |of| of.given_up.load(Relaxed)),
+        ];
+        for (name, value) in counts {
+            self.family(name);
+            for server in &servers {
+                self.sample(name, &[("server", server.id().as_str())], value(&server.of_server));
+            }
+        }
+        let name = "mgp_server_state";
+        self.family(name);
+        for server in &servers {
+            let state = server.state();
+            self.sample(name, &[("server", server.id().as_str()), ("state", state.as_str())], 1);
+        }
+        let name = "mgp_server_restarts_total";
+        self.family(name);
+        let views = kernel.fleet.views();
+        for server in &servers {
+            let own = views.iter().filter(|view| view.id == *server.id());
+            let restarts: u64 = own.map(|view| view.restarts).sum();
+            self.sample(name, &[("server", server.id().as_str())], restarts);
+        }
+    }
+
+    fn calls(&mut self, kernel: &Sections) {
+        let name = "mcp_server_operation_duration_seconds";
+        self.family(name);
+        for server in kernel.fleet.all() {
+            server.of_server.meter.each(|labels, reading| {
+                let of_call = labels.into_iter().filter(|(_, value)| !value.is_empty());
+                let labels: Vec<_> = [("server", server.id().as_str())].into_iter().chain(of_call).collect();
+                self.histogram(name, &labels, reading);
+            });
+        }
+        let agents = kernel.counts.agent_places.usage();
+        let servers = kernel.counts.server_places.usage();
+        let used = [("mgp_places_in_use", agents.0, servers.0), ("mgp_calls_waiting", agents.1, servers.1)];
+        for (name, of_agents, of_servers) in used {
+            self.family(name);
+            self.sample(name, &[("of", "agents")], of_agents);
+            self.sample(name, &[("of", "servers")], of_servers);
+        }
+    }
+
+    fn refusals(&mut self, kernel: &Sections) {
+        self.family("mgp_refusals_total");
+        for ((section, rule), count) in kernel.counts.refusals.read() {
+            self.sample("mgp_refusals_total", &[("section", section), ("rule", rule)], count);
+        }
+        self.one("mgp_failed_logins_total", kernel.counts.failed_logins.load(Relaxed));
+        let waiting = kernel.policies.pending.list();
+        self.one("mgp_approvals_waiting", waiting.len());
+        let oldest = waiting.iter().map(|question| Timestamp::now().since(question.asked_at)).max();
+        self.one("mgp_approvals_oldest_seconds", oldest.unwrap_or_default().as_secs());
+    }
+
+    fn record(&mut self, kernel: &Sections) {
+        let log = &kernel.audit.log;
+        self.one("mgp_audit_events_total", log.head().seq);
+        self.one("mgp_audit_queue", log.queued());
+        if let Some(lag) = kernel.audit.push_lag() {
+            self.one("mgp_audit_push_waiting", lag.events);
+            self.one("mgp_audit_push_lag_seconds", lag.seconds);
+            self.one("mgp_audit_push_failures_total", lag.failures);
+        }
+    }
+
+    fn kernel(&mut self, kernel: &Sections, http: &HttpConfig) {
+        self.one("mgp_tools", kernel.tools.index.snapshot().len());
+        self.one("mgp_http_sessions", http.open_sessions());
+        self.one("mgp_http_streams", http.open_streams());
+        if let Some(DiskSpace { free, total }) = DiskSpace::of(kernel.config.state()) {
+            self.one("mgp_state_disk_free_bytes", free);
+            self.one("mgp_state_disk_bytes", total);
+        }
+        self.one("mgp_telemetry_dropped_total", telemetry::not_exported());
+        self.one("mgp_log_lines_left_out_total", telemetry::lines_left_out());
+        if let Some(bytes) = resident_memory(std::process::id()) {
+            self.one("process_resident_memory_bytes", bytes);
+        }
+        let files = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+        self.one("process_open_fds", files);
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let since = now.saturating_sub(kernel.lifecycle.life.uptime()).as_secs();
+        self.one("process_start_time_seconds", since);
+    }
+
+    fn histogram(&mut self, name: &str, labels: &[(&str, &str)], reading: &MeterReading) {
+        let (bucket, mut up_to) = (format!("{name}_bucket"), 0);
+        let bounds = BOUNDS.iter().map(|bound| seconds(*bound).to_string());
+        for (bound, count) in bounds.chain(["+Inf".to_owned()]).zip(reading.took) {
+            up_to += count;
+            self.sample(&bucket, &[labels, &[("le", bound.as_str())]].concat(), up_to);
+        }
+        self.sample(&format!("{name}_sum"), labels, seconds(reading.micros));
+        self.sample(&format!("{name}_count"), labels, reading.calls);
+    }
+
+    /// Writes a metric that has one value.
+    fn one(&mut self, name: &str, value: impl Display) {
+        self.family(name);
+        self.sample(name, &[], value);
+    }
+
+    /// Writes the kind of a metric, and what it counts.
+    fn family(&mut self, name: &str) {
+        let told = |row: &'static str| row.strip_prefix(name)?.strip_prefix(' ')?.split_once(' ');
+        if let Some((kind, help)) = METRICS.lines().find_map(told) {
+            self.line(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}"));
+        }
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+        let labels: Vec<_> =
+            labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text))).collect();
+        match &labels[..] {
+            [] => self.line(format_args!("{name} {value}")),
+            labels => self.line(format_args!("{name}{{{}}} {value}", labels.join(","))),
+        }
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _infallible = self.0.write_fmt(format_args!("{line}\n"));
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
+}
+
+fn seconds(micros: u64) -> f64 {
+    Duration::from_micros(micros).as_secs_f64()
+}
+
+/// The metrics: on each line the name of one, its kind, and what it counts.
+const METRICS: &str = include_str!("metrics.txt");

@@ -241,9 +241,11 @@ async fn listed(
 ) -> Result<Vec<Object>, Error> {
     let Some(method) = kind.list_method() else { return Ok(Vec::new()) };
     definitions.list_changed(kind);
-    if !client.capabilities().contains(capability(kind)) {
+    let capability = if kind == DefinitionKind::Template { "resources" } else { kind.list_member() };
+    if !client.capabilities().contains(capability) {
         return Ok(Vec::new());
     }
+    let malformed = || Error::misbehaved("the server's list is none");
     let mut guarded = definitions.layer(client.clone());
     let mut all = Vec::new();
     let mut params = Object::new();
@@ -251,32 +253,16 @@ async fn listed(
         std::future::poll_fn(|cx| guarded.poll_ready(cx)).await?;
         let page = guarded.call(Request::call(method.clone(), params.clone())).await?;
         let page = Object::from_raw(&page.to_raw()).map_err(|_| malformed())?;
-        all.extend(objects(&page, kind.list_member())?);
+        let items = page.get(kind.list_member()).ok_or_else(malformed)?;
+        let items: Vec<RawJson> = items.to().map_err(|_| malformed())?;
+        // The kept items must not keep the page alive that they came in.
+        all.extend(items.iter().filter_map(|item| Object::from_raw(&item.detached()).ok()));
         match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
             Some(cursor) if all.len() <= MAX_LISTED => params.set("cursor", cursor),
             _ => return Ok(all),
         }
     }
     Err(Error::misbehaved("the server's list does not end"))
-}
-
-/// Returns the capability of a server that lists `kind`.
-const fn capability(kind: DefinitionKind) -> &'static str {
-    match kind {
-        DefinitionKind::Tool | DefinitionKind::Text => "tools",
-        DefinitionKind::Prompt => "prompts",
-        DefinitionKind::Template | DefinitionKind::Resource => "resources",
-    }
-}
-
-fn objects(page: &Object, member: &str) -> Result<Vec<Object>, Error> {
-    let listed: Vec<RawJson> = page.get(member).ok_or_else(malformed)?.to().map_err(|_| malformed())?;
-    // The kept items must not keep the page alive that they came in.
-    Ok(listed.iter().filter_map(|item| Object::from_raw(&item.detached()).ok()).collect())
-}
-
-fn malformed() -> Error {
-    Error::misbehaved("the server's list is none")
 }
 
 const MAX_PAGES: usize = 1_000;

@@ -2,7 +2,7 @@
 
 use mgp_security::confirmation::EditedCall;
 use mgp_server_sdk::check_repeated_arguments;
-use mgp_types::{Error, Flow, Gate, Method, Request};
+use mgp_types::{Flow, Gate, Method, Request};
 
 /// A gate that holds calls over HTTP to the headers in which their tools want arguments repeated.
 ///
@@ -17,13 +17,10 @@ impl Gate for RepeatedHeadersGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        check(request).into()
+        let is_edited = request.extensions.get::<EditedCall>().is_some();
+        let is_call = request.method == Method::TOOLS_CALL && !is_edited;
+        let tool = request.context.tool.as_ref().filter(|_| is_call);
+        let schema = tool.and_then(|tool| tool.definition.get("inputSchema"));
+        schema.map_or(Ok(()), |schema| check_repeated_arguments(&schema, request)).into()
     }
-}
-
-fn check(request: &Request) -> Result<(), Error> {
-    let is_edited = request.extensions.get::<EditedCall>().is_some();
-    let tool = request.context.tool.as_ref().filter(|_| request.method == Method::TOOLS_CALL && !is_edited);
-    let schema = tool.and_then(|tool| tool.definition.get("inputSchema"));
-    schema.map_or(Ok(()), |schema| check_repeated_arguments(&schema, request))
 }

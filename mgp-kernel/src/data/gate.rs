@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use memchr::memmem::Finder;
 use mgp_types::ext::{DataReference, ImportData};
-use mgp_types::mgp::{Refusal, ServerId};
+use mgp_types::mgp::{Refusal, ServerId, written};
 use mgp_types::{
     Error, Flow, Gate, Method, Object, Principal, RawJson, Request, RequestKind, Response, ResultShape,
 };
@@ -80,8 +80,7 @@ impl DataReferencesGate {
         for named in named {
             handed.push(self.broker.hand_over(named, agent, &self.server).await?);
         }
-        RawJson::from_value(&handed)
-            .map_err(|error| Error::internal("a reference is not JSON").with_source(error))
+        written(&handed)
     }
 
     /// Puts references of the kernel in the place of those in the links of a result.
@@ -111,9 +110,7 @@ impl DataReferencesGate {
         if !is_other {
             return Ok(());
         }
-        let blocks = RawJson::from_value(&blocks)
-            .map_err(|error| Error::internal("the content is not JSON").with_source(error))?;
-        result.set("content", blocks);
+        result.set("content", written(&blocks)?);
         response.result = result.to_raw().into();
         response.context.shape = ResultShape::Opaque;
         Ok(())

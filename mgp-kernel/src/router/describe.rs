@@ -7,7 +7,7 @@ use mgp_types::mcp::{
     ForRevision, ListCapability, Map, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
     ServerTasksCapability, ToolTaskRequests,
 };
-use mgp_types::mgp::{self, NameStyle};
+use mgp_types::mgp::{self, NameStyle, written};
 use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Session};
 use serde::Serialize;
 
@@ -26,9 +26,7 @@ pub(super) fn describe(routes: &Routes, request: &Request) -> Result<Response, E
         capabilities: capabilities(&view, config, request.context.session()?),
         instructions: instructions(&view, config.names(&request.context), &request.context),
     };
-    let mut response = RawJson::from_value(&described)
-        .map(Response::plain)
-        .map_err(|error| Error::internal("the capabilities are not JSON").with_source(error))?;
+    let mut response = Response::plain(written(&described)?);
     response.context.cache = Some(CacheHint { ttl_ms: FRESH_MS, scope: CacheScope::Private });
     Ok(response)
 }
@@ -51,7 +49,10 @@ fn capabilities(view: &CallerView<'_>, config: &RunningConfig, session: &Session
     capabilities.resources = Some(ResourcesCapability::new().with_subscribe(true).with_list_changed(true));
     capabilities.completions = Some(Marker::new());
     capabilities.logging = Some(Marker::new());
-    capabilities.tasks = Some(session_tasks());
+    // The capability of tasks in the form of 2025-11-25.
+    let of_tools = ServerTaskRequests::new().with_tools(ToolTaskRequests::new().with_call(Marker::new()));
+    let tasks = ServerTasksCapability::new().with_list(Marker::new()).with_cancel(Marker::new());
+    capabilities.tasks = Some(tasks.with_requests(of_tools));
     let mut extensions = Map::new();
     let mut experimental = Map::new();
     for upstream in view.servers() {
@@ -94,15 +95,6 @@ fn capabilities(view: &CallerView<'_>, config: &RunningConfig, session: &Session
     capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
     capabilities.experimental = Some(experimental).filter(|experimental| !experimental.is_empty());
     capabilities.for_revision(session.revision)
-}
-
-/// Returns the capability of tasks in the form of 2025-11-25.
-fn session_tasks() -> ServerTasksCapability {
-    let tools = ToolTaskRequests::new().with_call(Marker::new());
-    ServerTasksCapability::new()
-        .with_list(Marker::new())
-        .with_cancel(Marker::new())
-        .with_requests(ServerTaskRequests::new().with_tools(tools))
 }
 
 fn add_members(to: &mut Map<RawJson>, members: Option<&RawJson>) {

@@ -167,19 +167,17 @@ const KEY_ALGORITHMS: [Algorithm; 4] =
 /// file, which only the user may read. Two entries with the same URL have logins of their own: who may use the one does not
 /// come to the server as the owner of the other.
 #[derive(Debug, Clone)]
-pub(crate) struct UserLogins {
-    entry: Box<str>,
-}
+pub(crate) struct UserLogins(Box<str>);
 
 impl UserLogins {
     /// Returns the store of the logins of the server that has this id in the configuration.
     pub(crate) fn of(server: &str) -> Self {
-        Self { entry: server.into() }
+        Self(server.into())
     }
 
     /// Returns the name of a login among the secrets. It says nothing of the server or the owner.
     fn name_of(&self, key: &LoginKey) -> Result<SecretName, OAuthError> {
-        let parts = [&*self.entry, &*key.server, &*key.owner];
+        let parts = [&*self.0, &*key.server, &*key.owner];
         let digest =
             parts.iter().fold(Sha256::new(), |digest, part| digest.chain_update(part).chain_update([0]));
         let digits: [u8; 64] = hex(&digest.finalize());

@@ -62,7 +62,8 @@ impl Gate for EffectIdsGate {
         if request.method == Method::TOOLS_CALL {
             return self.bind_call(request).into();
         }
-        if is_method(&request.method) {
+        let methods = [transaction::BEGIN, transaction::COMMIT, transaction::ROLLBACK, transaction::STATUS];
+        if methods.contains(&request.method.as_str()) {
             return self.bind_transaction(request).map(Some).into();
         }
         Flow::Pass(None)
@@ -196,12 +197,6 @@ fn compensation(response: &Response) -> Option<(Object, Object)> {
 
 fn read<T: std::str::FromStr>(id: &BoundId) -> Result<T, Error> {
     id.bound.parse().map_err(|_| Error::internal("an id that is bound to an agent is none"))
-}
-
-/// Returns whether a method begins or ends transactions, or tells how they stand.
-fn is_method(method: &Method) -> bool {
-    [transaction::BEGIN, transaction::COMMIT, transaction::ROLLBACK, transaction::STATUS]
-        .contains(&method.as_str())
 }
 
 /// Records what became of a transaction.

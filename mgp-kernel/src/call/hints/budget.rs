@@ -96,7 +96,8 @@ impl AgentBudgets {
         let left = (as_units(reserved.budget.units) - units).max(0.0).floor();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, from 0 up")]
         let left = left as u64;
-        Quota::new(left, end_of(reserved.budget, reserved.span))
+        let end = reserved.span.saturating_add(1).saturating_mul(length(reserved.budget));
+        Quota::new(left, Timestamp::from_millis(end))
     }
 }
 
@@ -108,10 +109,6 @@ fn span_at(budget: AgentBudget, now: Timestamp) -> (i64, Duration) {
     let length = length(budget);
     let left = length - now.as_millis().rem_euclid(length);
     (now.as_millis().div_euclid(length), Duration::from_millis(left.unsigned_abs()))
-}
-
-fn end_of(budget: AgentBudget, span: i64) -> Option<Timestamp> {
-    Timestamp::from_millis(span.saturating_add(1).saturating_mul(length(budget)))
 }
 
 fn length(budget: AgentBudget) -> i64 {

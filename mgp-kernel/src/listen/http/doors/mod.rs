@@ -18,7 +18,7 @@ use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, HttpServer};
 use mgp_types::ext::ExtensionId;
 use mgp_types::mcp::meta::key;
-use mgp_types::mgp::{CapabilityMessage, ExtensionSet, Offer, TraceId, method};
+use mgp_types::mgp::{CapabilityMessage, ExtensionSet, Offer, TraceId, method, written};
 use mgp_types::{Error, Object, RawJson, Revision};
 use percent_encoding::percent_decode_str;
 
@@ -228,9 +228,7 @@ async fn openapi<A: Accept>(calls: &InnerCalls<A>) -> Result<Response<HttpBody>,
     let text = |name: &str| server.text(name).unwrap_or_default().into_owned();
     let tools: Vec<Object> = manifest.get("tools").and_then(|tools| tools.to().ok()).unwrap_or_default();
     let tools: Vec<ListedTool> = tools.iter().map(listed).collect();
-    let document = RawJson::from_value(&document(&text("name"), &text("version"), &tools))
-        .map_err(|error| Error::internal("the document is not JSON").with_source(error))?;
-    Ok(json(StatusCode::OK, &document))
+    Ok(json(StatusCode::OK, &written(&document(&text("name"), &text("version"), &tools))?))
 }
 
 /// Returns a tool of a manifest as it is listed in MCP.

@@ -59,7 +59,7 @@ impl ChangeListener {
     pub(super) fn request(principal: Principal, wanted: ListenFilter) -> Self {
         Self {
             principal,
-            mailbox: PendingChanges::held(),
+            mailbox: PendingChanges::default(),
             session: None,
             runtime: None,
             lists_tools: AtomicBool::new(false),
@@ -121,7 +121,9 @@ fn is_part_of(uri: &str, whole: &str) -> bool {
 /// The messages that one listener has still to get.
 ///
 /// A change that waits already is not added again, and of messages that cannot be merged the oldest makes room. So a
-/// listener that reads slowly costs a bounded amount of memory, and slows down only itself.
+/// listener that reads slowly costs a bounded amount of memory, and slows down only itself. Nothing is taken out of a new
+/// mailbox before [`release`](Self::release).
+#[derive(Default)]
 pub(super) struct PendingChanges {
     state: Mutex<PendingChangesState>,
     wake: Notify,
@@ -160,11 +162,6 @@ enum Delivery {
 }
 
 impl PendingChanges {
-    /// Returns a mailbox out of which nothing is taken before [`release`](Self::release).
-    pub(super) fn held() -> Self {
-        Self { state: Mutex::default(), wake: Notify::new() }
-    }
-
     /// Adds a message. Returns whether the caller has to start delivering.
     pub(super) fn offer(&self, news: ChangeMessage) -> bool {
         let mut state = self.state.lock();
@@ -281,7 +278,7 @@ mod tests {
     use super::*;
 
     fn open() -> PendingChanges {
-        let mailbox = PendingChanges::held();
+        let mailbox = PendingChanges::default();
         assert!(!mailbox.release());
         mailbox
     }
@@ -305,7 +302,7 @@ mod tests {
 
     #[test]
     fn nothing_is_delivered_before_it_is_released() {
-        let mailbox = PendingChanges::held();
+        let mailbox = PendingChanges::default();
         assert!(!mailbox.offer(ChangeMessage::List(ListKind::Prompts)));
         assert!(mailbox.release());
         assert_eq!(mailbox.take().unwrap().method, Method::PROMPTS_CHANGED);

@@ -1,25 +1,35 @@
 //! The broker: takes references over, fetches their data, and grants it to one reader, which can ask for its address again,
-//! keep it longer, or give it up.
+//! keep it longer, or give it up. The requests for data go to judged addresses of origins of its server, and carry no
+//! credentials.
 
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::header::{ETAG, RANGE};
+use http_body_util::{BodyExt as _, Full};
+use mgp_discovery::Config;
+use mgp_discovery::config::model::ServerConfig;
 use mgp_security::access::AccessPolicy;
+use mgp_security::network::JudgedHttp;
+use mgp_security::reference::{FetchedData, ReferenceImporter, ReferenceSource};
 use mgp_server_sdk::{ReferenceData, ReferenceStore};
 use mgp_types::ext::{DataReference, ImportData};
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Recovery, ServerId, Timestamp,
 };
-use mgp_types::{Error, Object, Principal, Request, Response, code, random_name};
+use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, code, random_name};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use url::Url;
 
 use super::grants::{DataGrant, DataGrants, TakenReference, TakenReferences};
-use super::source;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
+use crate::settings;
 
 /// The broker of data between servers. It does nothing unless `listen.data_references` is on.
 ///
@@ -78,7 +88,7 @@ impl DataBroker {
     ///
     /// # Errors
     /// The address is none of HTTP.
-    pub(crate) fn serve_at(&self, address: std::net::SocketAddr) -> Result<(), Error> {
+    pub(crate) fn serve_at(&self, address: SocketAddr) -> Result<(), Error> {
         let config = self.config.load();
         let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
         let base = config.listen.data_url.clone().unwrap_or_else(|| format!("{scheme}://{address}"));
@@ -160,7 +170,7 @@ impl DataBroker {
         };
         let config = self.config.load_full();
         let server = config.server(taken.origin.as_str()).ok_or_else(unknown)?;
-        let importer = source::importer(&config, server)?.max_bytes(MAX_BYTES);
+        let importer = importer(&config, server)?.max_bytes(MAX_BYTES);
         let _turn =
             self.fetches.acquire().await.map_err(|_| Error::internal("no data is fetched any more"))?;
         self.grants.make_room(taken.reference.size_bytes.unwrap_or(MAX_BYTES), Timestamp::now())?;
@@ -266,3 +276,66 @@ const MAX_TTL: Duration = Duration::from_hours(1);
 const PATIENCE: Duration = Duration::from_mins(10);
 /// The number of transfers at the same time.
 const FETCHES_AT_ONCE: usize = 8;
+
+/// Returns an importer of the data of one server: from the origins that its configuration names, and from the one that it
+/// is reached at itself. Private addresses are refused unless the configuration of the server opens them.
+fn importer(config: &Config, server: &ServerConfig) -> Result<ReferenceImporter, Error> {
+    let wrong = |why: String| Error::internal(format!("data of `{}` cannot be fetched: {why}", server.id));
+    let mut policy = settings::network_policy(config, server).map_err(|error| wrong(error.to_string()))?;
+    let own = server.url.as_deref().and_then(|url| Url::parse(url).ok());
+    if let Some((host, port)) = own.as_ref().and_then(|own| own.host_str().zip(own.port_or_known_default()))
+        && let Ok(host) = format!("{host}:{port}").parse()
+    {
+        policy = policy.allow_host(host);
+    }
+    let own = own.map(|own| own.origin().ascii_serialization());
+    let mut importer = ReferenceImporter::new(Arc::new(HttpSource(JudgedHttp::new()?)), policy);
+    for origin in server.network.data_origins.iter().cloned().chain(own) {
+        importer = importer
+            .with_origin(server.id.as_str(), &origin)
+            .map_err(|error| wrong(format!("`servers.network.data_origins`: {origin:?}: {error}")))?;
+    }
+    Ok(importer)
+}
+
+/// A source that sends requests over HTTP, and trusts the certificates that browsers trust.
+#[derive(Debug)]
+struct HttpSource(JudgedHttp);
+
+impl HttpSource {
+    async fn send(&self, url: &str, addresses: &[SocketAddr], from: u64) -> Result<FetchedData, Error> {
+        let why = "the server of the data cannot be reached; try again later";
+        let unreachable = || Error::new(code::UPSTREAM_UNAVAILABLE, why);
+        let mut request =
+            http::Request::get(url).header("user-agent", "mgp").header("accept-encoding", "identity");
+        if from > 0 {
+            request = request.header(RANGE, format!("bytes={from}-"));
+        }
+        let request = request.body(Full::<Bytes>::default()).map_err(|_| unreachable())?;
+        let late = |_| {
+            let why = "the server of the data did not answer in time; try again later";
+            Error::new(code::UPSTREAM_TIMEOUT, why)
+        };
+        let answer = timeout(ANSWER_PATIENCE, self.0.send(request, addresses)).await.map_err(late)?;
+        let answer = answer.map_err(|_| unreachable())?;
+        let (head, body) = answer.into_parts();
+        let cut = |_: hyper::Error| Error::new(code::UPSTREAM_ERROR, "the data was cut off; try again");
+        let etag = head.headers.get(ETAG).and_then(|etag| etag.to_str().ok()).map(Into::into);
+        let body = Box::pin(body.map_err(cut).into_data_stream());
+        Ok(FetchedData { status: head.status.as_u16(), etag, body })
+    }
+}
+
+impl ReferenceSource for HttpSource {
+    fn get<'a>(
+        &'a self,
+        url: &'a str,
+        addresses: &'a [SocketAddr],
+        from: u64,
+    ) -> BoxFuture<'a, Result<FetchedData, Error>> {
+        Box::pin(self.send(url, addresses, from))
+    }
+}
+
+/// The time in which a server has to answer.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);

@@ -10,7 +10,6 @@ mod broker;
 mod delivery;
 mod gate;
 mod grants;
-mod source;
 
 pub(crate) use self::broker::DataBroker;
 pub(crate) use self::delivery::empty;

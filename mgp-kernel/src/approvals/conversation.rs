@@ -246,10 +246,8 @@ impl CallConversation {
     pub(super) fn resume(&self, number: u64, request: &Request, answers: &Object) -> Result<(), Error> {
         let session = request.context.session()?;
         let mut state = self.state.lock();
-        if state.round != number {
-            return Err(super::ticket::unknown());
-        }
-        let CallPhase::Parked { outcome, .. } = &mut state.phase else {
+        let is_this_round = state.round == number;
+        let (CallPhase::Parked { outcome, .. }, true) = (&mut state.phase, is_this_round) else {
             return Err(super::ticket::unknown());
         };
         state.phase = match outcome.take() {

@@ -311,11 +311,10 @@ pub(crate) fn operator_client() -> ClientBuilder {
 
 /// Removes a folder of what servers of the last kernel left behind.
 async fn remove_left_over(folder: &Path) {
-    match tokio::fs::remove_dir_all(folder).await {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!(folder = %folder.display(), %error, "files of the servers of the last kernel stay");
-        }
-        _ => {}
+    if let Err(error) = tokio::fs::remove_dir_all(folder).await
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(folder = %folder.display(), %error, "files of the servers of the last kernel stay");
     }
 }
 

@@ -64,10 +64,8 @@ async fn answer_of(server: Arc<Upstream>, request: Request) -> Result<Response, 
 
 /// Returns the health that a server reports; a plain MCP server reports only that it is there.
 async fn status(server: &Upstream) -> HealthStatus {
-    if server.state() != ServerState::Connected {
-        return HealthStatus::Unhealthy;
-    }
-    let connected = server.client().and_then(|client| Some((client.clone(), client.session()?)));
+    let client = server.client().filter(|_| server.state() == ServerState::Connected);
+    let connected = client.and_then(|client| Some((client.clone(), client.session()?)));
     let Some((client, session)) = connected else { return HealthStatus::Unhealthy };
     let beat = probe(client.get_ref().clone(), ProbeMethod::for_session(&session));
     match tokio::time::timeout(PATIENCE, beat).await {

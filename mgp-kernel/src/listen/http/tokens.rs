@@ -36,10 +36,7 @@ pub(super) fn accepted(
     let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidInput, format!("`listen.oauth`: {why}"));
     let resource = config.listen.public_url.as_deref();
     let resource = resource.ok_or_else(|| wrong("`listen.public_url` is needed beside it".to_owned()))?;
-    let dpop = match oauth.dpop {
-        DpopUse::Required => DpopPolicy::Required,
-        _ => DpopPolicy::Accepted,
-    };
+    let needs_proof = oauth.dpop == DpopUse::Required;
     let required_scopes = Scopes::read(&oauth.scopes).map_err(|error| wrong(error.to_string()))?;
     let found = ArcSwap::from_pointee(FoundAgents::of(Arc::clone(&config)));
     let agents = Arc::new(AgentLookup { found, running: Arc::clone(running) });
@@ -47,8 +44,8 @@ pub(super) fn accepted(
     let settings = ResourceServerSettings {
         issuers: oauth.issuers.iter().map(issuer).collect::<Result<_, _>>().map_err(wrong)?,
         required_scopes,
-        dpop,
-        demands_nonces: oauth.dpop == DpopUse::Required,
+        dpop: if needs_proof { DpopPolicy::Required } else { DpopPolicy::Accepted },
+        demands_nonces: needs_proof,
         keeps_tokens: Box::new(move || servers.now().exchanges),
         principals: Box::new(move |issuer, subject| agents.now().principal(issuer, subject)),
         groups: groups.clone(),

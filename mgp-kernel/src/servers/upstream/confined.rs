@@ -160,12 +160,8 @@ pub(crate) fn granted(
     let of_server = rules.filter(|rule| rule.server.as_deref().is_none_or(|id| id == server.as_str()));
     named.extend(of_server.map(|rule| rule.permission.clone()));
     let held = HELD.into_iter().filter(|permission| named.contains(permission));
-    Ok(held
-        .filter_map(|permission| {
-            let terms = grants.terms(&settings, server, &permission)?;
-            Some((permission, terms))
-        })
-        .collect())
+    let with_terms = |held: Permission| grants.terms(&settings, server, &held).map(|terms| (held, terms));
+    Ok(held.filter_map(with_terms).collect())
 }
 
 /// Returns the folder of the files that confined servers write for themselves.

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 use super::connection_shared::ConnectionShared;
-use super::own_name::{in_own_name, note_question};
+use super::outcome::{in_own_name, note_question};
 use super::stale_lists::ListKind;
 use crate::approvals::{check_declared, is_question, relay};
 use crate::call::calls_in_work::{ActiveCallers, CallReference};

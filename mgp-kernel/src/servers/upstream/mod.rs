@@ -13,7 +13,6 @@ mod forward;
 mod inbound;
 mod last_tools;
 mod outcome;
-mod own_name;
 mod publish;
 mod server_connection;
 mod server_shared;

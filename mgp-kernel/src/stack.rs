@@ -192,11 +192,13 @@ fn layers(
         let session = session.clone();
         move || session().is_some_and(|session| session.mgp.is_some())
     };
+    let mut retries = RetryPolicy::default();
+    retries.max_delay = LONGEST_PAUSE;
     // The retry loop has an order of its own: no pause takes a place, the time in line is not held against the server,
     // and the breaker sees each try. All tries have the time of the call together.
     let sending = SendingLayer::new()
         .deadline(timeout)
-        .retry(retries())
+        .retry(retries)
         .audit(audit.port())
         .places(settings::server_calls_at_once(&config, server, concurrency))
         .breaker(SharedBreaker::new(BreakerSettings::default()))
@@ -293,14 +295,7 @@ fn call_rules(shared: &ConnectionShared) -> Result<CallRules, StartError> {
     Ok((definitions, arguments, permissions, ConfirmationGate::new(confirmed, approver)))
 }
 
-/// Returns the policy of retries, with short pauses: a caller is better told when to come again than kept waiting for
-/// long.
-fn retries() -> RetryPolicy {
-    let mut policy = RetryPolicy::default();
-    policy.max_delay = LONGEST_PAUSE;
-    policy
-}
-
+/// The longest pause before a retry: a caller is better told when to come again than kept waiting for long.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]

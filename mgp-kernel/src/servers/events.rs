@@ -1,4 +1,7 @@
 //! The kernel's own events, and those of servers on channels under the servers' names.
+//!
+//! The events of what is recorded, `audit`, `permissions`, `security.*` and `tool.*`, are told by one task, which reads the
+//! record while somebody listens. So a call never waits for events, and every event that subscribers get is durable.
 
 mod audience;
 mod recorded;

@@ -34,13 +34,15 @@ impl PostgresSettings {
         // The driver does not know the strictest mode, which is the only one here.
         let url = self.url.replace("sslmode=verify-full", "sslmode=require");
         let mut config: Config = url.parse().map_err(unavailable)?;
-        let is_here = config.get_hosts().iter().all(is_this_machine);
+        let is_here = config.get_hosts().iter().all(is_this_machine)
+            && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
         if !is_here || config.get_ssl_mode() == SslMode::Require {
             config.ssl_mode(SslMode::Require);
         } else {
             config.ssl_mode(SslMode::Disable);
         }
         config.connect_timeout(CONNECT_TIME).application_name("mgp").tcp_user_timeout(CONNECT_TIME);
+        config.keepalives_idle(KEEPALIVE_TIME);
         Ok((config, MakeRustlsConnect::new(self.tls()?)))
     }
 
@@ -114,6 +116,9 @@ pub(super) async fn listen(
 
 /// The most connections of a kernel, besides the one that listens.
 const CONNECTIONS: usize = 5;
+
+/// The time after which a connection that is quiet, as the one that listens, is asked whether the database is still there.
+const KEEPALIVE_TIME: Duration = Duration::from_secs(10);
 
 /// The time in which a connection has to be made, or to become free.
 const CONNECT_TIME: Duration = Duration::from_secs(2);

@@ -14,6 +14,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use self::connect::PostgresSettings;
 pub use self::order::PostgresOrder;
+use self::order::given_back;
 use crate::StoreError;
 
 /// A database of PostgreSQL that several kernels share. Clones share the connections.
@@ -99,7 +100,8 @@ impl Postgres {
                      END IF; END $$; COMMIT",
                     include_str!("tables.sql")
                 );
-                in_time(client.batch_execute(&tables)).await
+                let made = in_time(client.batch_execute(&tables)).await;
+                given_back(client, made)
             }
         }
     }

@@ -125,9 +125,13 @@ fn read_snapshot(row: Row) -> Result<Snapshot, StoreError> {
     Ok(Snapshot { version: row.get::<_, i64>(0).cast_unsigned(), link, body: row.get(2) })
 }
 
-/// Gives a connection back after a success, and ends it after an error: something may be under way on it still.
-fn given_back<T>(client: Object, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+/// Gives a connection back after a success, and ends it after an error: something may be under way on it still. Those that
+/// wait for work were made before the error too, so they end with it.
+pub(super) fn given_back<T>(client: Object, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
     if outcome.is_err() {
+        if let Some(pool) = Object::pool(&client) {
+            pool.retain(|_, _| false);
+        }
         drop(Object::take(client));
     }
     outcome

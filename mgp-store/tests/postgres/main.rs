@@ -1,0 +1,176 @@
+//! Databases that share an order of changes over a real PostgreSQL, which the tests start where it is installed.
+#![cfg(all(target_os = "linux", feature = "postgres"))]
+
+#[path = "../contract/mod.rs"]
+mod contract;
+mod faults;
+mod server;
+mod trust;
+
+use std::sync::Arc;
+
+use mgp_store::{Database, Entry, News, Order, OrderKey, Postgres, PostgresOrder, Snapshot, StoreError, Turn};
+use rusqlite::params;
+
+use server::{COMMON, RUNTIME, Server, execute};
+
+/// An order in a database of its own.
+#[derive(Debug)]
+pub(crate) struct TestOrder {
+    name: String,
+    database: Postgres,
+    order: PostgresOrder,
+}
+
+impl Default for TestOrder {
+    fn default() -> Self {
+        let name = COMMON.new_database();
+        let database = COMMON.connect(&name);
+        Self { order: database.order("things"), name, database }
+    }
+}
+
+impl TestOrder {
+    fn set_away(&self, is_away: bool) {
+        let server = COMMON.connect("postgres");
+        execute(&server, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS {}", self.name, !is_away));
+        if is_away {
+            cut(&server, &self.name);
+        }
+    }
+
+    fn tamper(&self, version: u64, change: impl FnOnce(&mut Vec<u8>)) {
+        let version = version.cast_signed();
+        RUNTIME.block_on(async {
+            let client = self.database.client().await.unwrap();
+            let read = "SELECT body FROM mgp_entry WHERE version = $1";
+            let mut body = client.query_one(read, &[&version]).await.unwrap().get(0);
+            change(&mut body);
+            let write = "UPDATE mgp_entry SET body = $2 WHERE version = $1";
+            client.execute(write, &[&version, &body]).await.unwrap();
+        });
+    }
+
+    fn is_empty(&self) -> bool {
+        count(&self.database, "SELECT count(*) FROM mgp_entry") == 0
+    }
+}
+
+impl Order for TestOrder {
+    fn since(&self, version: u64) -> Result<News, StoreError> {
+        self.order.since(version)
+    }
+
+    fn take_turn(&self, version: u64) -> Result<(News, Box<dyn Turn + '_>), StoreError> {
+        self.order.take_turn(version)
+    }
+
+    /// Stores a copy, and forgets the entries too that would stay for kernels which are a little behind.
+    fn store_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
+        let version = snapshot.version;
+        self.order.store_snapshot(snapshot)?;
+        execute(&self.database, &format!("DELETE FROM mgp_entry WHERE version <= {version}"));
+        Ok(())
+    }
+}
+
+/// Returns a kernel with connections of its own to a database.
+pub(crate) fn kernel_at(server: &Server, name: &str) -> Database {
+    let kernel = Database::in_memory().unwrap();
+    kernel.share(Arc::new(server.connect(name).order("things")), OrderKey::new("secret")).unwrap();
+    kernel.section("things", &["CREATE TABLE things (name TEXT UNIQUE) STRICT"]).unwrap()
+}
+
+pub(crate) fn names(kernel: &Database) -> Vec<String> {
+    kernel.read_all("SELECT name FROM things ORDER BY rowid", [], |row| Ok(row.get(0)?)).unwrap()
+}
+
+pub(crate) fn add(kernel: &Database, name: &str) -> Result<(), StoreError> {
+    kernel.execute("INSERT INTO things (name) VALUES (?1)", params![name])
+}
+
+/// Ends all connections to a database.
+pub(crate) fn cut(server: &Postgres, name: &str) {
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =";
+    execute(server, &format!("{end} '{name}' AND pid <> pg_backend_pid()"));
+}
+
+pub(crate) fn count(postgres: &Postgres, query: &str) -> i64 {
+    RUNTIME.block_on(async { postgres.client().await.unwrap().query_one(query, &[]).await.unwrap().get(0) })
+}
+
+#[test]
+fn each_of_two_kernels_that_change_at_once_finds_what_the_other_changed_last() {
+    let name = COMMON.new_database();
+    let kernels = [(); 2].map(|()| kernel_at(&COMMON, &name));
+    std::thread::scope(|scope| {
+        for kernel in &kernels {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    // Two that counted the same rows would give one name twice, which is refused.
+                    let next = "INSERT INTO things (name) SELECT 'thing ' || count(*) FROM things";
+                    kernel.execute(next, &[]).unwrap();
+                }
+            });
+        }
+    });
+    let expected: Vec<_> = (0..400).map(|at| format!("thing {at}")).collect();
+    for kernel in &kernels {
+        kernel.catch_up().unwrap();
+        assert_eq!((names(kernel), kernel.version().unwrap()), (expected.clone(), 400));
+    }
+}
+
+#[test]
+fn kernels_that_start_at_once_make_the_tables_once() {
+    let server = COMMON.connect("postgres");
+    execute(&server, "CREATE DATABASE begun_at_once");
+    let all = [(); 8].map(|()| COMMON.connect("begun_at_once"));
+    let done = RUNTIME.block_on(async {
+        let begun = all.clone().map(|postgres| tokio::spawn(async move { postgres.init().await }));
+        let mut done = Vec::new();
+        for each in begun {
+            done.push(each.await.unwrap().is_ok());
+        }
+        done
+    });
+    assert_eq!(done, [true; 8]);
+    assert_eq!(count(&all[0], "SELECT count(*) FROM mgp_tables"), 1);
+}
+
+#[test]
+fn a_kernel_that_is_a_little_behind_needs_no_copy_of_all_tables() {
+    let name = COMMON.new_database();
+    let (one, late) = (kernel_at(&COMMON, &name), kernel_at(&COMMON, &name));
+    for at in 0..3 {
+        add(&one, &at.to_string()).unwrap();
+    }
+    one.store_snapshot().unwrap();
+    late.catch_up().unwrap();
+    assert_eq!(names(&late), names(&one));
+    let postgres = COMMON.connect(&name);
+    // As if there were entries enough for these to be forgotten.
+    execute(&postgres, "UPDATE mgp_entry SET version = version + 1000; UPDATE mgp_order SET version = 1003");
+    let entry = Entry { version: 1004, body: Vec::new() };
+    let order = postgres.order("things");
+    order.take_turn(1003).unwrap().1.append(&entry).unwrap();
+    assert_eq!(order.since(1003).unwrap().entries, [entry]);
+    let behind = order.since(1000).unwrap();
+    assert_eq!((behind.snapshot, behind.entries.len()), (None, 4));
+    let far_behind = order.since(1).unwrap();
+    assert_eq!(far_behind.snapshot.unwrap().version, 3);
+}
+
+#[test]
+fn an_older_database_in_the_place_of_the_newest_is_refused() {
+    let name = COMMON.new_database();
+    let kernel = kernel_at(&COMMON, &name);
+    add(&kernel, "a").unwrap();
+    add(&kernel, "b").unwrap();
+    execute(&COMMON.connect(&name), "DELETE FROM mgp_entry WHERE version = 2; UPDATE mgp_order SET version = 1");
+    for refused in [kernel.catch_up().map(drop), add(&kernel, "c")] {
+        let error = refused.unwrap_err();
+        assert!(matches!(&error, StoreError::Damaged(what) if what.contains("older database")), "{error}");
+    }
+    assert_eq!(names(&kernel), ["a", "b"]);
+}

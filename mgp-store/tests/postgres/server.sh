@@ -14,6 +14,6 @@ END
 echo ready
 cat >/dev/null
 main=$(head -n 1 "$data/postmaster.pid")
-kill -CONT "$main" $(cat "/proc/$main/task/$main/children")
+kill -CONT "$main" $(cat "/proc/$main/task/$main/children") || true
 "$3/pg_ctl" --pgdata="$data" --mode=immediate stop >>"$1/log"
 rm -rf "$1"

@@ -19,8 +19,8 @@ impl CancelsUpstream for UpstreamCanceller {
         let stream = request.context.outbox.stream();
         let carrying = self.0.all().into_iter().find_map(|upstream| upstream.carrying(stream));
         Box::pin(async move {
-            let client =
-                carrying.filter(|client| client.session().is_some_and(|own| own.has(&Extension::Streaming)))?;
+            let client = carrying
+                .filter(|client| client.session().is_some_and(|own| own.has(&Extension::Streaming)))?;
             // The stream is the kernel's own call to the server by now, and the connection translates it for the
             // server.
             let mut at_server = Request::call(request.method, request.params);

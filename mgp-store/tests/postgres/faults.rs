@@ -148,8 +148,13 @@ fn one_error_is_enough_to_notice_that_all_connections_are_lost() {
     server.signal(Signal::STOP);
     mgp_store::Order::since(&order, 0).unwrap_err();
     server.signal(Signal::CONT);
-    let connections = || count(&postgres, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'mgp' \
-                                           AND datname = current_database()");
+    let connections = || {
+        count(
+            &postgres,
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'mgp' \
+                                           AND datname = current_database()",
+        )
+    };
     until(|| connections() == 1);
 }
 

@@ -9,7 +9,9 @@ mod trust;
 
 use std::sync::Arc;
 
-use mgp_store::{Database, Entry, News, Order, OrderKey, Postgres, PostgresOrder, Snapshot, StoreError, Turn};
+use mgp_store::{
+    Database, Entry, News, Order, OrderKey, Postgres, PostgresOrder, Snapshot, StoreError, Turn,
+};
 use rusqlite::params;
 
 use server::{COMMON, RUNTIME, Server, execute};
@@ -167,7 +169,10 @@ fn an_older_database_in_the_place_of_the_newest_is_refused() {
     let kernel = kernel_at(&COMMON, &name);
     add(&kernel, "a").unwrap();
     add(&kernel, "b").unwrap();
-    execute(&COMMON.connect(&name), "DELETE FROM mgp_entry WHERE version = 2; UPDATE mgp_order SET version = 1");
+    execute(
+        &COMMON.connect(&name),
+        "DELETE FROM mgp_entry WHERE version = 2; UPDATE mgp_order SET version = 1",
+    );
     for refused in [kernel.catch_up().map(drop), add(&kernel, "c")] {
         let error = refused.unwrap_err();
         assert!(matches!(&error, StoreError::Damaged(what) if what.contains("older database")), "{error}");

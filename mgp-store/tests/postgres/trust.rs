@@ -56,7 +56,9 @@ fn connects(settings: PostgresSettings) -> Result<(), StoreError> {
 fn authority(folder: &Path, name: &str) -> PathBuf {
     let certificate = folder.join(format!("{name}.pem"));
     let mut make = openssl(folder);
-    make.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]);
+    make.args([
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+    ]);
     make.args(["-subj", &format!("/CN={name}"), "-keyout", &format!("{name}.key"), "-out"]);
     run(make.arg(&certificate));
     certificate
@@ -66,9 +68,23 @@ fn authority(folder: &Path, name: &str) -> PathBuf {
 fn certificate(folder: &Path, authority: &str, subject: &str) -> (PathBuf, PathBuf) {
     let (certificate, key) = (folder.join("server.pem"), folder.join("server.key"));
     let mut make = openssl(folder);
-    make.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]);
-    make.args(["-CA", &format!("{authority}.pem"), "-CAkey", &format!("{authority}.key"), "-subj", "/CN=database"]);
-    make.args(["-addext", "basicConstraints=critical,CA:FALSE", "-addext", &format!("subjectAltName={subject}")]);
+    make.args([
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+    ]);
+    make.args([
+        "-CA",
+        &format!("{authority}.pem"),
+        "-CAkey",
+        &format!("{authority}.key"),
+        "-subj",
+        "/CN=database",
+    ]);
+    make.args([
+        "-addext",
+        "basicConstraints=critical,CA:FALSE",
+        "-addext",
+        &format!("subjectAltName={subject}"),
+    ]);
     run(make.arg("-keyout").arg(&key).arg("-out").arg(&certificate));
     (certificate, key)
 }

@@ -1,6 +1,6 @@
 //! The space on a disk that is reserved for changes which take rights away, and the room that a disk has.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::database::private;
 
 /// A file that holds space for changes which take a right away, so that a stolen key can be revoked on a full disk.
 ///
@@ -120,6 +119,14 @@ pub fn disk_room(folder: &Path) -> Option<(u64, u64)> {
     let disk: Option<(u64, u64, u64)> = folder.parent().and(None);
     let (free, all, bytes) = disk.filter(|(_, all, _)| *all > 0)?;
     Some((free.saturating_mul(bytes), all.saturating_mul(bytes)))
+}
+
+/// Returns options that create a file which nobody else on the machine may read.
+pub(crate) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 /// The size of the reserved space, enough for some hundred revocations.

@@ -1,13 +1,9 @@
-//! The data of an error in the profile of the tool registry, what the data of an error say about trying again, and the one
-//! table of what each code is called in the other forms of an error.
+//! The data of an error in the profile of the tool registry, and what the data of an error say about trying again.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use super::envelope::ErrorType;
+use super::projection::projection;
 use super::{ErrorClass, StructuredError};
 use crate::json::ObjectWriter;
-use crate::mgp::{Category, Recovery, TraceId, code};
+use crate::mgp::{Category, Recovery, TraceId};
 use crate::{Error, Object, RawJson};
 
 /// The most suggestions that are read from the data of an error.
@@ -82,45 +78,6 @@ const fn category(class: &ErrorClass) -> Option<Category> {
         ErrorClass::AuthRequired => Some(Category::Security),
         ErrorClass::InvalidInput => Some(Category::Validation),
         ErrorClass::Permanent | ErrorClass::Unknown(_) => None,
-    }
-}
-
-/// The forms of an error code beside the number of MGP.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ErrorProjection {
-    /// The word of a structured error.
-    pub word: &'static str,
-    /// The class of a structured error.
-    pub class: ErrorClass,
-    /// The kind of an error in an envelope.
-    pub envelope: ErrorType,
-    /// The number of the tool registry.
-    pub registry: i64,
-    /// The kind of an error of the tool registry.
-    pub registry_kind: &'static str,
-}
-
-/// The table: a row for each code.
-pub(super) const PROJECTIONS: &str = include_str!("projections.txt");
-
-/// Returns the forms of `code`. Every number has some: one without a row of its own has those of its range.
-pub fn projection(code: i64) -> ErrorProjection {
-    static ROWS: LazyLock<HashMap<&str, ErrorProjection>> = LazyLock::new(|| {
-        PROJECTIONS.lines().filter(|line| !line.starts_with('#')).filter_map(ErrorProjection::row).collect()
-    });
-    let of_category = || ROWS.get(code::category(code)?.as_str());
-    ROWS.get(&*code.to_string()).or_else(of_category).unwrap_or_else(|| &ROWS["other"]).clone()
-}
-
-impl ErrorProjection {
-    fn row(line: &'static str) -> Option<(&'static str, Self)> {
-        let [code, word, class, envelope, registry, registry_kind] = *line.split(' ').collect::<Vec<_>>()
-        else {
-            return None;
-        };
-        let (class, envelope) = (ErrorClass::read(class), ErrorType::read(envelope));
-        Some((code, Self { word, class, envelope, registry: registry.parse().ok()?, registry_kind }))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::registry_error::projection;
+use super::projection::projection;
 use super::written;
 use crate::macros::record;
 use crate::macros::words::open_words;

@@ -35,6 +35,7 @@ mod completion;
 mod content;
 mod elicitation;
 mod elicitation_schema;
+mod elicited;
 mod lifecycle;
 mod map;
 pub mod meta;
@@ -60,6 +61,7 @@ pub use self::completion::*;
 pub use self::content::*;
 pub use self::elicitation::*;
 pub use self::elicitation_schema::*;
+pub use self::elicited::Elicited;
 pub use self::lifecycle::*;
 pub use self::map::{Extra, Map};
 #[doc(no_inline)]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::ext::envelope::ErrorType;
-use crate::ext::registry_error::PROJECTIONS;
+use crate::ext::projection::PROJECTIONS;
 use crate::mgp::Recovery;
 
 // covers: EXT-11-13, ENV-3.3-06

@@ -18,8 +18,9 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::form::Form;
 use super::guard::{self, Browser};
-use super::layout::{Page, asset, failed, field, is_local, json, led_to, refused, shown};
+use super::layout::{Page, asset, field, json};
 use super::provider::{BEGIN, CALLBACK};
+use super::reply::{failed, is_local, led_to, refused, shown};
 use super::sign_in::{LOGIN, PageLogin, by_provider, is_of_its_person, login, unknown};
 use super::{PageServer, pages};
 use crate::admin::audit::ExportEvents;

@@ -1,22 +1,18 @@
-//! The parts that all pages have in common: their frame, forms of operations, and the forms of values. And the forms of
-//! answers to browsers: pages, ways to other pages, and refusals.
+//! The parts that all pages have in common: their frame, forms of operations, and the forms of values.
 
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
-use http::{Response, StatusCode};
+use http::Response;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use mgp_transport::http::HttpBody;
 use mgp_types::mgp::{RiskLevel, Timestamp};
-use mgp_types::{Error, RawJson, code, is_hidden};
+use mgp_types::{RawJson, is_hidden};
 use sha2::{Digest as _, Sha256};
 
 use super::form::Form;
-use super::sign_in::PageLogin;
 use crate::lifecycle::page_door::{PageHolder, PageRole};
-use crate::listen::http::uncached;
-use crate::terminal::with_causes;
 
 /// A page as a browser shows it: its title, and what stands in its frame.
 pub(super) struct Page {
@@ -31,7 +27,7 @@ impl Page {
 }
 
 /// Returns the document of a page. `here` is the path of its section, and `holder` the person who is signed in.
-fn document(page: &Page, here: &str, holder: Option<&PageHolder>) -> Markup {
+pub(super) fn document(page: &Page, here: &str, holder: Option<&PageHolder>) -> Markup {
     let is_auditor = holder.is_some_and(|holder| holder.role == PageRole::Auditor);
     html! {
         (DOCTYPE)
@@ -224,44 +220,6 @@ pub(super) fn asset(path: &str) -> Option<Response<HttpBody>> {
     let kept = "public, max-age=31536000, immutable";
     let response = Response::builder().header(CONTENT_TYPE, asset.kind).header(CACHE_CONTROL, kept);
     response.body(Bytes::from_static(asset.bytes).into()).ok()
-}
-
-pub(super) fn shown(status: StatusCode, page: &Page, at: &str, by: Option<&PageLogin>) -> Response<HttpBody> {
-    let document = document(page, at, by.map(|by| &by.client.holder)).into_string();
-    uncached(status, "text/html; charset=utf-8", document)
-}
-
-pub(super) fn led_to(path: &str) -> Response<HttpBody> {
-    let answer = Response::builder().status(StatusCode::SEE_OTHER).header(LOCATION, path);
-    answer.body(HttpBody::default()).unwrap_or_default()
-}
-
-pub(super) fn refused(why: &str) -> Response<HttpBody> {
-    plain(StatusCode::FORBIDDEN, why)
-}
-
-pub(super) fn plain(status: StatusCode, text: &str) -> Response<HttpBody> {
-    uncached(status, "text/plain; charset=utf-8", format!("{text}\n"))
-}
-
-pub(super) fn failed(login: &PageLogin, error: &Error, here: &str) -> Response<HttpBody> {
-    let status = match error.code() {
-        code::RESOURCE_NOT_FOUND | code::TOOL_NOT_FOUND | code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
-        code::PERMISSION_DENIED | code::ACCESS_DENIED => StatusCode::FORBIDDEN,
-        code::INVALID_PARAMS | code::INVALID_REQUEST => StatusCode::BAD_REQUEST,
-        _ => StatusCode::CONFLICT,
-    };
-    let body = html! {
-        p.notice.bad role="alert" { (visible(&with_causes(error.message(), error))) }
-        a href=(here) { "Back" }
-    };
-    shown(status, &Page::new("That was not done", body), here, Some(login))
-}
-
-/// Returns whether an address leads to a page of this kernel.
-pub(super) fn is_local(address: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
-    address.starts_with('/') && !address.starts_with("//") && address.bytes().all(is_plain)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod page_client;
 mod pages;
 mod plot;
 mod provider;
+mod reply;
 mod sign_in;
 
 use std::io;

@@ -23,9 +23,10 @@ use tokio::time::Instant;
 use super::PageServer;
 use super::form::Form;
 use super::guard::{self, Browser, Scheme};
-use super::layout::{Page, field, is_local, led_to, plain, refused, segment, shown, visible};
+use super::layout::{Page, field, segment, visible};
 use super::page_client::PageClient;
 use super::provider::{BEGIN, CALLBACK, PageProvider};
+use super::reply::{is_local, led_to, plain, refused, shown};
 use crate::lifecycle::page_door::{PageHolder, PageRole};
 use crate::peer::ProcessId;
 

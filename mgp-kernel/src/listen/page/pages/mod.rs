@@ -2,8 +2,9 @@
 
 mod access;
 mod definitions;
+mod inbox;
 mod kernel;
-mod questions;
+mod question;
 mod record;
 mod servers;
 mod tools;
@@ -21,8 +22,8 @@ use super::page_client::PageClient;
 pub(super) async fn page(client: &PageClient, path: &[String], query: &Form) -> Result<Page, Error> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     match path[..] {
-        [""] => questions::all(client).await,
-        ["questions", id] => questions::one(client, id).await,
+        [""] => inbox::page(client).await,
+        ["questions", id] => question::page(client, id).await,
         ["servers"] => servers::all(client, query).await,
         ["servers", id] => servers::one(client, id).await,
         ["tools"] => tools::all(client, query).await,

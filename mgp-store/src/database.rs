@@ -12,8 +12,8 @@ use rusqlite::{
     TransactionBehavior, params,
 };
 
-use crate::shared::{self, Shared};
 use crate::reserve::{Reserve, private};
+use crate::shared::{self, Shared};
 use crate::{Change, Order, OrderKey, StoreError};
 
 /// One SQLite database, open for writing by this process alone.

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-
 /// A file that holds space for changes which take a right away, so that a stolen key can be revoked on a full disk.
 ///
 /// The space is given free for such a change alone. From then on until all of it is held again, the log refuses calls:

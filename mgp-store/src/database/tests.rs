@@ -10,8 +10,7 @@ fn each_section_is_migrated_once_and_from_where_it_stands() {
     database.connection().execute("INSERT INTO things (name) VALUES ('old')", []).unwrap();
     database.migrate("things", &[FIRST, SECOND]).unwrap();
     database.migrate("things", &[FIRST, SECOND]).unwrap();
-    let size: i64 =
-        database.connection().query_row("SELECT size FROM things", [], |row| row.get(0)).unwrap();
+    let size: i64 = database.connection().query_row("SELECT size FROM things", [], |row| row.get(0)).unwrap();
     assert_eq!(size, 7);
 }
 
@@ -46,8 +45,7 @@ fn tables_are_copied_before_they_are_changed_and_the_older_program_is_told_of_th
     std::fs::copy(copy, &path).unwrap();
     let back = Database::open(&path).unwrap();
     back.migrate("things", &[FIRST]).unwrap();
-    let name: String =
-        back.connection().query_row("SELECT name FROM things", [], |row| row.get(0)).unwrap();
+    let name: String = back.connection().query_row("SELECT name FROM things", [], |row| row.get(0)).unwrap();
     assert_eq!(name, "old");
 }
 

@@ -130,10 +130,10 @@ impl Database {
     ///
     /// # Errors
     /// The errors of [`Database::migrate`].
-    pub fn section(&self, name: &'static str, migrations: &[&str]) -> Result<Self, StoreError> {
+    pub fn section(self, name: &'static str, migrations: &[&str]) -> Result<Self, StoreError> {
         self.migrate(name, migrations)?;
         let schema = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
-        Ok(Self { inner: Arc::clone(&self.inner), section: Section { name, schema } })
+        Ok(Self { section: Section { name, schema }, ..self })
     }
 
     /// Brings the tables of `section` up to date: `migrations[n]` leads from version `n` to `n + 1`. Before tables that

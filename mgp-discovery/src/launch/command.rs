@@ -1,5 +1,7 @@
 //! The commands that start packages, and the demands of packages beyond being started.
 
+use std::path::Path;
+
 use super::{
     LaunchError, PreparedLaunch,
     document::{Argument, ArgumentKind, Input, Package},
@@ -250,7 +252,8 @@ fn mounts_machine(word: &str) -> bool {
         let mut folders = source.split('/').filter(|part| !part.is_empty() && *part != ".");
         let is_of_system = folders.next().is_none_or(|first| OF_THE_SYSTEM.contains(&first));
         let is_aside = source.contains("/..") || source.contains("/var/run");
-        source.starts_with('/') && (is_of_system || is_aside) || source.ends_with(".sock")
+        source.starts_with('/') && (is_of_system || is_aside)
+            || Path::new(source).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("sock"))
     })
 }
 

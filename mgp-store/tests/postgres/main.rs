@@ -1,4 +1,6 @@
 //! Databases that share an order of changes over a real PostgreSQL, which the tests start where it is installed.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![cfg(all(target_os = "linux", feature = "postgres"))]
 
 #[path = "../contract/mod.rs"]

@@ -81,7 +81,7 @@ impl Contents {
             licences.add(name, fs::read(workspace.root.join(name))?);
         }
         licences.add("LINKED.txt", linked.licences()?.into_bytes());
-        let bill = linked.bill_of_materials(release, target)?;
+        let bill = linked.bill_of_materials(release, target);
         release.write(&format!("{}.cdx.json", release.name_for(&target.triple)), bill.as_bytes())?;
         licences.add("mgp.cdx.json", bill.into_bytes());
         let mut both = FileTree::default();

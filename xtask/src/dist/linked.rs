@@ -82,7 +82,7 @@ impl LinkedCrates {
     }
 
     /// Returns the bill of materials in CycloneDX 1.5.
-    pub(super) fn bill_of_materials(&self, release: &Release, target: &Target) -> Result<String> {
+    pub(super) fn bill_of_materials(&self, release: &Release, target: &Target) -> String {
         let components: Vec<_> =
             self.packages.iter().map(|(id, package)| self.component(id, package)).collect();
         let dependencies = self.uses.iter().map(|(id, used)| {
@@ -105,7 +105,7 @@ impl LinkedCrates {
             "components": components,
             "dependencies": dependencies.collect::<Vec<_>>(),
         });
-        Ok(format!("{bill:#}\n"))
+        format!("{bill:#}\n")
     }
 
     fn component(&self, id: &CrateId, package: &Package) -> Value {

@@ -69,9 +69,9 @@ impl FileProblems<'_> {
             let (id, scopes) = (agent.id.clone(), agent.scopes.clone());
             let of_group = AgentSettings {
                 id,
+                scopes,
                 calls_per_minute,
                 calls_per_day,
-                scopes,
                 budget,
                 ..AgentSettings::default()
             };

@@ -201,9 +201,8 @@ fn split(line: &str) -> Option<ShellWords> {
                 '\n' => return None,
                 c => word.get_or_insert_default().push(c),
             },
-            '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '!' | '#' => return None,
-            // Characters by which PowerShell and cmd substitute and escape.
-            '%' | '^' | '@' => return None,
+            // Characters by which a shell, or PowerShell and cmd (the last three), substitute and escape.
+            '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '!' | '#' | '%' | '^' | '@' => return None,
             c if c.is_control() => return None,
             c => {
                 if matches!(c, '*' | '?' | '[' | '{' | '~') {

@@ -27,7 +27,7 @@ pub(super) fn archive(trial: &Trial<'_>) -> Result<Outcome> {
     let root = fresh_root(trial)?;
     let before = listing(&root)?;
     let folder = format!("/opt/{}", trial.release.name_for(&trial.target.triple));
-    let place = Place::root(root.clone(), "0:0", &format!("{folder}/mgp"))?;
+    let place = Place::root(&root, "0:0", &format!("{folder}/mgp"))?;
     let package = trial.release.folder.join(archive::name(trial.release, trial.target));
     process::run_quietly(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(root.join("opt")))?;
     place.works(&trial.release.version)?;
@@ -43,7 +43,7 @@ pub(super) fn deb(trial: &Trial<'_>) -> Result<Outcome> {
     }
     let root = fresh_root(trial)?;
     let before = listing(&root)?;
-    let place = Place::root(root.clone(), "0:0", "/usr/bin/mgp")?;
+    let place = Place::root(&root, "0:0", "/usr/bin/mgp")?;
     let name = deb::name(trial.release, trial.target);
     fs::copy(trial.release.folder.join(&name), root.join("mgp.deb"))?;
     let dpkg =
@@ -71,7 +71,7 @@ pub(super) fn rpm(trial: &Trial<'_>) -> Result<Outcome> {
     }
     let root = fresh_root(trial)?;
     let before = listing(&root)?;
-    let place = Place::root(root.clone(), "0:0", "/usr/bin/mgp")?;
+    let place = Place::root(&root, "0:0", "/usr/bin/mgp")?;
     let package = trial.release.folder.join(rpm::name(trial.release, trial.target));
     let rpm = |words: &[&str], last: &Path| {
         process::run_quietly(Command::new("rpm").arg("--root").arg(&root).args(words).arg(last))

@@ -73,8 +73,10 @@ const WHEEL: (Kind, &str, Try) = (
     installers::wheel,
 );
 
+type TextTry = fn(&Release) -> Result<Outcome>;
+
 /// What does not depend on a target.
-const TEXTS: [(&str, fn(&Release) -> Result<Outcome>); 6] = [
+const TEXTS: [(&str, TextTry); 6] = [
     ("the checksums", manifests::checksums),
     ("a signature: verified, and refused for a changed file", manifests::signature),
     ("the formula of Homebrew", manifests::formula),

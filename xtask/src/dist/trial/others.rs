@@ -62,7 +62,7 @@ pub(super) fn oci(trial: &Trial<'_>) -> Result<Outcome> {
     }
     ensure!(started.user.uid == oci::USER, "the image runs as user {}", started.user.uid);
     let user = format!("{}:{}", started.user.uid, started.user.gid);
-    let mut place = Place::root(root.clone(), &user, program)?;
+    let mut place = Place::root(&root, &user, program)?;
     let variables = started.env.iter().filter_map(|variable| variable.split_once('='));
     place.variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     // The demo runs a command in a shell, which the image does not have.

@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{Read as _, Write as _},
     net::TcpStream,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
 };
@@ -43,7 +43,7 @@ impl Place {
     }
 
     /// Returns the place in a root of a system, entered by a user: with `/proc` and `/dev`, which end with the program.
-    pub(super) fn root(root: PathBuf, user: &str, program: &str) -> Result<Self> {
+    pub(super) fn root(root: &Path, user: &str, program: &str) -> Result<Self> {
         // The place may have a search path of its own.
         let chroot = process::installed("chroot").context("`chroot` is not installed")?.display().to_string();
         let script = format!(

@@ -219,7 +219,9 @@ impl SyslogReceiver {
     async fn take(&self, batch: &[LogEntry]) -> Result<(), String> {
         let mut messages = Vec::new();
         let host = own_host();
-        batch.iter().for_each(|entry| write_frame(&mut messages, entry, &host));
+        for entry in batch {
+            write_frame(&mut messages, entry, &host);
+        }
         self.deliver(&messages).await.map_err(|error| with_causes(&error.to_string(), &error))
     }
 

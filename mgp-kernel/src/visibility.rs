@@ -322,8 +322,11 @@ impl CatalogVisibility {
         // A refusal is told in the answer; the request for tools itself is not refused.
         call.context.trail = None;
         call.context.tool = Some(resolved);
-        let carried = ["_meta", MEMBER].map(|member| request.params.get(member).map(|value| (member, value)));
-        carried.into_iter().flatten().for_each(|(member, value)| call.params.set(member, value));
+        for member in ["_meta", MEMBER] {
+            if let Some(value) = request.params.get(member) {
+                call.params.set(member, value);
+            }
+        }
         Ok((gate, call))
     }
 }

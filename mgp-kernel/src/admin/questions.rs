@@ -161,7 +161,9 @@ impl TextForm for PendingDecisions {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         for question in &self.questions {
             writeln!(out, "{}  {}", question.id, question.asked_at)?;
-            printable(&question.message).lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+            for line in printable(&question.message).lines() {
+                writeln!(out, "    {line}")?;
+            }
         }
         for needed in &self.undecided {
             let (server, permission) = (printable(needed.server_id.as_str()), needed.permission.as_str());
@@ -211,14 +213,17 @@ impl TextForm for ShownQuestion {
         match &self.arguments {
             // All of the arguments take the place of those in the message.
             Some(arguments) => {
-                let mut lines = message.lines().take_while(|line| !line.starts_with('{'));
-                lines.try_for_each(|line| writeln!(out, "{}", printable(line)))?;
+                for line in message.lines().take_while(|line| !line.starts_with('{')) {
+                    writeln!(out, "{}", printable(line))?;
+                }
                 writeln!(out, "{}", printable(arguments))?;
             }
             None => writeln!(out, "{}", printable(message))?,
         }
-        let instead = "it was approved with these arguments instead";
-        self.edited.iter().try_for_each(|edited| writeln!(out, "{instead}:\n{}", printable(edited)))
+        if let Some(edited) = &self.edited {
+            writeln!(out, "it was approved with these arguments instead:\n{}", printable(edited))?;
+        }
+        Ok(())
     }
 }
 

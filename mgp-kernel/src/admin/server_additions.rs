@@ -120,7 +120,9 @@ fn add(servers: &[ServerConfig], file: &mut ConfigFile) -> Result<(), Failure> {
     let path = file.path().to_owned();
     let mut import = ConfigImport::into(&path, file.clone(), LiteralSecrets::Refer, &ProcessEnvironment)?;
     import.reserve(servers);
-    servers.iter().try_for_each(|server| import.add(server.clone()).map(drop))?;
+    for server in servers {
+        import.add(server.clone())?;
+    }
     // The secrets are stored before the configuration refers to them.
     import.keep_secrets()?;
     *file = import.file;

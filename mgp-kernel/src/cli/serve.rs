@@ -91,7 +91,9 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     own_files.extend(cx.locations().files().map(Path::to_path_buf));
     let EffectiveConfig { mut config, files, warnings, state, socket, .. } = configured;
     let telemetry = cx.start_log(&config.telemetry)?;
-    warnings.iter().for_each(|warning| cx.output.note(warning.trim_end()));
+    for warning in &warnings {
+        cx.output.note(warning.trim_end());
+    }
     let inherited = std::mem::take(&mut args.inherited);
     // A socket that was given is wanted where nothing else is configured.
     let given = inherited.http_address().filter(|_| config.listen.http.is_none());
@@ -158,8 +160,9 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
         telemetry.end().await;
         return carried.map(|()| Exit::Done);
     };
-    let lacking = http.map(|address| lacking_beyond(&kernel, address)).unwrap_or_default();
-    lacking.iter().for_each(|lacking| cx.output.warning(lacking));
+    for lacking in http.map(|address| lacking_beyond(&kernel, address)).iter().flatten() {
+        cx.output.warning(lacking);
+    }
     let settled = cx.settled();
     let watched = if follows_files { settled.watched() } else { Vec::new() };
     kernel.sections().config.read_from(ConfigPlace { cx: settled, http_asked_for });

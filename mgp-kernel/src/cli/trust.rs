@@ -149,8 +149,12 @@ fn shown(locations: &Locations, file: &FolderFile) -> Result<(Value, String)> {
     });
     let keys = loaded.folder.unwrap_or_default();
     let (grants, rules): (Vec<_>, Vec<_>) = (grants.collect(), rules.collect());
-    grants.iter().for_each(|grant| line("grants  ", grant));
-    rules.iter().for_each(|rule| line("rule    ", rule));
+    for grant in &grants {
+        line("grants  ", grant);
+    }
+    for rule in &rules {
+        line("rule    ", rule);
+    }
     let settings = keys.applied.iter().filter(|key| !key.ends_with(']'));
     settings.clone().for_each(|key| line("holds   ", key));
     keys.ignored.iter().for_each(|(key, why)| line("ignored ", &format!("{key}: {why}")));
@@ -192,10 +196,18 @@ fn shown_server(server: &ServerConfig, line: &mut impl FnMut(&str, &str)) -> Val
     let enabled = if server.enabled { "" } else { " (switched off)" };
     line("server  ", &format!("{}{enabled}: {starts}", server.id));
     server.cwd.iter().for_each(|cwd| line("          in ", cwd));
-    variables.iter().for_each(|variable| line("          variable ", variable));
-    confined.iter().for_each(|reached| line("          confined ", reached));
-    headers.iter().for_each(|header| line("          header ", header));
-    secrets.iter().for_each(|secret| line("          is given your secret ", secret));
+    for variable in &variables {
+        line("          variable ", variable);
+    }
+    if let Some(reached) = &confined {
+        line("          confined ", reached);
+    }
+    for header in &headers {
+        line("          header ", header);
+    }
+    for secret in &secrets {
+        line("          is given your secret ", secret);
+    }
     let mut shown = json!({ "id": server.id, "enabled": server.enabled, "starts": starts });
     if let Some(cwd) = &server.cwd {
         shown["cwd"] = json!(cwd);

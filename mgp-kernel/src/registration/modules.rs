@@ -129,11 +129,14 @@ fn unreadable(module: &str, file: &dyn Display) -> ImportTarget {
 fn candidates(at: &Path, files: &mut Vec<PathBuf>) {
     add_file(files, at.to_owned(), true);
     let Some(name) = at.file_name().and_then(|name| name.to_str()) else { return };
-    ENDINGS.iter().for_each(|ending| add_file(files, at.with_file_name(format!("{name}.{ending}")), true));
+    for ending in ENDINGS {
+        add_file(files, at.with_file_name(format!("{name}.{ending}")), true);
+    }
     for (compiled, sources) in SOURCES {
         if let Some(stem) = name.strip_suffix(compiled) {
-            let sources = sources.iter().map(|source| at.with_file_name(format!("{stem}{source}")));
-            sources.for_each(|source| add_file(files, source, true));
+            for source in *sources {
+                add_file(files, at.with_file_name(format!("{stem}{source}")), true);
+            }
         }
     }
 }

@@ -196,8 +196,9 @@ impl ServicePlan {
     fn command(&self, program: &Path, own: &[(&str, PathBuf)], http: &str) -> String {
         let mut arguments = vec![program.display().to_string()];
         arguments.extend(self.places.iter().cloned());
-        let own = own.iter().flat_map(|(option, path)| [(*option).to_owned(), path.display().to_string()]);
-        arguments.extend(own);
+        for (option, path) in own {
+            arguments.extend([(*option).to_owned(), path.display().to_string()]);
+        }
         arguments.extend(["serve", "--no-stdio", "--http", http].map(str::to_owned));
         if self.socket.is_some() {
             arguments.push("--group-operates".to_owned());

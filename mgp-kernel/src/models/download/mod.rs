@@ -198,8 +198,10 @@ impl Service<Uri> for Route {
             let why = "proxies are spoken to by HTTP: write `http://` before the address of HTTPS_PROXY";
             return Box::pin(async move { Err(why.into()) });
         }
-        let tunnel = Tunnel::new(proxy.uri().clone(), tcp);
-        let mut tunnel = proxy.basic_auth().cloned().into_iter().fold(tunnel, Tunnel::with_auth);
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), tcp);
+        if let Some(authorization) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(authorization.clone());
+        }
         Box::pin(async move { Ok(tunnel.call(host).await?) })
     }
 }

@@ -187,7 +187,7 @@ fn record(entry: &LogEntry) -> Value {
     let mut attributes = vec![attribute("mgp.audit.seq", &entry.seq.to_string())];
     attributes.extend(facets.agent.as_ref().map(|agent| attribute("gen_ai.agent.id", agent)));
     attributes.extend(facets.server.as_ref().map(|server| attribute("mgp.server.id", server.as_str())));
-    let mut record = log_record(&nanos, severity, &line(entry), attributes);
+    let mut record = log_record(&nanos, severity, &line(entry), &attributes);
     record["eventName"] = facets.event_type.as_str().into();
     record["traceId"] = format!("{:032x}", facets.trace).into();
     record

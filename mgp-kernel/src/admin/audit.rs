@@ -302,12 +302,11 @@ impl Operation for VerifyLog {
     }
 }
 
-line_form!(VerifiedLog, |log| match &log.head {
-    Some(end) => format!("intact: {} events\nhead {}:{}", log.events.unwrap_or_default(), end.seq, end.hash),
-    None => {
-        let (at, flaw) = (log.changed_at.unwrap_or_default(), log.flaw.as_deref().unwrap_or_default());
-        format!("changed at event {at}: {flaw}")
-    }
+line_form!(VerifiedLog, |log| if let Some(end) = &log.head {
+    format!("intact: {} events\nhead {}:{}", log.events.unwrap_or_default(), end.seq, end.hash)
+} else {
+    let (at, flaw) = (log.changed_at.unwrap_or_default(), log.flaw.as_deref().unwrap_or_default());
+    format!("changed at event {at}: {flaw}")
 });
 
 impl Operation for ExportEvents {

@@ -45,7 +45,7 @@ pub(super) async fn run(cx: &CommandContext, command: &SelfCommand) -> Result {
         return Err(Failure::usage(message).hint(format!("`{upgrade}` upgrades it")));
     }
     let question = format!("put mgp {newest} in the place of {}?", program.display());
-    if !yes && !(is_person_there() && agrees(&question).await?) {
+    if !(yes || is_person_there() && agrees(&question).await?) {
         return Err(Failure::usage("nothing was changed: nobody agreed").hint("`--yes` agrees"));
     }
     let former = source.install(&list, &program).await?.display().to_string();

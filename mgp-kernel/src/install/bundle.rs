@@ -67,7 +67,7 @@ impl Bundle {
         if self.folder.is_dir() {
             return Ok(());
         }
-        let within = self.folder.parent().unwrap_or(Path::new("."));
+        let within = self.folder.parent().unwrap_or_else(|| Path::new("."));
         fs::create_dir_all(within)?;
         let fresh = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(within)?;
         let mut archive = ZipArchive::new(Cursor::new(&self.bytes))?;

@@ -246,9 +246,9 @@ impl TextForm for InstallPlan {
 /// # Errors
 /// Fails with the reason why it cannot be had.
 pub(crate) async fn brought(fetcher: &Fetcher, url: &str) -> Result<Bytes, String> {
-    let fetched = fetcher.get(url, &HeaderMap::new()).await;
-    let fetched = fetched.map_err(|error| with_causes(&error.to_string(), &error))?;
-    if fetched.status == StatusCode::OK { Ok(fetched.body) } else { Err(fetched.status.to_string()) }
+    let answer = fetcher.get(url, &HeaderMap::new()).await;
+    let answer = answer.map_err(|error| with_causes(&error.to_string(), &error))?;
+    if answer.status == StatusCode::OK { Ok(answer.body) } else { Err(answer.status.to_string()) }
 }
 
 /// Returns the digest of what the tag of an image names now, as the program says that starts containers: it has the

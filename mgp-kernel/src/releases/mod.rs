@@ -97,7 +97,7 @@ impl ReleaseSource {
             Failure::usage(format!("mgp {} is not there for {platform}", list.version))
                 .hint(format!("it is there for {}; or build it from its sources", there.join(", ")))
         })?;
-        let folder = program.parent().unwrap_or(Path::new("."));
+        let folder = program.parent().unwrap_or_else(|| Path::new("."));
         let unwritable = |error: io::Error| {
             let hint = "the folder of the program has to be writable, and its disk to have room";
             Failure::usage(format!("nothing was changed: {}: {error}", folder.display())).hint(hint)

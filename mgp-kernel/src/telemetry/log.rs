@@ -179,9 +179,9 @@ impl LogLine {
             Level::DEBUG => 5,
             Level::TRACE => 1,
         };
-        let fields = self.fields.iter().map(|(name, value)| attribute(name, value)).collect();
+        let fields: Vec<_> = self.fields.iter().map(|(name, value)| attribute(name, value)).collect();
         let nanos = self.time.as_nanos().to_string();
-        let mut record = log_record(&nanos, (severity, self.level.as_str()), &self.message, fields);
+        let mut record = log_record(&nanos, (severity, self.level.as_str()), &self.message, &fields);
         if let Some(TracedSpan { trace, id }) = &self.span {
             record["traceId"] = trace.as_str().into();
             record["spanId"] = id.as_str().into();

@@ -98,12 +98,7 @@ pub(crate) fn attribute(key: &str, value: &str) -> Value {
 }
 
 /// Returns a log record of OTLP, of this time since 1970 in nanoseconds, and with the number and the name of its severity.
-pub(crate) fn log_record(
-    nanos: &str,
-    (number, name): (u8, &str),
-    body: &str,
-    attributes: Vec<Value>,
-) -> Value {
+pub(crate) fn log_record(nanos: &str, (number, name): (u8, &str), body: &str, attributes: &[Value]) -> Value {
     json!({
         "timeUnixNano": nanos,
         "observedTimeUnixNano": nanos,

@@ -122,10 +122,12 @@ fn exposition(kernel: &Sections, http: &HttpConfig) -> String {
 /// The page of the metrics, as far as it is written.
 struct MetricsPage(String);
 
+type ServerCount = fn(&ServerShared) -> u64;
+
 impl MetricsPage {
     fn servers(&mut self, kernel: &Sections) {
         let servers = kernel.fleet.all();
-        let counts: [(&str, fn(&ServerShared) -> u64); 3] = [
+        let counts: [(&str, ServerCount); 3] = [
             ("mgp_calls_in_work", |of| of.meter.read().in_work),
             ("mgp_server_ends_total", |of| of.ended.load(Relaxed)),
             ("mgp_server_given_up_total", |of| of.given_up.load(Relaxed)),

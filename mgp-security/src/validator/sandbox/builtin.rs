@@ -30,9 +30,9 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
                     judge.assign(name, Some(value.to_owned()), arg.marks);
                 }
             }
-            refuse_if(call.program == "set" && call.has("history") && call.has("+o"), Danger("log-wiping"))?;
+            refuse_if(call.program == "set" && call.has("history") && call.has("+o"), Danger::LogWiping)?;
         }
-        "unset" if call.has("HISTFILE") => return Err(refuse(Danger("log-wiping"))),
+        "unset" if call.has("HISTFILE") => return Err(refuse(Danger::LogWiping)),
         "read" | "mapfile" | "readarray" | "getopts" | "unset" => {
             for arg in call.operands() {
                 judge.assign(&arg.text, None, call.input.marks.without(Marks::TELLING));
@@ -49,7 +49,7 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
             };
         }
         "history" if call.gives("-c,-d") || call.gives("-w") && call.input.is_fed() => {
-            return Err(refuse(Danger("log-wiping")));
+            return Err(refuse(Danger::LogWiping));
         }
         _ => return Ok(None),
     }
@@ -58,7 +58,7 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
 
 fn evaluate(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
     let marks = call.args.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
-    refuse_if(marks.has(Marks::FETCHED), Danger("download-and-run"))?;
+    refuse_if(marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
     let text = call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ");
     if marks.has(Marks::SETUP) && !marks.has(Marks::CRAFTED) && text.trim() == "\0" {
         return Ok(Flow::default());
@@ -71,9 +71,9 @@ fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
     if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-") {
         return feed(judge, call.input);
     }
-    refuse_if(file.marks.has(Marks::FETCHED), Danger("download-and-run"))?;
+    refuse_if(file.marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
     if file.marks.has(Marks::PROCESS) {
-        refuse_if(!file.marks.has(Marks::SETUP), Danger("undecidable"))?;
+        refuse_if(!file.marks.has(Marks::SETUP), Danger::Undecidable)?;
     } else {
         run_file(judge, file)?;
     }
@@ -82,29 +82,28 @@ fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
 
 /// Judges the commands that a shell reads from `input`.
 pub(super) fn feed(judge: &mut Judge<'_>, input: &Flow) -> Result<Flow, Finding> {
-    let is_foreign = input.marks.has(Marks::FETCHED) || input.marks.has(Marks::CRAFTED);
-    refuse_if(is_foreign, Danger("download-and-run"))?;
+    refuse_if(input.marks.has(Marks::FETCHED) || input.marks.has(Marks::CRAFTED), Danger::DownloadAndRun)?;
     match &input.text {
         Text::Absent => Ok(Flow::default()),
         Text::Known(text) => judge.text(text, &Flow::default()),
         // A script from a file counts as a script file, even if it comes through a pipe.
         Text::Unknown if input.marks.has(Marks::FILE) => Ok(Flow::default()),
-        Text::Unknown => Err(refuse(Danger("undecidable"))),
+        Text::Unknown => Err(refuse(Danger::Undecidable)),
     }
 }
 
 /// Judges running `file` as a script: a file that was fetched or decoded is refused, and a file that was written in
 /// this command line is judged by its text.
 pub(super) fn run_file(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding> {
-    refuse_if(file.marks.has(Marks::CRAFTED) && file.text.contains(HOLE), Danger("undecidable"))?;
-    refuse_if(argv::is_network_device(&file.text), Danger("reverse-shell"))?;
+    refuse_if(file.marks.has(Marks::CRAFTED) && file.text.contains(HOLE), Danger::Undecidable)?;
+    refuse_if(argv::is_network_device(&file.text), Danger::ReverseShell)?;
     let runs_later = Place::new(&file.text, &judge.directory).runs_later() && file.text.contains("hooks");
-    refuse_if(runs_later, Danger("persistence"))?;
+    refuse_if(runs_later, Danger::Persistence)?;
     let Some(flow) = judge.files.get(&file_key(&file.text)).cloned() else { return Ok(()) };
-    refuse_if(flow.marks.has(Marks::FETCHED) || flow.marks.has(Marks::CRAFTED), Danger("download-and-run"))?;
+    refuse_if(flow.marks.has(Marks::FETCHED) || flow.marks.has(Marks::CRAFTED), Danger::DownloadAndRun)?;
     match flow.text {
         Text::Known(text) => judge.text(&text, &Flow::default()).map(|_| ()),
-        Text::Unknown => Err(refuse(Danger("undecidable"))),
+        Text::Unknown => Err(refuse(Danger::Undecidable)),
         Text::Absent => Ok(()),
     }
 }

@@ -72,7 +72,7 @@ impl Judge<'_> {
                 Part::Bare(text) => out.push(text, bare),
                 Part::Escaped(c) => out.list.push(Cell { c: *c, origin: ExpansionOrigin::Quoted }),
                 Part::Continuation => {}
-                Part::Ansi { hidden: true, .. } => return Err(refuse(Danger("obfuscation"))),
+                Part::Ansi { hidden: true, .. } => return Err(refuse(Danger::Obfuscation)),
                 Part::Single(text) | Part::Ansi { text, .. } => {
                     out.quoted = true;
                     out.push(text, ExpansionOrigin::Quoted);
@@ -102,7 +102,7 @@ impl Judge<'_> {
                 }
                 Part::Process(script) => {
                     // A shell that is fed or read through a file name runs commands that are not known here.
-                    refuse_if(is_lone_shell(script), Danger("undecidable"))?;
+                    refuse_if(is_lone_shell(script), Danger::Undecidable)?;
                     let flow = self.nested(script)?;
                     out.marks.add(flow.marks);
                     out.marks.add(Marks::PROCESS);
@@ -155,9 +155,7 @@ impl Judge<'_> {
             Some(b'+') => (word, value),
             Some(b'[') => (known.as_deref().unwrap_or("\0"), ExpansionOrigin::Value),
             Some(b'#' | b'%') => ("\0", value),
-            Some(b':') if is_listed("well-known-variables", name) => {
-                return Err(refuse(Danger("obfuscation")));
-            }
+            Some(b':') if is_listed("well-known-variables", name) => return Err(refuse(Danger::Obfuscation)),
             sign => {
                 let is_assigned = self.variables.contains_key(name);
                 if !matches!(sign, Some(b'/' | b':')) || known.is_some() || !is_assigned {

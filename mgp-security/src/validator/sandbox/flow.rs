@@ -50,7 +50,7 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
 /// Returns the marks of the output that depend on more than the arguments that a rule of the table can name.
 fn output_marks(call: &Call<'_>) -> Marks {
     let facts = facts(call.program);
-    let code = facts.is_some_and(|facts| facts.input == Some(Kind("code")));
+    let code = facts.is_some_and(|facts| facts.input == Some(Kind::Code));
     if call.program == "tr" && shifts(call) {
         return Marks::CRAFTED;
     }
@@ -64,7 +64,7 @@ fn output_marks(call: &Call<'_>) -> Marks {
         let marks = everything.and(Marks::REBUILT.when(search.rebuilt));
         return if search.for_secrets { Marks::SENSITIVE } else { marks };
     }
-    let tells = facts.is_some_and(|facts| facts.has(Trait("tells")));
+    let tells = facts.is_some_and(|facts| facts.has(Trait::Tells));
     // The output may be set-up code for a shell.
     let sets_up =
         is_listed("prints-setup", call.program) || call.args.iter().any(|arg| is_listed("setup", &arg.text));

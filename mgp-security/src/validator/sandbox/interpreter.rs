@@ -28,7 +28,7 @@ pub(super) fn check(
         call.operands().try_for_each(|file| run_file(judge, file))?;
     }
     let Some(reading) = reading else { return Ok(()) };
-    if reading.program.has(Trait("is-shell")) {
+    if reading.program.has(Trait::Shell) {
         return shell(judge, call);
     }
     match call.program {
@@ -71,8 +71,8 @@ fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
             if matches!(text, "/dev/stdin" | "/dev/fd/0") {
                 break;
             }
-            refuse_if(arg.marks.has(Marks::FETCHED), Danger("download-and-run"))?;
-            refuse_if(arg.marks.has(Marks::PROCESS), Danger("undecidable"))?;
+            refuse_if(arg.marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
+            refuse_if(arg.marks.has(Marks::PROCESS), Danger::Undecidable)?;
             return run_file(judge, arg);
         }
     }
@@ -86,8 +86,8 @@ fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result
     let loaded = texts.filter(|text| text.starts_with("-M") || text.starts_with("-r"));
     let modules = loaded.collect::<Vec<_>>().join(" ");
     let mut found = call.args.iter().any(|arg| arg.text.starts_with("-m") || arg.text.starts_with("-S"));
-    let operands = || reading.kinds().filter(|(_, kind)| *kind == Some(Kind("code"))).map(|(arg, _)| arg);
-    for code in reading.values(Kind("code")).chain(operands()) {
+    let operands = || reading.kinds().filter(|(_, kind)| *kind == Some(Kind::Code)).map(|(arg, _)| arg);
+    for code in reading.values(Kind::Code).chain(operands()) {
         found = true;
         not_from_elsewhere(code)?;
         if call.program == "expect" {
@@ -99,15 +99,15 @@ fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result
         }
     }
     let spoken =
-        reading.kinds().filter(|(arg, kind)| *kind == Some(Kind("escapes")) && arg.text.contains(['(', ' ']));
-    for text in reading.values(Kind("escapes")).chain(spoken.map(|(arg, _)| arg)) {
+        reading.kinds().filter(|(arg, kind)| *kind == Some(Kind::Escapes) && arg.text.contains(['(', ' ']));
+    for text in reading.values(Kind::Escapes).chain(spoken.map(|(arg, _)| arg)) {
         not_from_elsewhere(text)?;
         scan(&text.text)?;
     }
-    let scripts = reading.kinds().filter(|(_, kind)| *kind == Some(Kind("script"))).map(|(arg, _)| arg);
+    let scripts = reading.kinds().filter(|(_, kind)| *kind == Some(Kind::Script)).map(|(arg, _)| arg);
     // If an option contains the code, the operands are arguments of the code.
     let coded = found;
-    let scripts = scripts.filter(move |_| !coded).chain(reading.values(Kind("script")));
+    let scripts = scripts.filter(move |_| !coded).chain(reading.values(Kind::Script));
     let mut piped = false;
     for script in scripts {
         if matches!(script.text.as_str(), "-" | "/dev/stdin" | "/dev/fd/0") {
@@ -117,20 +117,20 @@ fn code(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result
         found = true;
         let is_fetched =
             script.marks.has(Marks::FETCHED) || is_remote(&script.text) && call.program != "deno";
-        refuse_if(is_fetched, Danger("download-and-run"))?;
-        refuse_if(script.marks.has(Marks::PROCESS), Danger("undecidable"))?;
+        refuse_if(is_fetched, Danger::DownloadAndRun)?;
+        refuse_if(script.marks.has(Marks::PROCESS), Danger::Undecidable)?;
         written_code(judge, script)?;
     }
-    let reads_code = piped || reading.program.input == Some(Kind("code"));
+    let reads_code = piped || reading.program.input == Some(Kind::Code);
     if (found && !piped) || !call.input.is_fed() || !reads_code {
         return Ok(());
     }
     match &call.input.text {
         _ if call.input.marks.has(Marks::FETCHED) || call.input.marks.has(Marks::CRAFTED) => {
-            Err(refuse(Danger("download-and-run")))
+            Err(refuse(Danger::DownloadAndRun))
         }
         Text::Known(text) => scan(text),
-        Text::Unknown => Err(refuse(Danger("undecidable"))),
+        Text::Unknown => Err(refuse(Danger::Undecidable)),
         Text::Absent => Ok(()),
     }
 }
@@ -147,7 +147,7 @@ fn spawned(judge: &mut Judge<'_>, script: &str) -> Result<(), Finding> {
         let words = statement.trim_start();
         let command = words.strip_prefix("spawn ").or_else(|| words.strip_prefix("exec "));
         let Some(command) = command else { continue };
-        refuse_if(is_bare_shell(command), Danger("interpreter"))?;
+        refuse_if(is_bare_shell(command), Danger::Interpreter)?;
         judge.text(command, &Flow::default())?;
     }
     Ok(())
@@ -166,14 +166,13 @@ fn written_code(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding> {
 }
 
 fn not_from_elsewhere(code: &Arg) -> Result<(), Finding> {
-    refuse_if(code.marks.has(Marks::FETCHED), Danger("download-and-run"))?;
+    refuse_if(code.marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
     let only_hole = code.text.trim().chars().all(|c| c == HOLE);
-    let is_hidden = code.marks.has(Marks::CRAFTED) || only_hole;
-    refuse_if(code.text.contains(HOLE) && is_hidden, Danger("undecidable"))
+    refuse_if(code.text.contains(HOLE) && (code.marks.has(Marks::CRAFTED) || only_hole), Danger::Undecidable)
 }
 
 fn opens_socket(code: &str) -> Result<(), Finding> {
-    if is_network_device(code) { Err(refuse(Danger("reverse-shell"))) } else { matched("sockets", code) }
+    if is_network_device(code) { Err(refuse(Danger::ReverseShell)) } else { matched("sockets", code) }
 }
 
 /// Refuses code in any language that runs programs, opens sockets, deletes files or reads secrets.
@@ -182,11 +181,11 @@ pub(super) fn scan(code: &str) -> Result<(), Finding> {
     matched("code", code)?;
     for quoted in QUOTED.find_iter(code) {
         let text = quoted.as_str().trim_matches(['"', '\'']);
-        refuse_if(text.starts_with(['/', '~', '.']) && Place::new(text, "").is_secret(), Danger("secret"))?;
-        refuse_if(address_of_metadata(text, false), Danger("cloud-metadata"))?;
+        refuse_if(text.starts_with(['/', '~', '.']) && Place::new(text, "").is_secret(), Danger::Secret)?;
+        refuse_if(address_of_metadata(text, false), Danger::CloudMetadata)?;
     }
     let mut written = WRITES.captures_iter(code).map(|found| Place::new(&found[1], ""));
-    refuse_if(written.any(|place| place.is_system() || place.runs_later()), Danger("interpreter"))
+    refuse_if(written.any(|place| place.is_system() || place.runs_later()), Danger::Interpreter)
 }
 
 /// Judges the code of awk. In awk, running texts as commands is common and harmless, so they are judged as far as they
@@ -206,7 +205,7 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
             let command = joined(expression);
             // Listing the accounts does not need awk, so doing it this way is a disguise.
             let detour = command.split_whitespace().any(|word| call.place(word).is_accounts());
-            refuse_if(detour || is_bare_shell(&command), Danger("interpreter"))?;
+            refuse_if(detour || is_bare_shell(&command), Danger::Interpreter)?;
             if command.trim_start().starts_with(HOLE) {
                 assigned(judge, text)?;
             } else {
@@ -229,7 +228,7 @@ fn assigned(judge: &mut Judge<'_>, program: &str) -> Result<(), Finding> {
         // Not every assigned text is the command that is run.
         tolerate(judge.text(&command, &Flow::default()))?;
     }
-    refuse_if(!found, Danger("undecidable"))
+    refuse_if(!found, Danger::Undecidable)
 }
 
 /// Returns the text of an awk expression: its literals, with holes for everything else.
@@ -254,7 +253,7 @@ fn joined(expression: &str) -> String {
 fn sed(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
     let given = reading.given.iter().filter(|given| matches!(given.name, "-e" | "--expression"));
     let mut scripts: Vec<&str> = given.map(|given| given.value.text.as_str()).collect();
-    let files: Vec<&Arg> = reading.values(Kind("script")).collect();
+    let files: Vec<&Arg> = reading.values(Kind::Script).collect();
     if scripts.is_empty() && files.is_empty() {
         scripts.extend(reading.operands.first().map(|arg| arg.text.as_str()));
     }
@@ -265,10 +264,10 @@ fn sed(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<
     }
     for effect in scripts.iter().flat_map(|script| effects(script).0) {
         match effect {
-            Effect::Runs(None) => return Err(refuse(Danger("interpreter"))),
+            Effect::Runs(None) => return Err(refuse(Danger::Interpreter)),
             Effect::Runs(Some(command)) => {
                 judge.text(command, &Flow::default())?;
-                return Err(refuse(Danger("interpreter")));
+                return Err(refuse(Danger::Interpreter));
             }
             Effect::Writes(file) => super::argv::check_output(&Arg::new(file), &call.files)?,
         }

@@ -50,7 +50,7 @@ impl<'p> Judge<'p> {
             windows::check_line(text)?;
             let reading = read(text);
             let flow = judge.script(&reading.script, input)?;
-            refuse_if(reading.flaw == Some(Flaw::Open), Danger("undecidable"))?;
+            refuse_if(reading.flaw == Some(Flaw::Open), Danger::Undecidable)?;
             Ok(flow)
         })
     }
@@ -60,7 +60,7 @@ impl<'p> Judge<'p> {
         act: impl FnOnce(&mut Self) -> Result<T, Finding>,
     ) -> Result<T, Finding> {
         self.depth += 1;
-        refuse_if(self.depth > MAX_DEPTH, Danger("too-complex"))?;
+        refuse_if(self.depth > MAX_DEPTH, Danger::TooComplex)?;
         let result = act(self);
         self.depth -= 1;
         result
@@ -89,13 +89,13 @@ impl<'p> Judge<'p> {
 
     fn step(&mut self) -> Result<(), Finding> {
         self.steps += 1;
-        refuse_if(self.steps > MAX_STEPS, Danger("too-complex"))
+        refuse_if(self.steps > MAX_STEPS, Danger::TooComplex)
     }
 
     /// Adds `cells` to the characters made by expansion, whose total is limited.
     pub(super) fn spend(&mut self, cells: usize) -> Result<(), Finding> {
         self.cells = self.cells.saturating_add(cells);
-        refuse_if(self.cells > MAX_CELLS, Danger("too-complex"))
+        refuse_if(self.cells > MAX_CELLS, Danger::TooComplex)
     }
 
     pub(super) fn script(&mut self, script: &Script, input: &Flow) -> Result<Flow, Finding> {
@@ -146,7 +146,7 @@ impl<'p> Judge<'p> {
         }
         for target in written {
             let fills_disk = out.marks.has(Marks::ENDLESS) && !target.text.starts_with("/dev/");
-            refuse_if(fills_disk, Danger("resource-exhaustion"))?;
+            refuse_if(fills_disk, Danger::ResourceExhaustion)?;
             if !target.text.starts_with("/dev/") {
                 self.files.insert(file_key(&target.text), out.clone());
             }
@@ -168,12 +168,12 @@ impl<'p> Judge<'p> {
                 self.deeper(|judge| judge.for_loop(variable, values, body, input))
             }
             Body::Loop { condition, body } => self.deeper(|judge| {
-                refuse_if(multiplies(condition, body), Danger("fork-bomb"))?;
+                refuse_if(multiplies(condition, body), Danger::ForkBomb)?;
                 judge.script(condition, input)?;
                 judge.script(body, input)
             }),
             Body::Function { name, body } => {
-                refuse_if(body.commands().contains(&Some(name.clone())), Danger("fork-bomb"))?;
+                refuse_if(body.commands().contains(&Some(name.clone())), Danger::ForkBomb)?;
                 self.deeper(|judge| judge.script(body, &Flow::unknown(Marks::NONE)))?;
                 self.functions.insert(name.clone());
                 Ok(Flow::default())
@@ -232,7 +232,7 @@ impl<'p> Judge<'p> {
         // With other separators, a variable can split at places that are not visible in the text.
         let separated = self.lookup("IFS").is_some_and(|signs| signs.contains(|c: char| !c.is_whitespace()));
         let begins = simple.words.first().and_then(|word| word.parts.first());
-        refuse_if(separated && matches!(begins, Some(Part::Variable { .. })), Danger("obfuscation"))?;
+        refuse_if(separated && matches!(begins, Some(Part::Variable { .. })), Danger::Obfuscation)?;
         windows::check_simple(&simple.source)?;
         self.command(&args, input)
     }
@@ -246,7 +246,7 @@ impl<'p> Judge<'p> {
     pub(super) fn command(&mut self, args: &[Arg], input: &Flow) -> Result<Flow, Finding> {
         self.step()?;
         let Some((head, rest)) = args.split_first() else { return Ok(input.clone()) };
-        refuse_if(head.text.contains("://"), Danger("download-and-run"))?;
+        refuse_if(head.text.contains("://"), Danger::DownloadAndRun)?;
         let program = program_name(head)?;
         let program = self.copies.get(&file_key(&head.text)).cloned().unwrap_or(program);
         let directory = self.directory.clone();
@@ -269,11 +269,11 @@ impl<'p> Judge<'p> {
         };
         let kinds =
             reading.kinds().filter_map(|(_, kind)| kind).chain(reading.given.iter().map(|given| given.kind));
-        let installs = kinds.into_iter().any(|kind| matches!(kind, Kind("package" | "system-package")));
+        let installs = kinds.into_iter().any(|kind| matches!(kind, Kind::Package | Kind::SystemPackage));
         let fetched = |arg: &Arg| {
             self.files.get(&file_key(&arg.text)).is_some_and(|flow| flow.marks.has(Marks::FETCHED))
         };
-        refuse_if(installs && rest.iter().any(fetched), Danger("download-and-run"))?;
+        refuse_if(installs && rest.iter().any(fetched), Danger::DownloadAndRun)?;
         for inner in inner_commands(&call, &reading)? {
             let flow = self.deeper(|judge| match inner {
                 Inner::Command(args) => judge.command(&args, input),
@@ -302,13 +302,13 @@ fn known(arg: &Arg) -> Text {
 pub(super) fn program_name(head: &Arg) -> Result<String, Finding> {
     let text = head.text.trim_end_matches('/');
     // This is another name for the program that a process runs, whatever that is.
-    refuse_if(text.starts_with("/proc/") && text.ends_with("/exe"), Danger("obfuscation"))?;
+    refuse_if(text.starts_with("/proc/") && text.ends_with("/exe"), Danger::Obfuscation)?;
     let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
     let is_computed = name.contains(HOLE) || (head.marks.has(Marks::CRAFTED) && head.text.contains(HOLE));
-    refuse_if(is_computed, Danger("undecidable"))?;
-    refuse_if(head.marks.has(Marks::PIECES), Danger("obfuscation"))?;
+    refuse_if(is_computed, Danger::Undecidable)?;
+    refuse_if(head.marks.has(Marks::PIECES), Danger::Obfuscation)?;
     let is_named = name.len() > 1 && head.text.contains(char::is_alphanumeric) || head.text.contains('/');
-    refuse_if(head.marks.has(Marks::PATTERN) && is_named, Danger("undecidable"))?;
+    refuse_if(head.marks.has(Marks::PATTERN) && is_named, Danger::Undecidable)?;
     // `=name` is the notation of a shell for the path of the program `name`.
     Ok(bare_name(name.trim_start_matches('=')))
 }
@@ -338,7 +338,7 @@ fn check_spelling(word: &Word) -> Result<(), Finding> {
             }
             _ => false,
         });
-    refuse_if(odd, Danger("obfuscation"))
+    refuse_if(odd, Danger::Obfuscation)
 }
 
 /// Returns whether the script looks a program up by its name, like `$(which program)`.

@@ -11,6 +11,7 @@
 mod argv;
 mod builtin;
 mod expand;
+mod finding;
 mod flow;
 mod interpreter;
 mod judge;
@@ -33,6 +34,7 @@ use crate::Finding;
 use crate::path::ProtectedPaths;
 
 use argv::{Call, Files, address_of_metadata, is_network_device, kernel};
+use finding::{Danger, refuse, refuse_if};
 use judge::{Judge, file_key, program_name};
 #[cfg(test)]
 pub(in crate::validator) use known::check_command_reads;
@@ -79,7 +81,7 @@ impl CommandPolicy {
 /// The finding names the class of the danger, such as `recursive-delete`, `download-and-run`, `reverse-shell` or
 /// `undecidable`, and the way to avoid it.
 pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Finding> {
-    refuse_if(command.len() > MAX_COMMAND_BYTES, Danger("too-complex"))?;
+    refuse_if(command.len() > MAX_COMMAND_BYTES, Danger::TooComplex)?;
     check_readings(command, |reading| Judge::new(policy).text(reading, &Flow::default()).map(drop))
 }
 
@@ -87,7 +89,7 @@ pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Findin
 /// characters, which change how a text is read or shown, are refused.
 fn check_readings(text: &str, judge: impl Fn(&str) -> Result<(), Finding>) -> Result<(), Finding> {
     let check = |reading: &str| {
-        crate::text::check(reading).map_err(|_| refuse(Danger("invisible-character")))?;
+        crate::text::check(reading).map_err(|_| refuse(Danger::InvisibleCharacter))?;
         judge(reading)
     };
     check(text)?;
@@ -103,32 +105,6 @@ fn fold_dash(c: char) -> char {
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
         other => other,
     }
-}
-
-/// A class of danger, which `dangers.txt` holds with its advice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Danger(&'static str);
-
-impl Danger {
-    /// Returns the class that is called `class`.
-    fn named(class: &'static str) -> Option<Self> {
-        Self(class).advice().map(|_| Self(class))
-    }
-
-    fn advice(self) -> Option<&'static str> {
-        let mut rows = include_str!("known/dangers.txt").lines().filter_map(|line| line.split_once(' '));
-        rows.find(|(class, _)| *class == self.0).map(|(_, advice)| advice)
-    }
-}
-
-/// Returns the finding of a danger, with the advice for the agent.
-fn refuse(danger: Danger) -> Finding {
-    Finding::new(danger.0, danger.advice().unwrap_or(danger.0))
-}
-
-/// Refuses a call with a danger if the condition holds.
-fn refuse_if(condition: bool, danger: Danger) -> Result<(), Finding> {
-    if condition { Err(refuse(danger)) } else { Ok(()) }
 }
 
 /// The largest length of a command line in bytes; longer text is a program and not a line.

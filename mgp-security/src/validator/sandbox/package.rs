@@ -8,12 +8,12 @@ use super::{Arg, Call, Danger, HOLE, Marks, holds_listed, is_for_everybody, is_l
 /// Judges a package that a package manager is told to install.
 pub(super) fn check(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {
     let is_fetched = package.marks.has(Marks::FETCHED) && package.marks.has(Marks::PROCESS);
-    refuse_if(is_fetched, Danger("download-and-run"))?;
+    refuse_if(is_fetched, Danger::DownloadAndRun)?;
     refuse_if(
         is_address(call.program, &package.text)
             // A file in a place where any user may have put it.
             || package.text.contains('/') && is_for_everybody(call, &package.text),
-        Danger("foreign-package"),
+        Danger::ForeignPackage,
     )
 }
 
@@ -24,7 +24,7 @@ pub(super) fn check_system(call: &Call<'_>, package: &Arg) -> Result<(), Finding
     let lower = text.to_ascii_lowercase();
     let file =
         text.starts_with(['.', '/', '~', '\\']) || text.contains(":\\") || is_listed("package-files", &lower);
-    refuse_if(file && !text.contains(HOLE), Danger("foreign-package"))
+    refuse_if(file && !text.contains(HOLE), Danger::ForeignPackage)
 }
 
 /// Judges a module that `go` installs or runs: a folder, or a module of a widely used forge or domain.
@@ -32,7 +32,7 @@ pub(super) fn check_module(module: &str) -> Result<(), Finding> {
     let (path, version) = module.split_once('@').unwrap_or((module, ""));
     let host = path.split('/').next().unwrap_or("");
     let fetched = path.contains("://") || !version.is_empty() && host.contains('.') && !host.starts_with('.');
-    refuse_if(fetched && !is_listed("go-hosts", host), Danger("foreign-package"))
+    refuse_if(fetched && !is_listed("go-hosts", host), Danger::ForeignPackage)
 }
 
 /// Judges the source of packages that a package manager is told to use.
@@ -42,7 +42,7 @@ pub(super) fn check_index(address: &str) -> Result<(), Finding> {
     let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
     let mut domains =
         std::iter::successors(Some(host), |domain| domain.split_once('.').map(|(_, rest)| rest));
-    refuse_if(!domains.any(|domain| is_listed("indexes", domain)), Danger("foreign-package"))
+    refuse_if(!domains.any(|domain| is_listed("indexes", domain)), Danger::ForeignPackage)
 }
 
 fn is_address(program: &str, package: &str) -> bool {

@@ -1,12 +1,13 @@
 //! The rules about unknown programs: their arguments are judged as far as they can be a command or code.
 
 use crate::Finding;
+use crate::data_file::Named as _;
 
 use super::{Arg, Call, Danger, Flow, Judge, begins_command, facts, interpreter, is_listed, refuse_if};
 
 /// Judges the arguments of a program that the table does not know.
 pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
-    refuse_if(decides(call.args), Danger("decision"))?;
+    refuse_if(decides(call.args), Danger::Decision)?;
     for (at, arg) in call.args.iter().enumerate().take(MAX_ARGUMENTS) {
         let text = arg.text.as_str();
         let (name, attached) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
@@ -40,7 +41,7 @@ pub(super) fn decides(args: &[Arg]) -> bool {
 /// Turns an `undecidable` finding into a pass: a text that may not be a command at all often cannot be decided.
 pub(super) fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
     match judged {
-        Err(finding) if finding.rule != Danger("undecidable").0 => Err(finding),
+        Err(finding) if finding.rule != Danger::Undecidable.name() => Err(finding),
         _ => Ok(()),
     }
 }

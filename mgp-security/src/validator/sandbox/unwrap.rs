@@ -28,20 +28,20 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
         .given
         .iter()
         .try_for_each(|given| of_value(call, reading, given.kind, &given.value, &mut inner))?;
-    if reading.facts.every == Some(Kind("setting")) {
+    if reading.facts.every == Some(Kind::Setting) {
         let words: Vec<&str> = reading.operands.iter().map(|arg| arg.text.as_str()).collect();
         setting(call, &words.join("="), &mut inner)?;
     }
     for (operand, kind) in reading.kinds() {
         match kind {
-            Some(Kind("setting")) | None => {}
+            Some(Kind::Setting) | None => {}
             Some(kind) => of_value(call, reading, kind, operand, &mut inner)?,
         }
     }
     // A program that serves a folder serves the working directory if no other is given.
     let serves_here =
-        reading.facts.every == Some(Kind("shared")) && reading.values(Kind("shared")).next().is_none();
-    refuse_if(serves_here && call.place(".").is_vast(), Danger("served-folder"))?;
+        reading.facts.every == Some(Kind::Shared) && reading.values(Kind::Shared).next().is_none();
+    refuse_if(serves_here && call.place(".").is_vast(), Danger::ServedFolder)?;
     of_input(call, reading, &mut inner)?;
     if is_listed("searching", call.program) {
         found(call, &mut inner)?;
@@ -52,12 +52,12 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
             fed(call, reading, &mut command);
         } else if let [only] = command.as_slice()
             && is_bare_shell(&only.text)
-            && !reading.program.has(Trait("enters"))
+            && !reading.program.has(Trait::Enters)
             && !call.input.is_fed()
         {
-            return Err(refuse(reading.refused().unwrap_or(Danger("option-injection"))));
+            return Err(refuse(reading.refused().unwrap_or(Danger::OptionInjection)));
         }
-        if let (true, Some(first)) = (reading.facts.has(Trait("fetches")), command.first()) {
+        if let (true, Some(first)) = (reading.facts.has(Trait::Fetches), command.first()) {
             package::check(call, first)?;
         }
         let as_text =
@@ -85,31 +85,31 @@ fn of_value(
 ) -> Result<(), Finding> {
     let text = value.text.as_str();
     match kind {
-        Kind("cmd") => {
-            refuse_if(value.marks.has(Marks::FETCHED), Danger("download-and-run"))?;
+        Kind::Command => {
+            refuse_if(value.marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
             refuse_if(
                 is_shell(command_name(text))
-                    && (is_bare_shell(text) || !reading.program.has(Trait("commands")))
+                    && (is_bare_shell(text) || !reading.program.has(Trait::Commands))
                     || is_for_everybody(call, text.split_whitespace().next().unwrap_or("")),
-                Danger("option-injection"),
+                Danger::OptionInjection,
             )?;
             inner.push(Inner::Shell(text.trim_end_matches("\\n").to_owned()));
         }
-        Kind("pipe") => refuse_if(text.trim_start().starts_with(['|', '!']), Danger("option-injection"))?,
-        Kind("escapes") if names_secret(call, text) => return Err(refuse(Danger("secret"))),
-        Kind("escapes" | "code") if reading.program.has(Trait("sql")) => {
+        Kind::Pipe => refuse_if(text.trim_start().starts_with(['|', '!']), Danger::OptionInjection)?,
+        Kind::Escapes if names_secret(call, text) => return Err(refuse(Danger::Secret)),
+        Kind::Escapes | Kind::Code if reading.program.has(Trait::Sql) => {
             escape(text, inner)?;
             check_statements(text)?;
         }
-        Kind("escapes") => escape(text, inner)?,
-        Kind("setting") => setting(call, text, inner)?,
-        Kind("lib") if is_foreign_code(call, value) => return Err(refuse(Danger("option-injection"))),
-        Kind("package") => package::check(call, value)?,
-        Kind("system-package") => package::check_system(call, value)?,
-        Kind("module") => package::check_module(text)?,
-        Kind("index") => package::check_index(text)?,
-        Kind("mount") if mounts_host(call, text) => return Err(refuse(Danger("privilege"))),
-        Kind("program") if !is_plain_program(call, text) => return Err(refuse(Danger("option-injection"))),
+        Kind::Escapes => escape(text, inner)?,
+        Kind::Setting => setting(call, text, inner)?,
+        Kind::Library if is_foreign_code(call, value) => return Err(refuse(Danger::OptionInjection)),
+        Kind::Package => package::check(call, value)?,
+        Kind::SystemPackage => package::check_system(call, value)?,
+        Kind::Module => package::check_module(text)?,
+        Kind::Index => package::check_index(text)?,
+        Kind::Mount if mounts_host(call, text) => return Err(refuse(Danger::Privilege)),
+        Kind::Program if !is_plain_program(call, text) => return Err(refuse(Danger::OptionInjection)),
         _ => {}
     }
     check_value(call, kind, text)
@@ -132,11 +132,11 @@ fn of_input(call: &Call<'_>, reading: &Reading<'_>, inner: &mut Vec<Inner>) -> R
     let Text::Known(text) = &call.input.text else { return Ok(()) };
     match reading.facts.input {
         // A remote shell reads its input if it is given no command.
-        Some(Kind("cmd")) if reading.command.is_none() => inner.push(Inner::Shell(text.clone())),
-        Some(Kind("escapes")) => {
+        Some(Kind::Command) if reading.command.is_none() => inner.push(Inner::Shell(text.clone())),
+        Some(Kind::Escapes) => {
             text.lines().try_for_each(|line| escape(line, inner))?;
-            refuse_if(names_secret(call, text), Danger("secret"))?;
-            if reading.program.has(Trait("sql")) {
+            refuse_if(names_secret(call, text), Danger::Secret)?;
+            if reading.program.has(Trait::Sql) {
                 check_statements(text)?;
             }
         }
@@ -147,7 +147,7 @@ fn of_input(call: &Call<'_>, reading: &Reading<'_>, inner: &mut Vec<Inner>) -> R
 
 /// Judges the statements that a database client is given to run.
 fn check_statements(text: &str) -> Result<(), Finding> {
-    refuse_if(holds_listed("destroying-calls", text), Danger("destruction"))?;
+    refuse_if(holds_listed("destroying-calls", text), Danger::Destruction)?;
     text.split(';').try_for_each(check_statement)
 }
 
@@ -167,11 +167,11 @@ fn check_statement(statement: &str) -> Result<(), Finding> {
         ["DELETE", "FROM", ..] | ["UPDATE", ..] => !has("WHERE") && (words[0] == "DELETE" || has("SET")),
         _ => false,
     };
-    refuse_if(destroys, Danger("destruction"))?;
+    refuse_if(destroys, Danger::Destruction)?;
     let account = matches!(words.as_slice(), ["ALTER" | "CREATE", "USER" | "ROLE" | "LOGIN", ..]);
     let grants = matches!(words.as_slice(), ["GRANT", ..])
         || (account && ["SUPERUSER", "CREATEROLE", "PASSWORD", "IDENTIFIED"].into_iter().any(has));
-    refuse_if(grants, Danger("privilege"))
+    refuse_if(grants, Danger::Privilege)
 }
 
 /// Returns whether a command of a client, an editor or a database names a file with keys or passwords.
@@ -182,9 +182,9 @@ fn names_secret(call: &Call<'_>, text: &str) -> bool {
 
 fn escape(text: &str, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     if let Some(command) = escaped_command(text) {
-        refuse_if(command.trim().is_empty() || is_bare_shell(command), Danger("option-injection"))?;
+        refuse_if(command.trim().is_empty() || is_bare_shell(command), Danger::OptionInjection)?;
         // Outside an interactive terminal, there is no honest reason to run a command through such a program.
-        inner.extend([Inner::Shell(command.to_owned()), Inner::Never(Danger("option-injection"))]);
+        inner.extend([Inner::Shell(command.to_owned()), Inner::Never(Danger::OptionInjection)]);
     }
     Ok(())
 }
@@ -235,10 +235,10 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
             command.iter().position(|arg| matches!(arg.text.as_str(), ";" | "+")).unwrap_or(command.len());
         let mut args: Vec<Arg> = command[..end].to_vec();
         let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
-        refuse_if(is_bare_shell(&words.join(" ")) && !words.contains(&"-n"), Danger("option-injection"))?;
-        refuse_if(sends_found(&words), Danger("exfiltration"))?;
+        refuse_if(is_bare_shell(&words.join(" ")) && !words.contains(&"-n"), Danger::OptionInjection)?;
+        refuse_if(sends_found(&words), Danger::Exfiltration)?;
         let looks_only =
-            args.first().is_some_and(|arg| is_known_as(&arg.text, Trait("looks")) || arg.text == "echo");
+            args.first().is_some_and(|arg| is_known_as(&arg.text, Trait::Looks) || arg.text == "echo");
         let asks = rest[at].text.starts_with("-ok");
         let marks = Marks::EVERYTHING
             .when(everything && !asks)
@@ -249,7 +249,7 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
             arg.marks.add(marks);
         }
         let overwrites = everything && args.first().is_some_and(|arg| is_listed("overwriting", &arg.text));
-        refuse_if(overwrites, Danger("recursive-delete"))?;
+        refuse_if(overwrites, Danger::RecursiveDelete)?;
         inner.push(Inner::Command(args));
         rest = command.get(end + 1..).unwrap_or(&[]);
     }
@@ -260,7 +260,7 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
 fn sends_found(words: &[&str]) -> bool {
     let text = words.join(" ");
     let pieces = || text.split(|c: char| c.is_whitespace() || "'\"|;&<>()".contains(c));
-    let sends = pieces().any(|piece| is_known_as(piece, Trait("client")) && !is_listed("own-clients", piece));
+    let sends = pieces().any(|piece| is_known_as(piece, Trait::Client) && !is_listed("own-clients", piece));
     let given = text.contains("{}") || text.contains("$1") || text.contains("$0") || text.contains("$@");
     sends && given && !pieces().any(super::argv::is_local_host)
 }
@@ -277,17 +277,17 @@ fn setting(call: &Call<'_>, text: &str, inner: &mut Vec<Inner>) -> Result<(), Fi
         return Ok(());
     }
     // The scripts of a package run when others do, or when it is installed.
-    refuse_if(key.starts_with("scripts."), Danger("persistence"))?;
+    refuse_if(key.starts_with("scripts."), Danger::Persistence)?;
     if is_listed("proxy-keys", &key) {
         let program = command_name(value);
-        refuse_if(!is_listed("proxies", program) || command_separators(value), Danger("option-injection"))?;
+        refuse_if(!is_listed("proxies", program) || command_separators(value), Danger::OptionInjection)?;
         inner.push(Inner::Shell(value.to_owned()));
         return Ok(());
     }
     let runs = holds_listed("running-keys", &key);
     let names_program = holds_listed("program-keys", &key) && !is_plain_program(call, value);
     let loads = holds_listed("loading-keys", &key) && is_foreign_code(call, &Arg::new(value));
-    refuse_if(runs || names_program || loads || value.starts_with('!'), Danger("option-injection"))
+    refuse_if(runs || names_program || loads || value.starts_with('!'), Danger::OptionInjection)
 }
 
 /// Returns the name of the program that a command line begins with.
@@ -369,7 +369,7 @@ pub(super) fn is_plain_program(call: &Call<'_>, value: &str) -> bool {
     let args: Vec<Arg> = words.collect();
     let known = facts(&name);
     let talks =
-        known.is_some_and(|facts| facts.has(Trait("client"))) && !matches!(name.as_str(), "ssh" | "plink");
+        known.is_some_and(|facts| facts.has(Trait::Client)) && !matches!(name.as_str(), "ssh" | "plink");
     let placed = first.text.contains('/')
         && (is_for_everybody(call, &first.text) || known.is_none() && !call.place(&first.text).is_system());
     let alone = args.iter().all(Arg::is_option);
@@ -388,8 +388,8 @@ fn takes_code(call: &Call<'_>, name: &str, args: &[Arg]) -> bool {
     let input = Flow::default();
     let inner = Call { program: name, head: name, args, input: &input, ..*call };
     Reading::of(&inner).is_some_and(|reading| {
-        reading.values(Kind("code")).chain(reading.values(Kind("script"))).next().is_some()
-            || reading.kinds().any(|(_, kind)| matches!(kind, Some(Kind("code" | "script"))))
+        reading.values(Kind::Code).chain(reading.values(Kind::Script)).next().is_some()
+            || reading.kinds().any(|(_, kind)| matches!(kind, Some(Kind::Code | Kind::Script)))
             || reading.refused().is_some()
     })
 }

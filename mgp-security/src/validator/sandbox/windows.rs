@@ -20,7 +20,7 @@ pub(super) fn check_simple(source: &str) -> Result<(), Finding> {
     if matches!(name, "powershell" | "pwsh") {
         let is_disguised =
             source.contains(['*', '?']) && source.contains('\\') && !source.contains(['-', '/']);
-        refuse_if(is_disguised, Danger("obfuscation"))?;
+        refuse_if(is_disguised, Danger::Obfuscation)?;
         matched("powershell", source)?;
         return nested(source);
     }
@@ -28,7 +28,7 @@ pub(super) fn check_simple(source: &str) -> Result<(), Finding> {
     if name == "rm" || !is_listed("windows-names", name) {
         return Ok(());
     }
-    refuse_if(deletes_tree(source), Danger("recursive-delete"))?;
+    refuse_if(deletes_tree(source), Danger::RecursiveDelete)?;
     matched("windows", source)
 }
 
@@ -40,7 +40,7 @@ fn nested(source: &str) -> Result<(), Finding> {
         let lower = word.to_ascii_lowercase();
         if is_listed("windows-names", lower.strip_suffix(".exe").unwrap_or(&lower)) {
             let command = rest.split(['|', ';', '&', '"', '\'']).next().unwrap_or(rest);
-            refuse_if(deletes_tree(command) || deletes_tree(rest), Danger("recursive-delete"))?;
+            refuse_if(deletes_tree(command) || deletes_tree(rest), Danger::RecursiveDelete)?;
             matched("windows", rest)?;
         }
     }

@@ -19,10 +19,10 @@ fn found(call: &Call<'_>, search: &Search<'_>) -> Result<(), Finding> {
         let place = call.place(&root.text);
         place.is_system() && place.as_str() != "/"
     };
-    refuse_if(search.unfiltered, Danger("recursive-delete"))?;
+    refuse_if(search.unfiltered, Danger::RecursiveDelete)?;
     let begins_in_system =
         search.roots.iter().any(in_system) || (search.roots.is_empty() && in_system(&Arg::new(".")));
-    refuse_if(begins_in_system, Danger("system-path"))
+    refuse_if(begins_in_system, Danger::SystemPath)
 }
 
 /// The facts about the files that a `find` selects.
@@ -122,18 +122,18 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     }
     for arg in call.args {
         let place = call.place(&arg.text);
-        refuse_if(place.is_device(), Danger("device"))?;
-        refuse_if(arg.is_option() && arg.text.contains(HOLE), Danger("undecidable"))?;
-        refuse_if(place.is_log(), Danger("log-wiping"))?;
+        refuse_if(place.is_device(), Danger::Device)?;
+        refuse_if(arg.is_option() && arg.text.contains(HOLE), Danger::Undecidable)?;
+        refuse_if(place.is_log(), Danger::LogWiping)?;
         let is_vast =
             arg.marks.has(Marks::EVERYTHING) || (place.is_vast() && !arg.is_option() && !is_own(&place));
-        refuse_if(is_vast, Danger("recursive-delete"))?;
-        refuse_if(place.is_system(), Danger("system-path"))?;
+        refuse_if(is_vast, Danger::RecursiveDelete)?;
+        refuse_if(place.is_system(), Danger::SystemPath)?;
         // Overwritten files cannot be recovered, and there is seldom a second copy of a key.
         let outside = place.as_str().starts_with('~') || place.climbs();
         let is_lost =
             !arg.is_option() && outside && (is_listed("overwriting", call.program) || place.is_secret());
-        refuse_if(is_lost, Danger("destruction"))?;
+        refuse_if(is_lost, Danger::Destruction)?;
     }
     let whole = is_listed("deleting-trees", call.program);
     let recursive = whole || call.gives("-r,-R,--recursive,--no-preserve-root");
@@ -141,7 +141,7 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
         is_rebuilt(call, arg) || (arg.is_known() && policy.is_scratch(call.place(&arg.text).as_str()))
     };
     let is_foreign = recursive && !(call.operands().next().is_some() && call.operands().all(own));
-    refuse_if(is_foreign, Danger("recursive-delete"))
+    refuse_if(is_foreign, Danger::RecursiveDelete)
 }
 
 /// Returns whether the argument is a tree below the working directory that a build or an installation creates again.

@@ -33,7 +33,7 @@ pub(crate) fn check_assignment(judge: &mut Judge<'_>, name: &str, value: &Arg) -
 fn check_variable(call: &Call<'_>, name: &str, text: &str) -> Result<(), Finding> {
     let forgets =
         matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null");
-    refuse_if(forgets, Danger("log-wiping"))?;
+    refuse_if(forgets, Danger::LogWiping)?;
     if is_listed("index-variables", name) {
         package::check_index(text)?;
     }
@@ -47,7 +47,7 @@ fn check_variable(call: &Call<'_>, name: &str, text: &str) -> Result<(), Finding
         || names_program
         || searches
         || listed_text("option-variables", name).is_some_and(|program| loads_code(call, program, text));
-    refuse_if(refused, Danger("environment"))
+    refuse_if(refused, Danger::Environment)
 }
 
 /// Returns whether options that a program takes from a variable load code from a file, or make it run another program.
@@ -55,10 +55,10 @@ fn loads_code(call: &Call<'_>, program: &str, options: &str) -> bool {
     let args: Vec<Arg> = options.split_whitespace().map(Arg::new).collect();
     Reading::of(&Call { program, head: program, args: &args, ..*call }).is_some_and(|reading| {
         let file = |arg: &Arg| arg.text.contains('/');
-        let runs = |kind: Kind| matches!(kind, Kind("code" | "cmd" | "action"));
-        reading.values(Kind("lib")).any(file)
+        let runs = |kind: Kind| matches!(kind, Kind::Code | Kind::Command | Kind::Action);
+        reading.values(Kind::Library).any(file)
             || reading.given.iter().any(|given| runs(given.kind))
-            || reading.values(Kind("program")).any(|arg| !is_plain_program(call, &arg.text))
+            || reading.values(Kind::Program).any(|arg| !is_plain_program(call, &arg.text))
     })
 }
 
@@ -89,7 +89,7 @@ fn git(call: &Call<'_>) -> Result<(), Finding> {
 
 fn git_setting(call: &Call<'_>, key: &str, value: &str) -> Result<(), Finding> {
     let key = key.to_ascii_lowercase();
-    refuse_if(is_listed("git-loads", &key) && is_for_everybody(call, value), Danger("persistence"))?;
+    refuse_if(is_listed("git-loads", &key) && is_for_everybody(call, value), Danger::Persistence)?;
     let switch = matches!(value, "true" | "false" | "");
     // The helpers and drivers of packages are named by the part behind their `git-`.
     let names_program = is_listed("git-programs", &key) && !switch && !is_plain_program(call, value);
@@ -99,5 +99,5 @@ fn git_setting(call: &Call<'_>, key: &str, value: &str) -> Result<(), Finding> {
     let replaced = key.strip_prefix("url.").is_some_and(|rest| rest.starts_with("http://"));
     let refused = is_listed("git-refused", &key) && !switch;
     let changes = refused || key == "protocol.ext.allow" || (key.starts_with("alias.") && alias) || replaced;
-    refuse_if(names_program || changes, Danger("option-injection"))
+    refuse_if(names_program || changes, Danger::OptionInjection)
 }

@@ -31,16 +31,16 @@ impl Files<'_> {
     /// Judges writing to `path`.
     fn check_write(&self, path: &str) -> Result<(), Finding> {
         let danger = match self.judge(path, PathAccess::Write) {
-            Some(ProtectedKind::Kernel) => Danger("decision"),
+            Some(ProtectedKind::Kernel) => Danger::Decision,
             // Creating new keys is common. Files that decide who may log in here are refused below.
             Some(ProtectedKind::Key) if !path.contains(".ssh") && !path.contains(".gnupg") => return Ok(()),
             Some(
                 ProtectedKind::Key | ProtectedKind::Startup | ProtectedKind::Git | ProtectedKind::Client,
-            ) => Danger("persistence"),
-            Some(ProtectedKind::Accounts) => Danger("system-path"),
-            Some(ProtectedKind::Socket) => Danger("privilege"),
+            ) => Danger::Persistence,
+            Some(ProtectedKind::Accounts) => Danger::SystemPath,
+            Some(ProtectedKind::Socket) => Danger::Privilege,
             // A sample that is copied to `.env` becomes one, and is not read by that.
-            Some(ProtectedKind::Secret | ProtectedKind::Browser) if !is_dotenv(path) => Danger("secret"),
+            Some(ProtectedKind::Secret | ProtectedKind::Browser) if !is_dotenv(path) => Danger::Secret,
             _ => return Ok(()),
         };
         Err(refuse(danger))
@@ -66,7 +66,7 @@ fn is_dotenv(path: &str) -> bool {
 
 /// Judges a redirection into `target`.
 pub(in super::super) fn check_output(target: &Arg, files: &Files<'_>) -> Result<(), Finding> {
-    refuse_if(is_network_device(&target.text), Danger("reverse-shell"))?;
+    refuse_if(is_network_device(&target.text), Danger::ReverseShell)?;
     written(&target.text, files)
 }
 
@@ -75,8 +75,8 @@ pub(super) fn check_written(call: &Call<'_>, reading: Option<&Reading<'_>>) -> R
     let mut targets: Vec<&str> = Vec::new();
     if let Some(reading) = reading {
         let directory = reading.given.iter().any(|given| matches!(given.name, "-t" | "--target-directory"));
-        let operands = reading.kinds().filter(|(_, kind)| *kind == Some(Kind("out")) && !directory);
-        let values = reading.values(Kind("out")).chain(reading.values(Kind("pipe")));
+        let operands = reading.kinds().filter(|(_, kind)| *kind == Some(Kind::Out) && !directory);
+        let values = reading.values(Kind::Out).chain(reading.values(Kind::Pipe));
         targets.extend(values.chain(operands.map(|(arg, _)| arg)).map(|arg| arg.text.as_str()));
     }
     if rules(call).any(|effect| matches!(effect, RuleEffect::Writes)) {
@@ -90,42 +90,42 @@ pub(super) fn check_written(call: &Call<'_>, reading: Option<&Reading<'_>>) -> R
 
 fn written(path: &str, files: &Files<'_>) -> Result<(), Finding> {
     let place = Place::new(path, files.directory);
-    refuse_if(kernel::is_own_file(path), Danger("decision"))?;
-    refuse_if(place.is_device(), Danger("device"))?;
-    refuse_if(place.runs_later() || place.shadows_program(), Danger("persistence"))?;
-    refuse_if(place.is_trail(), Danger("log-wiping"))?;
-    refuse_if(place.is_system(), Danger("system-path"))?;
+    refuse_if(kernel::is_own_file(path), Danger::Decision)?;
+    refuse_if(place.is_device(), Danger::Device)?;
+    refuse_if(place.runs_later() || place.shadows_program(), Danger::Persistence)?;
+    refuse_if(place.is_trail(), Danger::LogWiping)?;
+    refuse_if(place.is_system(), Danger::SystemPath)?;
     files.check_write(path)
 }
 
 /// Judges a redirection from `target`.
 pub(in super::super) fn check_input(target: &Arg, files: &Files<'_>, body: &Body) -> Result<(), Finding> {
-    refuse_if(is_network_device(&target.text), Danger("reverse-shell"))?;
-    refuse_if(kernel::is_own_file(&target.text), Danger("decision"))?;
+    refuse_if(is_network_device(&target.text), Danger::ReverseShell)?;
+    refuse_if(kernel::is_own_file(&target.text), Danger::Decision)?;
     let place = Place::new(&target.text, files.directory);
-    refuse_if(place.is_secret() || files.hides(&target.text), Danger("secret"))?;
+    refuse_if(place.is_secret() || files.hides(&target.text), Danger::Secret)?;
     // `cat` with a redirection is a disguise here; the usual way is `cat file`.
     let only_cat =
         matches!(body, Body::Simple(simple) if simple.words.len() == 1 && simple.source.starts_with("cat"));
-    refuse_if(only_cat && place.as_str().starts_with("/etc/"), Danger("obfuscation"))
+    refuse_if(only_cat && place.as_str().starts_with("/etc/"), Danger::Obfuscation)
 }
 
 pub(super) fn check_secrets(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<(), Finding> {
     if call.program == "scp" && call.operands().count() < 2 {
         return Ok(());
     }
-    let shows = reading.is_some_and(|reading| reading.program.has(Trait("shows")));
+    let shows = reading.is_some_and(|reading| reading.program.has(Trait::Shows));
     let reads = reading.is_some_and(|reading| {
         let kinds = [reading.facts.first, reading.facts.every, reading.facts.last];
-        kinds.contains(&Some(Kind("file")))
-            || reading.program.has(Trait("client"))
-            || reading.facts.last == Some(Kind("out"))
+        kinds.contains(&Some(Kind::File))
+            || reading.program.has(Trait::Client)
+            || reading.facts.last == Some(Kind::Out)
     });
     for arg in candidates(call, reading) {
         let is_hidden =
             arg.marks.has(Marks::CRAFTED) && (arg.text.contains(HOLE) || arg.text.starts_with('/')) && shows;
-        refuse_if(is_hidden, Danger("undecidable"))?;
-        refuse_if(reads && arg.marks.has(Marks::SENSITIVE) && arg.text.contains(HOLE), Danger("secret"))?;
+        refuse_if(is_hidden, Danger::Undecidable)?;
+        refuse_if(reads && arg.marks.has(Marks::SENSITIVE) && arg.text.contains(HOLE), Danger::Secret)?;
         if is_key_option(call, &arg.text) {
             continue;
         }
@@ -134,7 +134,7 @@ pub(super) fn check_secrets(call: &Call<'_>, reading: Option<&Reading<'_>>) -> R
             let is_pattern = arg.marks.has(Marks::PATTERN);
             place.is_secret() || if is_pattern { may_be_secret(&place) } else { call.files.hides(piece) }
         };
-        refuse_if(pieces(&arg.text).any(hidden), Danger("secret"))?;
+        refuse_if(pieces(&arg.text).any(hidden), Danger::Secret)?;
     }
     Ok(())
 }
@@ -143,16 +143,16 @@ pub(super) fn check_secrets(call: &Call<'_>, reading: Option<&Reading<'_>>) -> R
 /// those that the table does not know as something else.
 fn candidates<'a>(call: &Call<'a>, reading: Option<&'a Reading<'a>>) -> Vec<&'a Arg> {
     let Some(reading) = reading else { return call.args.iter().collect() };
-    let looks = |facts: &Facts| facts.has(Trait("looks")) || facts.has(Trait("texts"));
-    if looks(reading.facts) || looks(reading.program) && !reading.program.has(Trait("shows")) {
+    let looks = |facts: &Facts| facts.has(Trait::Looks) || facts.has(Trait::Texts);
+    if looks(reading.facts) || looks(reading.program) && !reading.program.has(Trait::Shows) {
         return Vec::new();
     }
     let read = |kind: Option<Kind>| {
-        matches!(kind, None | Some(Kind("file" | "script" | "lib" | "setting" | "escapes")))
+        matches!(kind, None | Some(Kind::File | Kind::Script | Kind::Library | Kind::Setting | Kind::Escapes))
     };
     let operands = reading.kinds().filter(|(_, kind)| read(*kind)).map(|(arg, _)| arg);
     let values = reading.given.iter().filter(|given| read(Some(given.kind))).map(|given| &given.value);
-    let sent = reading.program.has(Trait("client"));
+    let sent = reading.program.has(Trait::Client);
     // Data that is sent may be a file, `@file`, whatever the option is for.
     let sent = reading.given.iter().filter(move |given| sent && given.value.text.contains('@'));
     let values = values.chain(reading.others.iter().copied());

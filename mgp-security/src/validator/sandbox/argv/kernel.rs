@@ -11,28 +11,27 @@ use super::super::{
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<(), Finding> {
-    let touches = call.args.iter().any(|arg| is_own_file(&arg.text)) && !speaks_only(reading);
-    refuse_if(touches, Danger("decision"))?;
+    refuse_if(call.args.iter().any(|arg| is_own_file(&arg.text)) && !speaks_only(reading), Danger::Decision)?;
     let Some(reading) = reading else { return Ok(()) };
-    let decides = reading.program.has(Trait("decides")) && !only_shows(call, reading)
+    let decides = reading.program.has(Trait::Decides) && !only_shows(call, reading)
         // The arguments behind `--` go to the program that cargo builds.
         || call.program == "cargo" && stranger::decides(call.halves().1);
     let ended = |arg: &super::Arg| arg.marks.has(Marks::KERNEL) || fits_kernel(&arg.text);
-    let ends = reading.program.has(Trait("ends")) && call.operands().any(ended);
-    refuse_if(decides || ends, Danger("decision"))
+    let ends = reading.program.has(Trait::Ends) && call.operands().any(ended);
+    refuse_if(decides || ends, Danger::Decision)
 }
 
 /// Returns whether a program of the kernel is called in a way that changes nothing.
 fn only_shows(call: &Call<'_>, reading: &Reading<'_>) -> bool {
     let asks = call.args.iter().any(|arg| matches!(arg.text.as_str(), "--help" | "-h" | "--version" | "-V"));
-    asks || call.args.is_empty() || reading.facts.every == Some(Kind("text"))
+    asks || call.args.is_empty() || reading.facts.every == Some(Kind::Text)
 }
 
 /// Returns whether the arguments are texts, or only names of files.
 fn speaks_only(reading: Option<&Reading<'_>>) -> bool {
     reading.is_some_and(|reading| {
-        [reading.program, reading.facts].iter().any(|facts| facts.has(Trait("texts")))
-            || matches!(reading.facts.every, Some(Kind("text"))) && !reading.program.has(Trait("client"))
+        [reading.program, reading.facts].iter().any(|facts| facts.has(Trait::Texts))
+            || matches!(reading.facts.every, Some(Kind::Text)) && !reading.program.has(Trait::Client)
     })
 }
 
@@ -67,7 +66,7 @@ pub(super) fn check_privileges(call: &Call<'_>) -> Result<(), Finding> {
         "sudo" | "doas" | "run0" | "pkexec" | "runuser" => enters_shell(call),
         program => !only_names(program) && reaches_control(call),
     };
-    refuse_if(gains, Danger("privilege"))
+    refuse_if(gains, Danger::Privilege)
 }
 
 /// Returns whether an argument names the socket of a service that gives its clients the rights of root.
@@ -79,7 +78,7 @@ fn reaches_control(call: &Call<'_>) -> bool {
 }
 
 fn only_names(program: &str) -> bool {
-    facts(program).is_some_and(|facts| facts.has(Trait("looks")) || facts.has(Trait("texts")))
+    facts(program).is_some_and(|facts| facts.has(Trait::Looks) || facts.has(Trait::Texts))
         || matches!(program, "grep" | "rg")
 }
 

@@ -116,18 +116,18 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
     for arg in call.args {
         let is_pieced = arg.marks.has(Marks::PIECES) && arg.text.contains('/') && !arg.text.contains("://");
         let hides = arg.marks.has(Marks::PATTERN) && hides_directory(&arg.text);
-        refuse_if(arg.marks.has(Marks::GLUED) || is_pieced || hides, Danger("obfuscation"))?;
+        refuse_if(arg.marks.has(Marks::GLUED) || is_pieced || hides, Danger::Obfuscation)?;
         let connects = is_network_device(&arg.text) && !matches!(call.program, "echo" | "printf" | "grep");
-        refuse_if(connects, Danger("reverse-shell"))?;
+        refuse_if(connects, Danger::ReverseShell)?;
         let is_secret = arg.marks.has(Marks::SENSITIVE) && !arg.marks.has(Marks::NAMED) && arg.text == "\0";
-        refuse_if(is_secret && !matches!(call.program, "echo" | "printf"), Danger("exfiltration"))?;
+        refuse_if(is_secret && !matches!(call.program, "echo" | "printf"), Danger::Exfiltration)?;
         // Old shells run the command behind a function definition, `() { :;}; command`, that they find in a variable.
         let value = arg.text.split_once('=').map_or(arg.text.as_str(), |(_, value)| value);
         let defines = value.trim_start().starts_with("()")
             && ["() {", "}", ";"].iter().all(|sign| value.contains(sign));
-        refuse_if(defines, Danger("environment"))?;
-        let asks_cloud = address_of_metadata(&arg.text, is_known_as(call.program, Trait("client")));
-        refuse_if(asks_cloud, Danger("cloud-metadata"))?;
+        refuse_if(defines, Danger::Environment)?;
+        let asks_cloud = address_of_metadata(&arg.text, is_known_as(call.program, Trait::Client));
+        refuse_if(asks_cloud, Danger::CloudMetadata)?;
     }
     Ok(())
 }

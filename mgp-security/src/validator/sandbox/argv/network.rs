@@ -9,7 +9,7 @@ use super::super::{
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
-    refuse_if(is_known_as(call.program, Trait("client")) && carries_out(call), Danger("exfiltration"))?;
+    refuse_if(is_known_as(call.program, Trait::Client) && carries_out(call), Danger::Exfiltration)?;
     resolves_data(call)
 }
 
@@ -49,7 +49,7 @@ fn carries_out(call: &Call<'_>) -> bool {
     // A program with a raw connection, or one that sends all of its input, sends the facts about this machine that are
     // in its input.
     let marks = call.input.marks;
-    let raw = is_known_as(call.program, Trait("raw"));
+    let raw = is_known_as(call.program, Trait::Raw);
     let all = call.args.iter().any(|arg| arg.text == "-" || arg.text.ends_with("@-"));
     let tells = marks.has(Marks::TELLING)
         && (raw || all && !marks.has(Marks::FILE) && !is_listed("own-clients", call.program))
@@ -89,8 +89,8 @@ fn resolves_data(call: &Call<'_>) -> Result<(), Finding> {
         })
     };
     match call.args.iter().find(label).filter(|_| is_listed("resolvers", call.program)) {
-        Some(arg) if arg.marks.has(Marks::TELLING) => Err(refuse(Danger("exfiltration"))),
-        Some(_) => Err(refuse(Danger("undecidable"))),
+        Some(arg) if arg.marks.has(Marks::TELLING) => Err(refuse(Danger::Exfiltration)),
+        Some(_) => Err(refuse(Danger::Undecidable)),
         None => Ok(()),
     }
 }

@@ -14,8 +14,9 @@ use std::sync::{LazyLock, OnceLock};
 use regex::RegexSet;
 
 use crate::Finding;
+use crate::data_file::{Named as _, named};
 
-use super::{Call, Danger, fits, is_listed, refuse, rows};
+use super::{Call, Danger, fits, refuse, rows};
 use rules::{Patterns, Rule};
 
 pub(super) use reading::{Reading, begins_command};
@@ -40,7 +41,7 @@ pub(super) struct Facts {
     refused: Option<Danger>,
     /// The reason why the program or the subcommand is refused with operands.
     refused_operands: Option<Danger>,
-    traits: Vec<Trait>,
+    traits: u32,
     subcommands: HashMap<&'static str, Self>,
     /// The subcommands whose names are patterns, such as `delete-*` or `*`.
     patterns: Vec<(&'static str, Self)>,
@@ -69,22 +70,129 @@ enum Takes {
     Refused(Danger),
 }
 
-/// The meaning of a value or an operand to the program, such as `file`: a word that `programs.txt` explains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kind(pub(super) &'static str);
+named! {
+    /// The meaning of a value or an operand to the program.
+    pub(super) enum Kind {
+        /// A name, a number or a pattern: neither a file nor a command.
+        "text" => Text,
+        /// A file whose contents are read and become visible in some output.
+        "file" => File,
+        /// A file that is used but not shown, such as a key to log in with, or settings.
+        "used" => Used,
+        /// A file that is written.
+        "out" => Out,
+        /// A command line for a shell.
+        "cmd" => Command,
+        /// `|command`, or a file that is written.
+        "pipe" => Pipe,
+        /// An action such as `exec=command`.
+        "action" => Action,
+        /// Code of a scripting language.
+        "code" => Code,
+        /// A file of code, which runs.
+        "script" => Script,
+        /// The language of an editor, a pager or a client, in which `!` or `shell` runs a command.
+        "escapes" => Escapes,
+        /// A library, a plug-in or settings that hold code.
+        "lib" => Library,
+        /// A setting `key=value`, in which some keys run commands.
+        "setting" => Setting,
+        /// A package to install: a name, an address or a file.
+        "package" => Package,
+        /// The source of packages.
+        "index" => Index,
+        /// A package that a package manager of the system installs: a name, never a file.
+        "system-package" => SystemPackage,
+        /// A module of Go with its version, or a folder of the working directory.
+        "module" => Module,
+        /// A socket of the service that the program talks to.
+        "socket" => Socket,
+        /// A folder that is served to the network.
+        "shared" => Shared,
+        /// A folder of this machine that is mounted in a container: `source:target`, or `type=bind,source=source`.
+        "mount" => Mount,
+        /// The target of a deletion, which has to be written out.
+        "named" => Named,
+        /// The method of a request to a service.
+        "method" => Method,
+        /// A database to delete, which is refused unless its name says that it is for tests.
+        "database" => Database,
+        /// A program that does a part of the work: an editor, a pager, a compiler.
+        "program" => Program,
+        /// The output format of secrets, which may be limited to their names.
+        "contents" => Contents,
+        /// The groups that a user is added to.
+        "groups" => Groups,
+        /// The target of a deletion in a bucket.
+        "bucket" => Bucket,
+        /// A file that the desktop opens, or the program that opens it.
+        "opened" => Opened,
+        /// An option with which the program changes nothing.
+        "asks" => Asks,
+        /// An option after which all arguments are a command.
+        "rest" => Rest,
+        /// An option without a value.
+        "flag" => Flag,
+        /// A format of `date`, a method that reads, the format of an answer, a URL, a script of sed, or a file to write,
+        /// in a call that only reads.
+        "stamp" => Stamp,
+        "get" => Get,
+        "format" => Format,
+        "url" => Url,
+        "sed" => Sed,
+        "written" => Written,
+    }
+}
 
-/// A further trait of a program, such as `looks`: a word that `programs.txt` explains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Trait(pub(super) &'static str);
-
-/// Returns `word` if it is in the list `name` of the words of the table.
-fn word_of(name: &str, word: &'static str) -> Option<&'static str> {
-    is_listed(name, word).then_some(word)
+named! {
+    /// A further trait of a program.
+    pub(super) enum Trait {
+        /// The program looks at names and properties of files, never at their contents.
+        "looks" => Looks,
+        /// The operands of the program are texts, whatever they look like.
+        "texts" => Texts,
+        /// The program shows the files among its operands, and has no other operands.
+        "shows" => Shows,
+        /// The program talks to other machines.
+        "client" => Client,
+        /// The program tells facts about this machine and its users.
+        "tells" => Tells,
+        /// `NAME=value` before the inner command sets variables of the command.
+        "assigns" => Assigns,
+        /// The name of the program begins no text but a command.
+        "name" => Name,
+        /// The name of the program is an English word, and makes little sense as a command without arguments.
+        "word" => Word,
+        /// The name of the program is an English word, or short, and the program runs without arguments too.
+        "alone" => Alone,
+        /// The program is a shell.
+        "is-shell" => Shell,
+        /// The program changes decisions of the kernel's operators.
+        "decides" => Decides,
+        /// The program ends processes by their names.
+        "ends" => Ends,
+        /// The purpose of the program is to start a shell without commands.
+        "enters" => Enters,
+        /// The options of the program contain whole commands on purpose.
+        "commands" => Commands,
+        /// The inner command is a package that is fetched first.
+        "fetches" => Fetches,
+        /// The program connects its input and output directly to a connection.
+        "raw" => Raw,
+        /// The program is a database client, and its commands are statements.
+        "sql" => Sql,
+        /// The options of the program are whole words behind one hyphen.
+        "whole" => Whole,
+        /// The program only reads with the options that the table knows.
+        "plain" => Plain,
+        /// The program only reads with all options but the refused ones.
+        "any" => Any,
+    }
 }
 
 impl Facts {
-    pub(super) fn has(&self, one: Trait) -> bool {
-        self.traits.contains(&one)
+    pub(super) const fn has(&self, one: Trait) -> bool {
+        self.traits & (1 << one as u32) != 0
     }
 
     /// Returns the subcommands that `word` names; those of a pattern come first. A word without an entry of its own
@@ -120,15 +228,15 @@ impl Facts {
             let refused = Takes::Refused(Danger::named(class)?);
             for name in option.split(',') {
                 if let Some((bare, _)) = name.split_once('=') {
-                    self.options.entry(bare).or_insert(Takes::Value(Kind("text")));
+                    self.options.entry(bare).or_insert(Takes::Value(Kind::Text));
                 }
                 self.options.insert(name, refused);
             }
         } else if let Some((names, kind)) = fact.rsplit_once('=') {
-            let kind = Kind(word_of("kinds", kind)?);
+            let kind = Kind::named(kind)?;
             match names {
                 // The kind `file` for all operands is less specific than a kind that is known already.
-                "all" if kind == Kind("file") && self.every.is_some() => {}
+                "all" if kind == Kind::File && self.every.is_some() => {}
                 "all" => self.every = Some(kind),
                 "first" => self.first = Some(kind),
                 "last" => self.last = Some(kind),
@@ -138,7 +246,7 @@ impl Facts {
         } else if let Some(runs) = runs_named(fact) {
             self.runs = Some(runs);
         } else {
-            self.traits.push(Trait(word_of("traits", fact)?));
+            self.traits |= 1 << Trait::named(fact)? as u32;
         }
         Some(())
     }
@@ -171,7 +279,7 @@ pub(super) fn is_known_as(program: &str, one: Trait) -> bool {
 
 /// Returns whether `program` is a shell.
 pub(super) fn is_shell(program: &str) -> bool {
-    is_known_as(program, Trait("is-shell"))
+    is_known_as(program, Trait::Shell)
 }
 
 /// Returns the effects of the rules that hold for `call`, in their order.
@@ -231,8 +339,8 @@ fn parse(text: &'static str) -> Result<ProgramTable, &'static str> {
         if let Some((head, effect)) = line.split_once(" => ") {
             let (names, head) = head.split_once(' ').unwrap_or((head, ""));
             if let Some(kind) = names.strip_prefix('=') {
-                let (kind, danger) = word_of("kinds", kind).zip(Danger::named(effect)).ok_or(line)?;
-                table.values.push((Kind(kind), Patterns::named(head), danger));
+                let row = Kind::named(kind).zip(Danger::named(effect)).ok_or(line)?;
+                table.values.push((row.0, Patterns::named(head), row.1));
                 continue;
             }
             table.rules.push(Rule::named(head, effect).ok_or(line)?);

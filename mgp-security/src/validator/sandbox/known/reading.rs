@@ -103,7 +103,7 @@ impl<'a> Reading<'a> {
                 }
                 continue;
             }
-            if !ended && let Some((_, Takes::Value(Kind("rest")))) = self.takes(text) {
+            if !ended && let Some((_, Takes::Value(Kind::Rest))) = self.takes(text) {
                 return self.begin(&args[at + 1..], false);
             }
             let named = text.starts_with('-') && self.facts.subcommands.contains_key(text);
@@ -115,7 +115,7 @@ impl<'a> Reading<'a> {
                 at += used;
                 continue;
             }
-            let is_assigned = self.facts.has(Trait("assigns")) && is_assignment(text);
+            let is_assigned = self.facts.has(Trait::Assigns) && is_assignment(text);
             if !is_assigned && !self.enter(text) {
                 let begins = match runs {
                     Some(Runs::Words(skip) | Runs::Shell(skip)) => skip <= self.operands.len(),
@@ -154,7 +154,7 @@ impl<'a> Reading<'a> {
         let Some(innermost) = found.last() else { return false };
         self.facts = innermost;
         self.refused = found.iter().fold(self.refused, |refused, facts| refused.or(facts.refused));
-        if innermost.every == Some(Kind("text")) {
+        if innermost.every == Some(Kind::Text) {
             self.deep.clear();
         }
         self.deep.extend(found.iter().filter_map(|facts| facts.deep.as_deref()));
@@ -175,14 +175,15 @@ impl<'a> Reading<'a> {
 
     /// Finds a long option by the beginning of its name, which many programs accept.
     fn abbreviated(&self, name: &str) -> Option<(&'static str, Takes)> {
-        let shortest = if self.facts.has(Trait("any")) { 3 } else { 5 };
+        let shortest = if self.facts.has(Trait::Any) { 3 } else { 5 };
         if name.len() < shortest || !name.starts_with("--") {
             return None;
         }
         let matters = |takes: &Takes| {
             matches!(
                 takes,
-                Takes::Refused(_) | Takes::Value(Kind("cmd" | "code" | "action" | "lib" | "package"))
+                Takes::Refused(_)
+                    | Takes::Value(Kind::Command | Kind::Code | Kind::Action | Kind::Library | Kind::Package)
             )
         };
         let begins = |facts: &&'static Facts| {
@@ -229,7 +230,7 @@ impl<'a> Reading<'a> {
                 None => Some(self.note_next(found, args, at)),
             };
         }
-        let mut known = !self.program.has(Trait("whole"));
+        let mut known = !self.program.has(Trait::Whole);
         let cluster = if known { text } else { "" };
         for (position, letter) in cluster.char_indices().skip(1) {
             let Some(found) = self.takes(&format!("-{letter}")) else {
@@ -237,7 +238,7 @@ impl<'a> Reading<'a> {
                 continue;
             };
             let rest = &text[position + letter.len_utf8()..];
-            if matches!(found.1, Takes::Refused(_) | Takes::Value(Kind("flag"))) {
+            if matches!(found.1, Takes::Refused(_) | Takes::Value(Kind::Flag)) {
                 self.note(found, None);
                 continue;
             }
@@ -259,8 +260,8 @@ impl<'a> Reading<'a> {
 
     /// Records an option that the table does not know.
     fn other(&mut self, arg: &'a Arg) {
-        if self.strict && !self.facts.has(Trait("any")) {
-            self.refused = self.refused.or(Some(Danger("writes")));
+        if self.strict && !self.facts.has(Trait::Any) {
+            self.refused = self.refused.or(Some(Danger::Writes));
         }
         self.others.push(arg);
     }
@@ -277,11 +278,11 @@ impl<'a> Reading<'a> {
                 self.refused = self.refused.or(Some(danger));
                 false
             }
-            (Takes::Value(Kind("asks")), _) => {
+            (Takes::Value(Kind::Asks), _) => {
                 self.asks = true;
                 false
             }
-            (Takes::Value(kind), Some(value)) if kind != Kind("flag") => {
+            (Takes::Value(kind), Some(value)) if kind != Kind::Flag => {
                 // An entry `--pid=host` of the table applies to `--pid host` as well.
                 if let Some((_, Takes::Refused(danger))) = self.takes(&format!("{name}={}", value.text)) {
                     self.refused = self.refused.or(Some(danger));
@@ -303,7 +304,7 @@ fn is_asking(option: &str) -> bool {
 
 /// Returns whether a command begins at `args[at]`: a program of the table with arguments, or a shell.
 pub(in super::super) fn begins_command(args: &[Arg], at: usize) -> bool {
-    facts(&bare_name(&args[at].text)).is_some_and(|facts| facts.has(Trait("is-shell")) || at + 1 < args.len())
+    facts(&bare_name(&args[at].text)).is_some_and(|facts| facts.has(Trait::Shell) || at + 1 < args.len())
 }
 
 fn is_assignment(text: &str) -> bool {

@@ -25,7 +25,7 @@ pub(in crate::validator) fn check_line_reads(line: &str) -> Result<(), Finding> 
 /// be read; fails with `writes` if a command writes to a file.
 fn literal_commands(line: &str) -> Result<Vec<Vec<String>>, Finding> {
     let reading = read(line);
-    refuse_if(reading.flaw.is_some(), Danger("undecidable"))?;
+    refuse_if(reading.flaw.is_some(), Danger::Undecidable)?;
     let mut commands = Vec::new();
     of_script(&reading.script, &mut commands)?;
     Ok(commands)
@@ -43,12 +43,12 @@ fn of_script(script: &Script, commands: &mut Vec<Vec<String>>) -> Result<(), Fin
         match &stage.body {
             Body::Simple(simple) if simple.assignments.is_empty() => {
                 let words: Option<Vec<String>> = simple.words.iter().map(literal).collect();
-                commands.push(words.ok_or_else(|| refuse(Danger("undecidable")))?);
+                commands.push(words.ok_or_else(|| refuse(Danger::Undecidable))?);
             }
             Body::Group(scripts) => {
                 scripts.iter().try_for_each(|script| of_script(script, commands))?;
             }
-            _ => return Err(refuse(Danger("undecidable"))),
+            _ => return Err(refuse(Danger::Undecidable)),
         }
     }
     Ok(())
@@ -79,18 +79,18 @@ pub(in crate::validator) fn check_command_reads(words: &[&str]) -> Result<(), Fi
     let args: Vec<Arg> = arguments.iter().copied().map(Arg::new).collect();
     let reading = Reading::by(facts, &args, true);
     let refused = reading.refused_though_asked().is_some();
-    if refused || !(reading.facts.has(Trait("any")) || reading.facts.has(Trait("plain"))) {
+    if refused || !(reading.facts.has(Trait::Any) || reading.facts.has(Trait::Plain)) {
         return Err(unknown(&words.join(" ")));
     }
     let (input, protected) = (Flow::default(), ProtectedPaths::default());
     let files = Files { protected: &protected, directory: "" };
     let call = Call { program: name, head: program, args: &args, input: &input, files };
     // A script in an option takes the place of the first operand.
-    let scripted = reading.values(Kind("sed")).next().is_some();
-    if reading.facts.first == Some(Kind("sed")) && !scripted && reading.operands.is_empty() {
+    let scripted = reading.values(Kind::Sed).next().is_some();
+    if reading.facts.first == Some(Kind::Sed) && !scripted && reading.operands.is_empty() {
         return Err(unknown(name));
     }
-    let operands = reading.kinds().filter(|(_, kind)| !scripted || *kind != Some(Kind("sed")));
+    let operands = reading.kinds().filter(|(_, kind)| !scripted || *kind != Some(Kind::Sed));
     let values = reading.given.iter().map(|given| (&given.value, Some(given.kind)));
     for (value, kind) in operands.chain(values) {
         kind.map_or(Ok(()), |kind| check_value(&call, kind, &value.text))

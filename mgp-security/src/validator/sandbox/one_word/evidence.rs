@@ -23,10 +23,10 @@ pub(super) fn kind_of(name: &str) -> Option<Trait> {
     let lower = name.to_ascii_lowercase();
     let facts = facts(lower.strip_suffix(".exe").unwrap_or(&lower))?;
     // With a version behind it, the name is not an English word.
-    if lower.ends_with(|c: char| c.is_ascii_digit()) && facts.has(Trait("word")) {
-        return Some(Trait("name"));
+    if lower.ends_with(|c: char| c.is_ascii_digit()) && facts.has(Trait::Word) {
+        return Some(Trait::Name);
     }
-    [Trait("alone"), Trait("word"), Trait("name")].into_iter().find(|kind| facts.has(*kind))
+    [Trait::Alone, Trait::Word, Trait::Name].into_iter().find(|kind| facts.has(*kind))
 }
 
 pub(super) fn is_command(text: &str, evidence: Evidence) -> bool {
@@ -48,11 +48,11 @@ pub(super) fn is_command(text: &str, evidence: Evidence) -> bool {
     match (kind, evidence) {
         (None, _) => called && rest.contains(';'),
         (Some(_), Evidence::Any) => true,
-        (Some(Trait("name")), Evidence::Some) if !is_title(name) || name.contains('-') => true,
+        (Some(Trait::Name), Evidence::Some) if !is_title(name) || name.contains('-') => true,
         // A name with a capital letter is an ordinary word of a sentence.
         (Some(_), _) if is_title(name) => {
             called
-                || has_arguments(rest, Trait("word"))
+                || has_arguments(rest, Trait::Word)
                     && !rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
         }
         (Some(kind), _) => called || has_arguments(rest, kind),
@@ -70,14 +70,14 @@ pub(super) fn has_arguments(rest: &str, kind: Trait) -> bool {
     let closed = args.is_empty()
         || args.starts_with([';', '|', '&', '`', '#', '\'', '"', '%', '\n']) && args.len() <= 3;
     if closed || args.starts_with([';', '|', '&']) {
-        return kind != Trait("word") || rest.starts_with([';', '|', '&']) && !rest.starts_with("; ");
+        return kind != Trait::Word || rest.starts_with([';', '|', '&']) && !rest.starts_with("; ");
     }
     if !rest.starts_with([' ', '\t', '<', '>']) {
         return false;
     }
     // In `wait 5 seconds`, the number counts something and is not an argument.
     let mut counted = args.split_whitespace();
-    if kind == Trait("word")
+    if kind == Trait::Word
         && counted.next().is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
         && counted.next().is_some_and(|unit| unit.len() > 2 && unit.starts_with(char::is_alphabetic))
     {
@@ -89,7 +89,7 @@ pub(super) fn has_arguments(rest: &str, kind: Trait) -> bool {
     subcommand
         || rest.contains('>')
         || first.starts_with(['-', '/', '$', '%', '<', '>', '~', '\'', '"', '*', '?', '`', '\\'])
-        || (kind == Trait("name") && first.len() > 2 && first.trim_matches('.').contains('.'))
+        || (kind == Trait::Name && first.len() > 2 && first.trim_matches('.').contains('.'))
         || first.contains("://")
         || first.as_bytes().get(1) == Some(&b':')
         || first.bytes().all(|b| b.is_ascii_digit() || b == b'.')

@@ -18,18 +18,18 @@ use crate::data_file::expression;
 
 /// Checks one argument that is going to be a single word of a command: a path, a host, a name, a text.
 pub(crate) fn check_word(word: &str) -> Result<(), Finding> {
-    refuse_if(word.len() > MAX_WORD_BYTES, Danger("too-complex"))?;
+    refuse_if(word.len() > MAX_WORD_BYTES, Danger::TooComplex)?;
     check_readings(word, judge)?;
     let mut current = Cow::Borrowed(word);
     for _ in 0..MAX_DECODINGS {
         let Some(decoded) = decode(&current) else { return Ok(()) };
         matched("line-end", &current)?;
-        refuse_if(decoded.contains('\0'), Danger("encoded"))?;
+        refuse_if(decoded.contains('\0'), Danger::Encoded)?;
         judge(&decoded)?;
         current = Cow::Owned(decoded);
     }
     // More layers of encoding than this are only used to hide something.
-    refuse_if(decode(&current).is_some(), Danger("encoded"))
+    refuse_if(decode(&current).is_some(), Danger::Encoded)
 }
 
 fn judge(text: &str) -> Result<(), Finding> {
@@ -38,7 +38,7 @@ fn judge(text: &str) -> Result<(), Finding> {
     if !text.contains(SIGNS) && !text.contains(' ') {
         return place(text);
     }
-    refuse_if(is_function_export(text), Danger("embedded-code"))?;
+    refuse_if(is_function_export(text), Danger::EmbeddedCode)?;
     matched("embedded", text)?;
     substitutions(text)?;
     matched("substitution", text)?;
@@ -56,11 +56,11 @@ fn check_option(text: &str) -> Result<(), Finding> {
         return Ok(());
     }
     let lower = text.to_ascii_lowercase();
-    refuse_if(is_listed("running-options", &lower.replacen("-o ", "-o", 1)), Danger("option-injection"))?;
+    refuse_if(is_listed("running-options", &lower.replacen("-o ", "-o", 1)), Danger::OptionInjection)?;
     // The value of such an option is not for callers to choose: `-rf /`, `-T /etc/passwd`.
     let is_chosen =
         text.split_whitespace().skip(1).any(|value| value.starts_with(['/', '~']) && is_sensitive(value));
-    refuse_if(is_chosen, Danger("option-injection"))?;
+    refuse_if(is_chosen, Danger::OptionInjection)?;
     matched("option", text)
 }
 
@@ -88,7 +88,7 @@ fn substitutions(text: &str) -> Result<(), Finding> {
         let runs = at == 0
             || inner.contains(['`', '$', '|', ';', '/'])
             || is_command(inner.trim_start(), Evidence::Any);
-        refuse_if(runs && !rest.starts_with(')') && !is_spoken_of(text, at), Danger("substitution"))?;
+        refuse_if(runs && !rest.starts_with(')') && !is_spoken_of(text, at), Danger::Substitution)?;
     }
     Ok(())
 }
@@ -135,7 +135,7 @@ fn backticks(text: &str) -> Result<(), Finding> {
                 .is_none_or(|c| c.is_whitespace() || ".,:;!?)'\"s".contains(c));
         let hard = inner.contains("$(") || inner.contains("http") || dangerous(inner);
         let runs = || inner.is_empty() || is_command(inner, Evidence::Any) || inner.starts_with('/');
-        refuse_if(if sentence { hard } else { runs() }, Danger("substitution"))?;
+        refuse_if(if sentence { hard } else { runs() }, Danger::Substitution)?;
     }
     Ok(())
 }
@@ -143,15 +143,14 @@ fn backticks(text: &str) -> Result<(), Finding> {
 /// Refuses process substitutions such as `<(command)`.
 fn processes(text: &str) -> Result<(), Finding> {
     let mut inner = text.match_indices(['<', '>']).filter_map(|(at, _)| text[at + 1..].strip_prefix('('));
-    let runs = inner.any(|inner| inner.contains(')') && is_command(inner, Evidence::Any));
-    refuse_if(runs, Danger("redirection"))
+    refuse_if(inner.any(|inner| inner.contains(')') && is_command(inner, Evidence::Any)), Danger::Redirection)
 }
 
 /// Refuses a text that is a command line from its first word on.
 fn whole_command(text: &str) -> Result<(), Finding> {
     let text = text.trim_start_matches(['*', '\'', '"', ' ']);
     matched("ready", text)?;
-    refuse_if(begins_disguised(text), Danger("command"))?;
+    refuse_if(begins_disguised(text), Danger::Command)?;
     let name = first_name(text);
     let rest = &text[name.len().min(text.len())..];
     if kind_of(name).is_none() {
@@ -159,8 +158,8 @@ fn whole_command(text: &str) -> Result<(), Finding> {
     }
     let listed =
         ["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"].iter().any(|directory| name.starts_with(directory));
-    let is_whole = listed && has_arguments(rest, Trait("name")) && !rest.trim().is_empty();
-    refuse_if(is_whole || dangerous(text), Danger("command"))
+    let is_whole = (listed && has_arguments(rest, Trait::Name) && !rest.trim().is_empty()) || dangerous(text);
+    refuse_if(is_whole, Danger::Command)
 }
 
 /// Returns whether `text` is a command line that would be refused as one.
@@ -173,7 +172,7 @@ fn dangerous(text: &str) -> bool {
     if !text.contains(['-', '/', '\\', '$', '|']) || text.matches(['\'', '"']).count() % 2 == 1 {
         return false;
     }
-    let prose = kind_of(name) == Some(Trait("word")) && name.starts_with(|c: char| c.is_ascii_uppercase());
+    let prose = kind_of(name) == Some(Trait::Word) && name.starts_with(|c: char| c.is_ascii_uppercase());
     !prose
         && super::check_command(text, &super::CommandPolicy::default())
             .is_err_and(|finding| finding.rule != "undecidable")
@@ -184,10 +183,10 @@ fn place(text: &str) -> Result<(), Finding> {
     if text.contains(' ') {
         return Ok(());
     }
-    refuse_if(argv::address_of_metadata(text, false), Danger("cloud-metadata"))?;
-    refuse_if(argv::is_network_device(text), Danger("redirection"))?;
+    refuse_if(argv::address_of_metadata(text, false), Danger::CloudMetadata)?;
+    refuse_if(argv::is_network_device(text), Danger::Redirection)?;
     let leads_away = text.starts_with("/etc/") || text.starts_with("/proc/") || text.contains("../");
-    refuse_if(leads_away && Place::new(text, "").is_secret(), Danger("secret"))
+    refuse_if(leads_away && Place::new(text, "").is_secret(), Danger::Secret)
 }
 
 /// Decodes one layer of encoding: percent signs, entities, and backslashes before line ends; returns `None` if nothing
@@ -223,11 +222,11 @@ fn check_separators(text: &str) -> Result<(), Finding> {
     let trimmed = text.trim_start();
     let first = trimmed.trim_start_matches(['\'', '"', ')', '}', ']', '*']).trim_start();
     let second = text.starts_with(['\n', '\r']) && is_command(trimmed, Evidence::Some);
-    refuse_if(second || (leads(first) && !is_table_row(trimmed)), Danger("separator"))?;
+    refuse_if(second || (leads(first) && !is_table_row(trimmed)), Danger::Separator)?;
     if text.contains('\n') || text.contains('\r') {
         for line in text.split(['\n', '\r']).skip(1) {
             let begins = is_command(line.trim_start(), Evidence::Strong) || leads(line.trim_start());
-            refuse_if(begins, Danger("separator"))?;
+            refuse_if(begins, Danger::Separator)?;
         }
     }
     // Consecutive separators have the same text behind them.
@@ -250,7 +249,7 @@ fn check_separators(text: &str) -> Result<(), Finding> {
             && !rest.starts_with([' ', '\t']);
         let dollar = behind.starts_with(['$', '`'])
             && !behind[1..].starts_with(|c: char| c.is_ascii_digit() && c != '0');
-        refuse_if((dollar && behind.len() > 1) || begins_disguised(behind), Danger("separator"))?;
+        refuse_if((dollar && behind.len() > 1) || begins_disguised(behind), Danger::Separator)?;
         if tight {
             matched("pieces", behind)?;
         }
@@ -271,7 +270,7 @@ fn check_separators(text: &str) -> Result<(), Finding> {
                 Evidence::Some
             };
         let follows = commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at));
-        refuse_if(follows, Danger("separator"))?;
+        refuse_if(follows, Danger::Separator)?;
     }
     let end = text.trim_end();
     let is_ended = end.strip_suffix([';', '|', '&', '`']).is_some_and(|before| {
@@ -282,7 +281,7 @@ fn check_separators(text: &str) -> Result<(), Finding> {
         let name = before.trim_end();
         !before.is_empty() && !name.contains(' ') && (before.contains('/') || is_command(name, Evidence::Any))
     });
-    refuse_if(is_ended || is_run, Danger("separator"))
+    refuse_if(is_ended || is_run, Danger::Separator)
 }
 
 /// Returns whether a text begins with a separator and further text behind it, which prose does not.

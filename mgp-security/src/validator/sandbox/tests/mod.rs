@@ -2,7 +2,6 @@ use super::{CommandPolicy, check_command, check_word};
 
 mod grammar;
 mod robust;
-mod table_words;
 
 /// The rows of a table; `⏎` stands for a line end.
 fn rows(table: &str) -> impl Iterator<Item = String> + '_ {

@@ -121,15 +121,19 @@ impl<'a> ValidatedCall<'a> {
         let is_plain = tool.security.validators.iter().all(|name| of_every_tool.contains(&name.as_str()));
         let walked = text::walk(arguments, &mut |place, text| {
             let name = place.member.unwrap_or_default();
-            let nature = natures.nature(name);
-            let passes = is_plain && !place.is_name && nature == ArgumentNature::Text;
+            let passes = is_plain && !place.is_name && natures.nature(name) == ArgumentNature::Text;
             if !passes {
                 text::check(text).inspect_err(|_| hidden = Some(place.pointer.to_owned()))?;
             }
             if !place.is_name {
                 let folded = if let Cow::Owned(folded) = text::fold(text) { Some(folded) } else { None };
-                let (pointer, name, text) = (place.pointer.to_owned(), name.into(), text.to_owned());
-                read.push(CallArgument { pointer, name, nature, text, folded });
+                read.push(CallArgument {
+                    pointer: place.pointer.to_owned(),
+                    name: name.into(),
+                    nature: natures.nature(name),
+                    text: text.to_owned(),
+                    folded,
+                });
             }
             Ok(())
         });

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use mgp_types::mgp::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, ToSql, Transaction,
@@ -364,6 +365,25 @@ pub async fn off_the_runtime<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|panic| Err(StoreError::Unavailable(Box::new(panic))))
+}
+
+/// Returns the text in a column.
+pub fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str, StoreError> {
+    Ok(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
+}
+
+/// Returns the time in a column.
+pub fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, StoreError> {
+    moment(row.get(column)?)
+}
+
+/// Returns the time in a column, where there is one.
+pub fn optional_time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, StoreError> {
+    row.get::<_, Option<i64>>(column)?.map(moment).transpose()
+}
+
+fn moment(millis: i64) -> Result<Timestamp, StoreError> {
+    Timestamp::from_millis(millis).ok_or_else(|| StoreError::Damaged("a time is out of range".to_owned()))
 }
 
 mgp_types::convert!(rusqlite::Error => StoreError, error => match error.sqlite_error_code() {

@@ -22,7 +22,6 @@
 //! The feature `postgres` brings an order that lies in PostgreSQL.
 
 mod change;
-mod columns;
 mod database;
 mod error;
 mod order;
@@ -35,8 +34,7 @@ mod snapshot;
 pub mod testing;
 
 pub use change::Change;
-pub use columns::{optional_time, text, time};
-pub use database::{Database, check_own, off_the_runtime};
+pub use database::{Database, check_own, off_the_runtime, optional_time, text, time};
 pub use error::{StoreError, unrecordable};
 pub use order::{Entry, News, Order, OrderKey, Snapshot, Turn};
 #[cfg(feature = "postgres")]

@@ -64,7 +64,7 @@ pub struct Snapshot {
     pub body: Vec<u8>,
 }
 
-/// What an order has to tell somebody who knows it up to an entry.
+/// The entries that somebody lacks who knows an order up to one, behind a copy of all tables if older ones are forgotten.
 #[derive(Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "closed: implementations of orders build it")]
 pub struct News {

@@ -3,7 +3,6 @@
 use rusqlite::{Connection, MAIN_DB, TransactionBehavior};
 
 use crate::StoreError;
-use crate::columns::text;
 
 /// Returns a copy of all tables.
 pub(crate) fn take(connection: &mut Connection) -> Result<Vec<u8>, StoreError> {
@@ -50,7 +49,7 @@ fn texts(connection: &Connection, query: &str) -> Result<Vec<String>, StoreError
     let mut rows = query.query([])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
-        all.push(text(row, 0)?.to_owned());
+        all.push(row.get(0)?);
     }
     Ok(all)
 }

@@ -66,8 +66,8 @@ const MAX_DEPTH: usize = 32;
 
 /// Returns `schema` in the words of OpenAPI 3.0.
 ///
-/// What these words cannot say allows more values than the schema did, never fewer: the server checks every call
-/// itself. References within the schema are replaced by what they name; one that leads elsewhere, or back to where it
+/// A demand that these words cannot say is left out, so more values are allowed than by the schema, never fewer: the server
+/// checks every call itself. References within the schema are replaced by what they name; one that leads elsewhere, or back to where it
 /// stands, allows any value.
 fn openapi_schema(schema: &Value) -> Value {
     translated(schema, schema, MAX_DEPTH)

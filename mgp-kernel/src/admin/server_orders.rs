@@ -1,5 +1,5 @@
-//! One server: restarted, started and stopped, what it wrote to its standard error, what it is given and may reach, and the
-//! login of a person at it, in the browser that shows the page of the kernel.
+//! The operations on one server: restart, start and stop, its standard error, what it is given and may reach, and the login of
+//! a person at it, in the browser that shows the page of the kernel.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};

@@ -254,7 +254,7 @@ pub(crate) enum ArgumentMode {
     Raw,
 }
 
-/// One call of a tool, for its handler to read.
+/// A call of a tool, for its handler to read.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct CallInput {

@@ -1,4 +1,5 @@
-//! What databases that share an order of changes do, whichever order that is: it comes from the test that has this module.
+//! The contract of databases that share an order of changes, whichever order that is: it comes from the test that has this
+//! module.
 
 use std::sync::Arc;
 

@@ -103,7 +103,7 @@ fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, CanonicalError> {
 
 /// Returns `literal`, a JSON number, in its canonical spelling.
 ///
-/// That is the spelling of RFC 8785 if a double holds the number exactly as it is written, and otherwise all its digits
+/// The canonical spelling is that of RFC 8785 if a double holds the number exactly as it is written, and otherwise all its digits
 /// with an exponent, like `9007199254740993e0`. Either spelling, read as a decimal number, is the number itself, so two
 /// numbers that differ are never written alike.
 fn canonical_number(literal: &str) -> Result<String, CanonicalError> {

@@ -1,4 +1,4 @@
-//! What packages of a target hold: the programs, what `mgp` writes about itself, and the licences.
+//! The contents of the packages for a target: the programs, what `mgp` writes about itself, and the licences.
 
 use std::{fs, path::Path, process::Command, rc::Rc};
 

@@ -1,4 +1,4 @@
-//! What registries and package managers read that fetch the packages from elsewhere: the formula of Homebrew, the manifests of
+//! The files by which registries and package managers fetch the packages from elsewhere: the formula of Homebrew, the manifests of
 //! winget, the flake of Nix, `server.json` of the registry of MCP, and the list of archives that `mgp self` reads.
 
 use std::{fmt::Write as _, fs};

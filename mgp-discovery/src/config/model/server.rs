@@ -79,7 +79,7 @@ tables! {
         /// The further methods that the kernel passes on, in either direction, such as `vendor/status`, `vendor/*` or
         /// `notifications/vendor/ready`.
         pub pass_methods: Vec<String>,
-        /// Those of `pass_methods` that change nothing; the others are dangerous, and a human confirms them.
+        /// The methods among `pass_methods` that change nothing; the others are dangerous, and a human confirms them.
         pub safe_methods: Vec<String>,
         /// The settings of single tools, by their names at the server. An entry with a `*` (any characters) sets
         /// `enabled` only.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use mgp_store::{Reserve, unrecordable};
-use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
+use mgp_types::mgp::{ActorType, AuditEvent, AuditPort, Outcome, Timestamp};
 use mgp_types::{BoxFuture, Error, Object};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
@@ -78,7 +78,7 @@ pub enum Durability {
     /// The record is done when the event has a place in the queue of the writer; a caller that finds no place waits
     /// for one. An event stays in the queue for a fifth of a second at most, to be written together with others, and
     /// is then written as soon as possible. A crash or a power cut loses the events in the queue. Closing the log and
-    /// [`AuditLog::flush`] lose nothing.
+    /// [`AuditLog::flush`] lose nothing. What an operator did is recorded as [`BeforeReply`](Self::BeforeReply) says.
     Async,
 }
 
@@ -233,7 +233,7 @@ impl AuditPort for AuditLog {
 
     fn record_all(&self, events: Vec<AuditEvent>) -> BoxFuture<'_, Result<(), Error>> {
         let queue = &self.inner.state.queue;
-        let is_awaited = self.durability == Durability::BeforeReply;
+        let is_awaited = self.durability == Durability::BeforeReply || events.iter().any(is_act);
         let (waiter, finished) = is_awaited.then(oneshot::channel).unzip();
         // Nothing waits here yet: the usual record is put into the queue before its future is polled.
         if queue.is_closed() {
@@ -259,7 +259,7 @@ impl AuditPort for AuditLog {
 
     fn try_record(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
         let queue = &self.inner.state.queue;
-        if self.durability != Durability::Async {
+        if self.durability != Durability::Async || events.iter().any(is_act) {
             return Err(events);
         }
         // A closed queue has no place.
@@ -281,7 +281,7 @@ impl AuditPort for AuditLog {
             (None, None) => Ok(None),
             (None, Some(calls)) => {
                 calls.note(&call()).map(Some).map_err(|error| match StoreError::from(error) {
-                    full @ StoreError::Full => full.into(),
+                    full @ StoreError::Full => state.set_full(full.into()),
                     error => Error::internal("the call cannot be noted, so it could not be recorded")
                         .with_source(error),
                 })
@@ -296,6 +296,12 @@ impl AuditPort for AuditLog {
             }
         })
     }
+}
+
+/// Returns whether an event says that an operator did something. Such an event is durable before the act counts, because it
+/// is all that tells who did it.
+fn is_act(event: &AuditEvent) -> bool {
+    event.actor.kind == ActorType::Operator && event.result == Outcome::Success
 }
 
 /// A record that waits for room in the queue. If it is dropped, its events are queued all the same.

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use mgp_types::{Object, RawJson};
@@ -66,6 +67,13 @@ impl OpenCalls {
         Ok(number)
     }
 
+    /// Checks that there is room for the note of one more call.
+    pub(super) fn check_room(&self) -> io::Result<()> {
+        let number = self.note(&Object::new())?;
+        self.clear(iter::once(number));
+        Ok(())
+    }
+
     /// Clears the notes of calls that are recorded.
     pub(super) fn clear(&self, numbers: impl Iterator<Item = u32>) {
         let mut numbers = numbers.peekable();
@@ -128,7 +136,7 @@ mod tests {
         let names: Vec<_> = left.unwrap().into_iter().map(name).collect();
         assert_eq!(names, ["a longer name than that of the one before", "c"]);
         let number = calls.note(&call("d")).unwrap();
-        calls.clear(std::iter::once(number));
+        calls.clear(iter::once(number));
         drop(calls);
         let (calls, left) = OpenCalls::open(&path).unwrap();
         assert_eq!(left, Some(Vec::new()));

@@ -51,6 +51,14 @@ impl AuditLogState {
         self.fault.swap(fault.map(Arc::new)).is_none()
     }
 
+    /// Sets `full` as the fault after a call found no room for its note, has the writer look when there is some, and returns it.
+    pub(super) fn set_full(&self, full: Error) -> Error {
+        if self.set_fault(Some(full.clone())) {
+            self.queue.push(Job::Flush(oneshot::channel().0));
+        }
+        full
+    }
+
     pub(super) fn count_unrecorded(&self, events: usize) {
         self.missing.lock().unrecorded += events as u64;
     }

@@ -4,13 +4,14 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{ActorType, AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName};
+use mgp_types::mgp::{AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName};
 use mgp_types::{Error, Object, RawJson};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry, own_event};
+use super::is_act;
 use super::open_calls::OpenCalls;
 use super::queue::{AuditLogState, Job, MissingEvents, RecordJob};
 use super::store::{Checkpoint, LogStore, Retention, pruned};
@@ -112,6 +113,10 @@ impl LogWriter {
 
     /// Writes an event about what is `missing`, and then the records, in one transaction.
     fn write(&mut self, batch: &mut [RecordJob], missing: MissingEvents) -> Result<(), StoreError> {
+        if missing.refused > 0 {
+            // The log may have room where the notes of calls have none: both have to, or calls stay refused.
+            self.open_calls.as_ref().map_or(Ok(()), |calls| calls.check_room())?;
+        }
         let (mut head, mut newest) = (self.head, self.newest);
         let mut entries = Vec::with_capacity(batch.len() + 1);
         if missing != MissingEvents::default() {
@@ -205,18 +210,21 @@ impl LogWriter {
     }
 }
 
-/// Returns whether an event says that an operator takes a right away.
+/// Returns whether an event says that an operator takes a right away, or proved that a person is there, which comes before.
 fn takes_away(event: &AuditEvent) -> bool {
     let is_taken = match &event.event_type {
         EventType::AccessRevoked | EventType::PermissionRevoked | EventType::PermissionDenied => true,
         EventType::AccessGranted => event.details.text("permission").as_deref() == Some("deny"),
-        kind => kind.as_str() == KEY_REVOKED,
+        kind => [KEY_REVOKED, PROVED].contains(&kind.as_str()),
     };
-    is_taken && event.actor.kind == ActorType::Operator && event.result == Outcome::Success
+    is_taken && is_act(event)
 }
 
 /// The type of the event that reports that an operator revoked an API key.
 const KEY_REVOKED: &str = "dev.cloto.mgp.key_revoked";
+
+/// The type of the event that reports that an operator proved that a person is there.
+const PROVED: &str = "dev.cloto.mgp.operator_proved";
 
 /// Tells the callers that wait for records how these ended, and frees the places of the records.
 fn finish(records: Vec<RecordJob>, outcome: &Result<(), Error>) {

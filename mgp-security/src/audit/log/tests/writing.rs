@@ -151,6 +151,18 @@ async fn a_writer_that_dies_leaves_nobody_waiting() {
 }
 
 #[tokio::test]
+async fn what_an_operator_did_is_durable_before_it_counts() {
+    let log = log().with_durability(Durability::Async);
+    log.record(sample::event(1)).await.unwrap();
+    assert_eq!(log.head().seq, 0, "a call may be lost for a moment");
+    let mut act = sample::event(2);
+    act.actor = Actor::new(ActorType::Operator, "ada");
+    let refused = log.try_record(vec![act]).unwrap_err();
+    log.record_all(refused).await.unwrap();
+    assert_eq!(log.head().seq, 2);
+}
+
+#[tokio::test]
 async fn on_a_full_disk_what_an_operator_takes_away_is_written_and_nothing_else() {
     let (database, folder) = (database(), tempfile::tempdir().unwrap());
     let reserve = Some(Reserve::open(&folder.path().join("reserve")));

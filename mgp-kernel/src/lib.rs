@@ -50,9 +50,9 @@ mod proof;
 mod record;
 mod record_push;
 mod registration;
-#[cfg(unix)]
 mod releases;
 mod reload;
+mod replicas;
 mod restore;
 mod router;
 mod rules;

@@ -36,7 +36,10 @@ pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
         }
         let open = pending.list();
         let config = sections.config.load_full();
-        for question in open.iter().filter(|question| !known.contains(question.id.as_str())) {
+        // Of a question that was asked at another kernel, that one notifies people.
+        let is_new =
+            |question: &&PendingApproval| question.is_asked_here && !known.contains(question.id.as_str());
+        for question in open.iter().filter(is_new) {
             for way in &config.approvals.notify {
                 if sent.len() >= MAX_AT_ONCE {
                     tracing::warn!(

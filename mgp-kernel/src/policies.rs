@@ -1,6 +1,6 @@
 //! The policies: who may do what, with which servers, tools and definitions.
 
-use std::io;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use mgp_client_sdk::oauth::TokenSource;
 use mgp_discovery::Config;
 use mgp_discovery::config::model::FirstUse;
 use mgp_lifecycle::idempotency::IdempotencyBook;
-use mgp_lifecycle::store::{EffectStore, StoreError as EffectStoreError};
+use mgp_lifecycle::store::EffectStore;
 use mgp_security::access::{AccessPolicy, AccessPolicySettings};
 use mgp_security::auth::KeyRing;
 use mgp_security::confirmation::{AskGate, FlowGate};
@@ -19,7 +19,7 @@ use mgp_security::oauth::ResourceServer;
 use mgp_security::permission::{GrantBook, PendingApprovals};
 use mgp_security::scope::ScopeBook;
 use mgp_security::{Clock, StoreError};
-use mgp_store::Database;
+use mgp_store::{Database, off_the_runtime};
 use mgp_types::mgp::{AuditPort, DefaultPolicy};
 use mgp_types::{AgentGroups, Error, Principal, code};
 
@@ -29,13 +29,18 @@ use crate::call::session_state::StateOwners;
 use crate::paths::own_files;
 use crate::proof::ProofChecker;
 use crate::record::AuditTrail;
+use crate::replicas::{ClusterLink, FreshnessGate, share};
 use crate::running::RunningConfig;
 use crate::settings;
 use crate::state_folder::users_state;
 
 /// The decisions of operators and of the configuration, and the questions that are open.
 pub(crate) struct Policies {
+    /// The database of access, grants, questions, pins and keys.
+    pub(crate) database: Database,
     pub(crate) access: AccessPolicy,
+    /// The gate that refuses requests while it is not known what other kernels decided.
+    pub(crate) freshness: FreshnessGate,
     /// The limits on how often clients may ask, with their counts so far.
     pub(crate) limit: LimitGate,
     /// The scopes of agents, and the sessions that they negotiated.
@@ -69,6 +74,7 @@ impl Policies {
     pub(crate) async fn open(
         running: &RunningConfig,
         audit: &AuditTrail,
+        link: Option<&Arc<ClusterLink>>,
         files: Vec<PathBuf>,
     ) -> Result<Self, StartError> {
         let (config, state): (&Config, _) = (&running.load(), running.state());
@@ -76,12 +82,15 @@ impl Policies {
         // The opener of the database holds its lock, so it is opened once and shared.
         let path = state.join("mgp.db");
         take_over(&users_state(state).join("mgp.db"), &path)?;
-        let database = Database::open(&path).map_err(|error| StartError::Kept { path, error })?;
+        let unusable = |error| StartError::Kept { path: path.clone(), error };
+        let database = Database::open(&path).map_err(unusable)?;
+        share(link, &database, "policy").map_err(unusable)?;
         let groups = AgentGroups::default();
         groups.set(settings::groups(config));
         database.set_reserve(audit.reserve.clone());
         let stored =
-            stored_decisions(database, config.default_policy(), audit.port(), clock.clone(), &groups).await?;
+            stored_decisions(database.clone(), config.default_policy(), audit.port(), clock.clone(), &groups)
+                .await?;
         let (access, grants, pending, mut pins, keys) = stored;
         if config.validators.first_use == FirstUse::Trust {
             pins = pins.trusting_first_lists();
@@ -95,11 +104,16 @@ impl Policies {
         flows.only_record(!config.confirmation.flows);
         let proofs = ProofChecker::open(users_state(state), clock)?;
         Ok(Self {
+            database,
+            freshness: FreshnessGate {
+                freshness: link.map(|link| Arc::clone(&link.freshness)),
+                stale_reads: config.store.stale_reads,
+            },
             own_files: own_files(state, files),
             definitions: Arc::new(DefinitionGuard::new(pins)),
             limit: LimitGate::new(settings::agent_limits(config).with_groups(groups.clone())),
             scopes,
-            keyed_calls: keyed_calls(config, state)?,
+            keyed_calls: keyed_calls(config, state, link)?,
             budgets: Arc::new(AgentBudgets::new(groups)),
             session_states: Arc::default(),
             asks,
@@ -111,6 +125,24 @@ impl Policies {
             tokens: AgentTokens::default(),
             proofs,
         })
+    }
+
+    /// Reads these sections of the database anew, which other kernels changed. Calls that may not go on end.
+    pub(crate) async fn reload(&self, sections: &BTreeSet<String>) -> Result<(), StoreError> {
+        for section in sections {
+            match section.as_str() {
+                "auth" => self.keys.reload().await?,
+                "access" => self.access.reload().await.map(drop)?,
+                "permission" => self.grants.reload().await?,
+                "questions" => self.pending.reload().await?,
+                "definition" => {
+                    let definitions = Arc::clone(&self.definitions);
+                    off_the_runtime(move || definitions.pins().reload()).await?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -153,15 +185,23 @@ fn take_over(users: &Path, own: &Path) -> Result<(), StartError> {
 }
 
 /// Opens the calls with idempotency keys in the folder of the kernel's state, if the configuration asks for it.
-fn keyed_calls(config: &Config, state: &Path) -> Result<Option<IdempotencyBook>, StartError> {
+fn keyed_calls(
+    config: &Config,
+    state: &Path,
+    link: Option<&Arc<ClusterLink>>,
+) -> Result<Option<IdempotencyBook>, StartError> {
     if !config.effects.enabled {
         return Ok(None);
     }
     let path = state.join("effects.db");
-    let failed =
-        |error: EffectStoreError| StartError::State { path: path.clone(), error: io::Error::other(error) };
-    let store = EffectStore::open(&path).map_err(failed)?;
-    IdempotencyBook::open(store).map(Some).map_err(failed)
+    let book = EffectStore::open(&path).and_then(|store| {
+        match link {
+            Some(link) => link.share_effects(&store)?,
+            None => store.database().leave_order()?,
+        }
+        IdempotencyBook::open(store)
+    });
+    book.map(Some).map_err(|error| StartError::Kept { path, error })
 }
 
 /// The tokens with which agents came last, once the kernel accepts tokens, for servers at which the kernel exchanges them.

@@ -142,6 +142,8 @@ fn takeable(wanted: Config, running: &Config) -> Config {
     config.telemetry.otlp = running.telemetry.otlp;
     config.telemetry.otlp_headers = running.telemetry.otlp_headers;
     config.telemetry.otlp_logs = running.telemetry.otlp_logs;
+    config.store = running.store;
+    config.cluster = running.cluster;
     config.kernel.state = running.kernel.state;
     config.kernel.drain_secs = running.kernel.drain_secs;
     config.kernel.linger = running.kernel.linger;

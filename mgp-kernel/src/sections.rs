@@ -9,6 +9,7 @@ use mgp_discovery::Config;
 use mgp_discovery::registry::Registry;
 use mgp_store::check_own;
 use mgp_stream::event::Publisher;
+use mgp_types::mgp::EntryType;
 
 use crate::StartError;
 use crate::catalog::ToolCatalog;
@@ -19,6 +20,7 @@ use crate::lifecycle::Lifecycle;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::registration;
+use crate::replicas::ClusterLink;
 use crate::running::RunningConfig;
 use crate::servers::events::{self, ServerEvents};
 use crate::servers::fleet::{Fleet, FleetTables};
@@ -30,6 +32,8 @@ use crate::visibility::Visibility;
 #[derive(Clone)]
 pub(crate) struct Sections {
     pub(crate) config: Arc<RunningConfig>,
+    /// The link to other kernels; `None` for a kernel that decides alone.
+    pub(crate) link: Option<Arc<ClusterLink>>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) audit: Arc<AuditTrail>,
     pub(crate) data: Arc<DataBroker>,
@@ -56,7 +60,8 @@ impl Sections {
         let config = Arc::new(RunningConfig::new(config, state));
         let counts = Arc::new(KernelCounts::new(&config.load()));
         let audit = Arc::new(AuditTrail::open(&config.load(), config.state())?);
-        let policies = Arc::new(Policies::open(&config, &audit, files).await?);
+        let link = ClusterLink::open(&config.load_full(), config.state()).await?;
+        let policies = Arc::new(Policies::open(&config, &audit, link.as_ref(), files).await?);
         let tools = ToolCatalog::open(&config.load_full(), config.state()).await?;
         let events = events::publisher();
         let (access, tables) = (policies.access.clone(), Arc::<FleetTables>::default());
@@ -79,6 +84,9 @@ impl Sections {
             };
             ChangeListeners::new(access.clone(), Arc::new(Fleet::new(Arc::new(support))))
         });
+        if let Some(link) = &link {
+            follow_decisions(link, &policies, &changes);
+        }
         let fleet = Arc::clone(&changes.fleet);
         let visibility = Arc::new(Visibility {
             catalog: tools.catalog.clone(),
@@ -87,12 +95,13 @@ impl Sections {
             scopes: policies.scopes.clone(),
             fleet: Arc::clone(&fleet),
         });
-        let registry = registration::open(&config, &visibility, audit.port())?;
+        let registry = registration::open(&config, &visibility, audit.port(), link.as_ref())?;
         let registry = registered.get_or_init(|| registry).clone();
         Ok(Self {
             lifecycle: Arc::default(),
             counts,
             config,
+            link,
             policies,
             audit,
             data,
@@ -104,6 +113,22 @@ impl Sections {
             registry,
         })
     }
+}
+
+/// Has the decisions of operators follow those of other kernels, and clients be told of changes in what they may use.
+fn follow_decisions(link: &ClusterLink, policies: &Arc<Policies>, changes: &Arc<ChangeListeners>) {
+    let (database, policies, changes) =
+        (policies.database.clone(), Arc::clone(policies), Arc::clone(changes));
+    link.follow("policy", database, move |sections| {
+        let (policies, changes) = (Arc::clone(&policies), Arc::clone(&changes));
+        Box::pin(async move {
+            policies.reload(&sections).await?;
+            if sections.contains("access") {
+                changes.may_use_others(None, EntryType::ServerGrant);
+            }
+            Ok(())
+        })
+    });
 }
 
 /// Creates the state folder for this user alone: nobody else may read keys and permissions. Checks that all files in it belong

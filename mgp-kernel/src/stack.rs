@@ -131,6 +131,8 @@ impl ClientStack {
                 RefusalGate(Arc::clone(counts)),
                 // From here on the tool of a call is known.
                 ResolveToolGate(Arc::clone(&self.sections)),
+                // Nothing further in decides on rights that another kernel may have taken away.
+                policies.freshness.clone(),
                 KeyScopeGate,
                 policies.limit.clone(),
                 // What changes something takes a person, over a connection of an operator.
@@ -236,6 +238,8 @@ fn layers(
         FallbackToolGate::new(server),
         // All of the time that a caller waits counts.
         MeterGate(of_server.meter.clone(), shared.uses.clone()),
+        // A call that waited for a person is held to what other kernels decided meanwhile, or refused.
+        policies.freshness.clone(),
         // A caller that may not call a tool learns nothing from how its arguments are judged.
         AccessGate::new(policies.access.clone()).for_server(id.clone()),
         // Scopes are told to those who may call the tool only, and no server sees their tokens.

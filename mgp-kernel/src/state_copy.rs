@@ -9,7 +9,6 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use mgp_discovery::registry::Registry;
 use mgp_security::audit::{Filter, LogEntry, LogHead, LogStore, Query};
 use mgp_store::Database;
 use mgp_types::Error;
@@ -61,7 +60,6 @@ impl StateCopy {
     pub(crate) fn make(
         state: &Path,
         folder: &Path,
-        registry: &Registry,
         made_at: Timestamp,
         flush: impl FnOnce() -> Result<(), Error>,
     ) -> Result<Self> {
@@ -72,8 +70,7 @@ impl StateCopy {
             let (from, to) = (state.join(&name), at.join(&name));
             match &*name {
                 RECORD => {}
-                REGISTRY => registry.copy_to(&to)?,
-                DECISIONS | EFFECTS => Database::open_read_only(&from)?.copy_to(&to, &[])?,
+                DECISIONS | EFFECTS | REGISTRY => Database::open_read_only(&from)?.copy_to(&to, &[])?,
                 _ => drop(fs::copy(from, to)?),
             }
         }

@@ -102,6 +102,17 @@ pub(crate) fn database() -> mgp_store::Database {
     mgp_store::Database::in_memory().unwrap()
 }
 
+/// Returns the databases of kernels that share the order of their changes.
+#[cfg(feature = "sqlite")]
+pub(crate) fn shared_databases<const N: usize>() -> [mgp_store::Database; N] {
+    let order = Arc::<mgp_store::testing::MemoryOrder>::default();
+    [(); N].map(|()| {
+        let database = database();
+        database.share(Arc::clone(&order) as _, mgp_store::OrderKey::new("secret")).unwrap();
+        database
+    })
+}
+
 /// Makes each row that is added to `table` fail, as on a full disk, while `when` is true in SQL.
 #[cfg(feature = "sqlite")]
 pub(crate) fn fill(database: &mgp_store::Database, table: &str, when: &str) {

@@ -255,11 +255,19 @@ impl Database {
         let mut changing = Change::new(transaction, Some(Vec::new()));
         let outcome = change(&mut changing)?;
         let (transaction, statements) = changing.into_parts();
+        let mut is_copy_due = false;
         if !statements.is_empty() {
             let entry = shared.entry(&transaction, self.section.name, self.section.schema, statements)?;
             turn.append(&entry)?;
+            is_copy_due = entry.version % COPY_EVERY == 0;
         }
         transaction.commit()?;
+        if is_copy_due
+            && let Err(error) =
+                shared.copy(&mut connection).and_then(|copy| shared.order.store_snapshot(copy))
+        {
+            tracing::warn!(%error, "the shared order grows until the next copy of all tables is stored");
+        }
         Ok(outcome)
     }
 
@@ -289,6 +297,11 @@ impl Database {
         Ok(())
     }
 
+    /// Returns whether changes are made in an order that other kernels share.
+    pub fn is_shared(&self) -> bool {
+        self.inner.shared.get().is_some()
+    }
+
     /// Carries out what other kernels changed, and returns the sections whose rows are others than at the last time.
     ///
     /// # Errors
@@ -312,7 +325,8 @@ impl Database {
         shared::position(&self.connection()).map(|at| at.version)
     }
 
-    /// Stores a copy of all tables in the shared order, so that entries up to here can be forgotten.
+    /// Stores a copy of all tables in the shared order, so that entries up to here can be forgotten. [`Database::change`] does
+    /// so after every 4,096 entries.
     ///
     /// # Errors
     /// Fails if the order cannot be reached.
@@ -340,6 +354,11 @@ impl Database {
             transaction.commit()?;
         }
         Ok(())
+    }
+
+    /// Returns the part of the database that follows an order, if it follows one.
+    pub(crate) fn shared(&self) -> Option<&Shared> {
+        self.inner.shared.get()
     }
 
     fn prepare(connection: Connection, lock: Option<File>) -> Result<Self, StoreError> {
@@ -459,6 +478,9 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.push(suffix);
     name.into()
 }
+
+/// The number of entries of a shared order after which the kernel that appended the last one stores a copy of all tables.
+const COPY_EVERY: u64 = 4_096;
 
 /// The time to wait for a lock that another connection holds.
 const BUSY: Duration = Duration::from_secs(5);

@@ -35,6 +35,18 @@ pub enum StoreError {
         /// The version that this program writes.
         known: u32,
     },
+    /// The store was used without an order, so that other kernels do not know what it holds.
+    #[error(
+        "it has decisions that other kernels do not know: while these have none, `mgp store copy` makes them those of all \
+         kernels; otherwise move the file away"
+    )]
+    Apart,
+    /// The shared database was not prepared.
+    #[error("the shared database has no tables of mgp: run `mgp store init`")]
+    NoTables,
+    /// The shared order has begun, so that a copy of other tables cannot be its first entry.
+    #[error("the kernels that share this store have decisions already, and a copy would take their place")]
+    Begun,
     /// Another process has the store open for writing.
     #[error("another mgp has the store open; stop it, or give this one a store of its own")]
     InUse,

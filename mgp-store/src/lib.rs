@@ -24,6 +24,7 @@
 mod change;
 mod database;
 mod error;
+mod joining;
 mod order;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -38,5 +39,5 @@ pub use database::{Database, check_own, off_the_runtime, optional_time, text, ti
 pub use error::{StoreError, unrecordable};
 pub use order::{Entry, News, Order, OrderKey, Snapshot, Turn};
 #[cfg(feature = "postgres")]
-pub use postgres::{Postgres, PostgresOrder, PostgresSettings, TableState};
+pub use postgres::{Postgres, PostgresOrder, PostgresSettings};
 pub use reserve::{Reserve, disk_room};

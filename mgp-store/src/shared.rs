@@ -131,7 +131,7 @@ pub(crate) fn position(connection: &Connection) -> Result<Position, StoreError> 
     Ok(found.optional()?.unwrap_or_default())
 }
 
-fn set_position(connection: &Connection, at: &Position) -> Result<(), StoreError> {
+pub(crate) fn set_position(connection: &Connection, at: &Position) -> Result<(), StoreError> {
     let put = "INSERT OR REPLACE INTO mgp_order (id, version, link) VALUES (1, ?1, ?2)";
     connection.execute(put, params![at.version.cast_signed(), at.link])?;
     Ok(())

@@ -9,6 +9,7 @@
 //! cargo xtask dist          the packages of `mgp`, each tried where there is no Rust
 //! cargo xtask walk          what a new user does with `mgp`, step by step
 //! cargo xtask page          what people do on the page, in a real browser
+//! cargo xtask cluster       kernels that share a database, while parts of it stop and are killed
 //! cargo xtask team          a day of a team, with an identity provider, Prometheus and syslog
 //! cargo xtask interop       other SDKs against ours, in both directions
 //! cargo xtask servers       published servers, directly and through the kernel
@@ -25,6 +26,7 @@
 mod api;
 mod bench;
 mod ci;
+mod cluster;
 mod conformance;
 mod dist;
 mod embed;
@@ -79,6 +81,8 @@ enum Chore {
     Page(page::Args),
     /// A day of a team, with an identity provider, Prometheus and syslog
     Team(team::Args),
+    /// Kernels that share a database, while parts of it stop and are killed
+    Cluster(cluster::Args),
     /// Other SDKs against ours, in both directions
     Interop(interop::Args),
     /// Published servers, directly and through the kernel
@@ -120,6 +124,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Walk(args) => walk::run(&workspace, &args),
         Chore::Page(args) => page::run(&workspace, &args),
         Chore::Team(args) => team::run(&workspace, &args),
+        Chore::Cluster(args) => cluster::run(&workspace, &args),
         Chore::Interop(args) => interop::run(&workspace, &args),
         Chore::Servers(args) => servers::run(&workspace, &args),
         Chore::Bench(args) => bench::run(&workspace, &args),

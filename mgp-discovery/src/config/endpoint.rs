@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::model::{
-    AuditPush, Notification, PageOauth, ServerConfig, ServerOauth, TelemetrySettings, TokenIntrospection,
-    TransportKind,
+    AuditPush, Notification, PageOauth, ServerConfig, ServerOauth, StoreSettings, TelemetrySettings,
+    TokenIntrospection, TransportKind,
 };
 use super::template::Template;
 use crate::secrets::{Environment, Secret};
@@ -282,6 +282,18 @@ impl AuditPush {
         let secret = self.secret.as_deref().map(|text| resolved(text, "audit.push.secret", environment));
         let headers = resolved_table(&self.headers, "audit.push.headers", environment)?;
         Ok((resolved(&self.url, "audit.push.url", environment)?, headers, secret.transpose()?))
+    }
+}
+
+impl StoreSettings {
+    /// Returns the address of the database and the key, with every reference resolved; `None` if there is no address.
+    ///
+    /// # Errors
+    /// A variable or a secret is missing.
+    pub fn expanded(&self, environment: &dyn Environment) -> Result<Option<(Secret, Secret)>, ServerFault> {
+        let Some(url) = &self.url else { return Ok(None) };
+        let key = resolved(self.key.as_deref().unwrap_or_default(), "store.key", environment)?;
+        Ok(Some((resolved(url, "store.url", environment)?, key)))
     }
 }
 

@@ -38,6 +38,7 @@ pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
     checks.folders(config);
     checks.rules(config);
     checks.settings(config);
+    checks.shared_store(config);
     checks.authorization(config);
     checks.found
 }
@@ -284,6 +285,23 @@ impl FileProblems<'_> {
         {
             let instead = "write `auto`, `static`, `encoder:DIRECTORY` or `fastembed:DIRECTORY`";
             self.error(&root.key("tools").key("embedder"), "this is not an embedder", instead);
+        }
+    }
+
+    /// Checks `[store]`.
+    fn shared_store(&mut self, config: &Config) {
+        let store = ValuePath::default().key("store");
+        let (url, key) = (config.store.url.as_deref(), config.store.key.as_deref().unwrap_or_default());
+        self.template(url.unwrap_or_default(), &store.key("url"));
+        self.template(key, &store.key("key"));
+        if url.is_some() && key.is_empty() {
+            let instead =
+                "write `key = \"${secret:NAME}\"`, with the same long random secret for all kernels";
+            self.error(
+                &store,
+                "what kernels write to a shared database is sealed, and there is no key",
+                instead,
+            );
         }
     }
 

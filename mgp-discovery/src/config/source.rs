@@ -209,7 +209,9 @@ impl ValuePath {
             "env", "headers", "otlp_headers", "args", "url", "otlp", "embedder", "client_secret",
             "private_key", "webhook", "secret",
         ];
-        self.0.iter().any(|step| matches!(step, PathStep::Key(name) if names.contains(&name.as_str())))
+        let is_named =
+            |step: &PathStep| matches!(step, PathStep::Key(name) if names.contains(&name.as_str()));
+        self.0.iter().any(is_named) || self.keys() == "store.key"
     }
 
     /// Returns whether the value is the one at `place`, or lies within it.

@@ -1,5 +1,6 @@
-//! Errors of the registry and of its store.
+//! Errors of the registry.
 
+use mgp_store::StoreError;
 use mgp_types::mgp::{CodeRejection, Recovery, ServerId};
 use mgp_types::{Error, Object, code};
 
@@ -79,30 +80,4 @@ fn rejected(rejection: &CodeRejection) -> Error {
     let recovery = Recovery::for_code(code::CODE_SAFETY_VIOLATION).unwrap_or_default();
     Error::new(code::CODE_SAFETY_VIOLATION, rejection.to_string())
         .with_recovery(recovery.with_details(&details))
-}
-
-/// The reason why a store refused an operation.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// A newer version of this program wrote the store; reading it by guess could lose its additions.
-    #[error("the registry has schema {found}, this version knows up to {known}: update mgp")]
-    Newer {
-        /// The version that was found.
-        found: u32,
-        /// The last version that is known here.
-        known: u32,
-    },
-    /// Another process has the store open.
-    #[error("another mgp has the registry open; stop it, or give this one a registry of its own")]
-    InUse,
-    /// The disk is full.
-    #[error("the disk is full; free some space")]
-    Full,
-    /// A stored record is damaged.
-    #[error("the registry is damaged: {0}")]
-    Damaged(String),
-    /// The store cannot be reached.
-    #[error("the registry cannot be used")]
-    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

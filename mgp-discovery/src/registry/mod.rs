@@ -45,7 +45,7 @@ use mgp_types::{Principal, PrincipalRole, shell_word};
 use serde::{Deserialize, Serialize};
 
 pub use self::admission::RegistrationPolicy;
-pub use self::error::{RegistryError, StoreError};
+pub use self::error::RegistryError;
 pub use self::gate::DiscoveryGate;
 pub use self::ports::{CodeInspector, Inspection, ProgramScript, RunningServers, ServerView};
 use self::program::InlineCode;

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 
-use super::{RegistryError, ServerRegistration};
+use super::{Lifetime, RegistryError, ServerRegistration};
 
 /// The registered servers, and the changes in progress. Clones share the same servers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RegistrationTable(Arc<Mutex<RegistrationTableState>>);
 
+type Servers = BTreeMap<ServerId, Arc<ServerRegistration>>;
+
 #[derive(Debug, Default)]
 struct RegistrationTableState {
-    servers: BTreeMap<ServerId, Arc<ServerRegistration>>,
+    servers: Servers,
     claimed: BTreeSet<ServerId>,
 }
 
@@ -24,6 +26,8 @@ struct RegistrationTableState {
 pub(super) struct Claim {
     table: RegistrationTable,
     id: ServerId,
+    /// The server as it is stored, if it is.
+    stored: Option<Arc<ServerRegistration>>,
 }
 
 impl RegistrationTable {
@@ -52,7 +56,7 @@ impl RegistrationTable {
             return Err(RegistryError::Full(MAX_SERVERS));
         }
         held.claimed.insert(id.clone());
-        Ok(Claim { table: self.clone(), id: id.clone() })
+        Ok(Claim { table: self.clone(), id: id.clone(), stored: None })
     }
 
     /// Returns the right to change an existing server, and the server as it is.
@@ -64,11 +68,28 @@ impl RegistrationTable {
         if !held.claimed.insert(id.clone()) {
             return Err(RegistryError::Busy(id.clone()));
         }
-        Ok((Claim { table: self.clone(), id: id.clone() }, server))
+        let stored = (server.lifetime == Lifetime::Kept).then(|| server.clone());
+        Ok((Claim { table: self.clone(), id: id.clone(), stored }, server))
+    }
+
+    /// Takes `kept` in the place of all servers that are kept. Returns those that were there before and those that are there
+    /// now, without those that are the same.
+    pub(super) fn replace_kept(&self, kept: Vec<ServerRegistration>) -> [Vec<Arc<ServerRegistration>>; 2] {
+        let mut held = self.0.lock();
+        let of_sessions = held.servers.values().filter(|server| server.lifetime != Lifetime::Kept).cloned();
+        let all = kept.into_iter().map(Arc::new).chain(of_sessions);
+        let now = all.map(|server| (server.id.clone(), server)).collect();
+        let before = std::mem::replace(&mut held.servers, now);
+        [differing(&before, &held.servers), differing(&held.servers, &before)]
     }
 }
 
 impl Claim {
+    /// Returns the server as it was stored when the claim was made, if it was.
+    pub(super) fn stored(&self) -> Option<&ServerRegistration> {
+        self.stored.as_deref()
+    }
+
     pub(super) fn put(&self, server: Arc<ServerRegistration>) {
         self.table.0.lock().servers.insert(self.id.clone(), server);
     }
@@ -82,6 +103,11 @@ impl Drop for Claim {
     fn drop(&mut self) {
         self.table.0.lock().claimed.remove(&self.id);
     }
+}
+
+/// Returns those of `servers` that are not the same among `others`.
+fn differing(servers: &Servers, others: &Servers) -> Vec<Arc<ServerRegistration>> {
+    servers.values().filter(|server| others.get(&server.id) != Some(*server)).cloned().collect()
 }
 
 /// The maximum number of servers that are registered at the same time.

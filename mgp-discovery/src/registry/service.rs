@@ -1,22 +1,22 @@
 //! The registry of servers that register themselves.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use mgp_store::{StoreError, off_the_runtime};
 use mgp_types::mgp::{
     Actor, AuditPort, DeregisterServer, DeregisteredServer, ListServers, ListedServers, Outcome,
     RegisterServer, RegisteredServer, ServerId, ServerStatus, Timestamp, TraceId, TrustLevel,
 };
 use mgp_types::{Context, Principal, PrincipalRole};
+use parking_lot::Mutex;
 
 use super::admission::{admit, words};
 use super::event::RegistrationChange;
 use super::registration_table::{Claim, RegistrationTable};
-use super::store::off_the_runtime;
 use super::{
     Approval, CodeInspector, Lifetime, Registrant, RegistrationPolicy, RegistrationTerms, RegistryError,
-    RunningServers, ServerRegistration, ServerView, SqliteRegistryStore, StoreError,
+    RunningServers, ServerRegistration, ServerView, SqliteRegistryStore,
 };
 
 /// The registered servers, their registrants, and their state (§15.4, §15.5).
@@ -38,6 +38,8 @@ pub(super) struct RegistryInner {
     pub(super) fleet: Arc<dyn RunningServers>,
     pub(super) inspector: Arc<dyn CodeInspector>,
     pub(super) store: Arc<SqliteRegistryStore>,
+    /// A lock that is held, off the runtime, until the table has what was read from the store or written to it.
+    storing: Mutex<()>,
     pub(super) audit: Arc<dyn AuditPort>,
 }
 
@@ -55,17 +57,33 @@ impl Registry {
         audit: Arc<dyn AuditPort>,
     ) -> Result<Self, StoreError> {
         let table = RegistrationTable::of(store.load()?);
-        let policy = ArcSwap::from_pointee(policy);
-        Ok(Self(Arc::new(RegistryInner { table, policy, fleet, inspector, store, audit })))
+        let (policy, storing) = (ArcSwap::from_pointee(policy), Mutex::default());
+        Ok(Self(Arc::new(RegistryInner { table, policy, fleet, inspector, store, storing, audit })))
     }
 
-    /// Writes a copy of all registrations, as they are now, to a database at `path`, where there is no file yet. Blocks for as
-    /// long as the disk takes.
+    /// Reads the store anew after other kernels changed it. Servers that were approved there are started here too, and those
+    /// that are gone or wait again are stopped. A server that cannot be started here stays registered.
     ///
     /// # Errors
-    /// The copy cannot be written.
-    pub fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
-        self.0.store.copy_to(path)
+    /// The store cannot be read.
+    pub async fn reload(&self) -> Result<(), StoreError> {
+        let registry = Arc::clone(&self.0);
+        let [before, now] = off_the_runtime(move || {
+            let _storing = registry.storing.lock();
+            Ok(registry.table.replace_kept(registry.store.load()?))
+        })
+        .await?;
+        for server in before.iter().filter(|server| server.is_approved()) {
+            if let Err(error) = self.0.fleet.stop(&server.id).await {
+                tracing::error!(server = %server.id, %error, "a server that another kernel changed could not be stopped");
+            }
+        }
+        for server in now.iter().filter(|server| server.is_approved()) {
+            if let Err(error) = self.start_again(&server.id).await {
+                tracing::warn!(server = %server.id, %error, "a server that another kernel registered is not started");
+            }
+        }
+        Ok(())
     }
 
     /// Changes the policy for all further registrations, approvals and resumptions.
@@ -320,13 +338,14 @@ impl Registry {
     ) -> Result<(Claim, Arc<ServerRegistration>), RegistryError> {
         self.record(change, &server, Outcome::Success).await?;
         let server = Arc::new(server);
-        let (store, stored) = (self.0.store.clone(), server.clone());
+        let (registry, changed) = (Arc::clone(&self.0), server.clone());
         let outcome = off_the_runtime(move || {
-            if stored.lifetime == Lifetime::Kept {
-                store.put(&stored)?;
+            let _storing = registry.storing.lock();
+            if changed.lifetime == Lifetime::Kept && !registry.store.put(claim.stored(), &changed)? {
+                return Ok(None);
             }
-            claim.put(stored);
-            Ok(claim)
+            claim.put(changed);
+            Ok(Some(claim))
         })
         .await;
         let claim = self.made(change, &server, outcome).await?;
@@ -348,28 +367,33 @@ impl Registry {
             let _ = self.record(change, server, Outcome::Failure).await;
             return Err(RegistryError::Fleet(error));
         }
-        let (store, id) = (self.0.store.clone(), server.id.clone());
+        let (registry, id) = (Arc::clone(&self.0), server.id.clone());
         let outcome = off_the_runtime(move || {
-            store.remove(&id)?;
+            let _storing = registry.storing.lock();
+            registry.store.remove(&id)?;
             claim.remove();
-            Ok(())
+            Ok(Some(()))
         })
         .await;
         self.made(change, server, outcome).await
     }
 
-    /// Records the failure of an action that was recorded as done and could not be stored.
+    /// Records the failure of an action that was recorded as done and could not be stored, or to which another kernel came
+    /// first.
     async fn made<T>(
         &self,
         change: &RegistrationChange,
         server: &ServerRegistration,
-        outcome: Result<T, StoreError>,
+        outcome: Result<Option<T>, StoreError>,
     ) -> Result<T, RegistryError> {
-        if let Err(error) = &outcome {
-            tracing::error!(server = %server.id, %error, "a change was recorded and could not be stored");
-            let _ = self.record(change, server, Outcome::Failure).await;
-        }
-        Ok(outcome?)
+        let error = match outcome {
+            Ok(Some(made)) => return Ok(made),
+            Ok(None) => RegistryError::Busy(server.id.clone()),
+            Err(error) => RegistryError::Store(error),
+        };
+        tracing::error!(server = %server.id, %error, "a change was recorded and not stored");
+        let _ = self.record(change, server, Outcome::Failure).await;
+        Err(error)
     }
 
     async fn record(

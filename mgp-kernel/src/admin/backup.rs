@@ -31,11 +31,9 @@ impl Operation for BackUp {
             return Err(Error::invalid_params(message));
         }
         call.record_act("dev.cloto.mgp.state_copied", &[("folder", &shown)]).await?;
-        let (state, registry, now) =
-            (kernel.config.state().to_owned(), kernel.registry.clone(), kernel.audit.clock.now());
+        let (state, now) = (kernel.config.state().to_owned(), kernel.audit.clock.now());
         let (log, runtime) = (kernel.audit.log.clone(), Handle::current());
-        let copying =
-            move || StateCopy::make(&state, &folder, &registry, now, || runtime.block_on(log.flush()));
+        let copying = move || StateCopy::make(&state, &folder, now, || runtime.block_on(log.flush()));
         let mut copying = tokio::task::spawn_blocking(copying);
         let began = Instant::now();
         let mut times = interval_at(began + TELL_EVERY, TELL_EVERY);

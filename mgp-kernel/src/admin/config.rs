@@ -92,6 +92,12 @@ fn hide(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(hide),
         Value::Object(members) => {
             for (name, value) in members {
+                // Keys of other sections are paths of files.
+                if name == "store"
+                    && let Some(key) = value.get_mut("key").filter(|key| key.is_string())
+                {
+                    *key = "***".into();
+                }
                 match value {
                     Value::Object(table) if SECRET_TABLES.contains(&name.as_str()) => {
                         table.values_mut().for_each(|value| *value = "***".into());
@@ -134,11 +140,13 @@ mod tests {
             "approvals": {"notify": [{"webhook": "https://h.example/?token=s3cret", "secret": "s3cret"}]},
             "listen": {"oauth": {"issuers": [{"introspection": {"client_secret": "s3cret"}}]}},
             "registration": {"env": ["NAME"]},
+            "store": {"url": "postgres://ada:s3cret@h.example/mgp", "key": "s3cret", "ca": "NAME.pem"},
+            "cluster": {"key": "NAME.key"},
         });
         hide(&mut config);
         let shown = config.to_string();
         assert!(!shown.contains("s3cret"), "{shown}");
-        assert!(shown.contains("KEY") && shown.contains("NAME"), "{shown}");
+        assert!(shown.contains("KEY") && shown.contains("NAME") && shown.contains("NAME.key"), "{shown}");
     }
 
     #[test]

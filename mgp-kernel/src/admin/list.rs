@@ -6,14 +6,14 @@ use mgp_types::{BoxFuture, Error, Object, RawJson};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
-    access, audit, backup, config, keys, operators, permissions, pins, questions, registrations,
+    access, audit, backup, cluster, config, keys, operators, permissions, pins, questions, registrations,
     server_additions, server_orders, servers, status, tools,
 };
 use crate::install::InstallRequest;
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 56] = [
+static OPERATIONS: [OperationEntry; 58] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
@@ -23,6 +23,7 @@ static OPERATIONS: [OperationEntry; 56] = [
     OperationEntry::of::<audit::ReadLogEnd>("kernel/audit/head", ProofNeed::None),
     OperationEntry::of::<audit::VerifyLog>("kernel/audit/verify", ProofNeed::None),
     OperationEntry::of::<backup::BackUp>("kernel/backup", ProofNeed::Others),
+    OperationEntry::of::<cluster::ReadClusterStatus>("kernel/cluster/status", ProofNeed::None),
     OperationEntry::of::<config::ListUnmatched>("kernel/config/unmatched", ProofNeed::None),
     OperationEntry::of::<config::ReloadConfig>("kernel/config/reload", ProofNeed::All),
     OperationEntry::of::<config::ShowConfig>("kernel/config/show", ProofNeed::None),
@@ -69,6 +70,7 @@ static OPERATIONS: [OperationEntry; 56] = [
     OperationEntry::of::<server_additions::InstallServer>("kernel/servers/install", ProofNeed::All),
     OperationEntry::of::<servers::ListServers>("kernel/servers", ProofNeed::None),
     OperationEntry::of::<status::ReadStats>("kernel/stats", ProofNeed::None),
+    OperationEntry::of::<cluster::MigrateStore>("kernel/store/migrate", ProofNeed::All),
     OperationEntry::of::<tools::ListTools>("kernel/tools", ProofNeed::None),
 ];
 
@@ -145,11 +147,11 @@ mod tests {
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
             "access/list", "access/groups", "access/matrix", "audit/counts", "audit/export", "audit/query",
-            "audit/head", "audit/verify", "config/unmatched", "config/show", "explain", "status", "yield",
-            "keys/list", "operators/token", "operators/prove", "operators/standing", "operators/passphrase",
-            "page/open", "permissions/list", "permissions/pending", "permissions/show", "permissions/watch",
-            "pins/list", "pins/diff", "registrations/list", "server/logs", "server/show", "servers/find",
-            "servers", "stats", "tools",
+            "audit/head", "audit/verify", "cluster/status", "config/unmatched", "config/show", "explain",
+            "status", "yield", "keys/list", "operators/token", "operators/prove", "operators/standing",
+            "operators/passphrase", "page/open", "permissions/list", "permissions/pending",
+            "permissions/show", "permissions/watch", "pins/list", "pins/diff", "registrations/list",
+            "server/logs", "server/show", "servers/find", "servers", "stats", "tools",
         ];
         assert_eq!(with(ProofNeed::None), reading);
     }

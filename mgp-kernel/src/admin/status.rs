@@ -22,6 +22,7 @@ use super::operation::{KernelNeed, Operation, OperatorCall, ServersToBegin};
 use super::servers::{CallCounts, ServerList, ServerRow};
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
 use crate::record::PushLag;
+use crate::replicas::LinkStatus;
 use crate::sections::Sections;
 use crate::state_folder::DiskSpace;
 use crate::terminal::{TextForm, TextWriter, or_dash};
@@ -69,6 +70,9 @@ pub(crate) struct KernelStatus {
     /// The events of the record that wait to be pushed, where the record is pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) push: Option<PushLag>,
+    /// The link to the kernels with which this one shares its decisions, if it shares them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) link: Option<LinkStatus>,
     /// The room on the disk of the state, where the system tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) disk: Option<DiskSpace>,
@@ -111,7 +115,7 @@ impl Operation for ReadStatus {
     type Reply = KernelStatus;
 
     async fn run(self, call: &OperatorCall) -> Result<KernelStatus, Error> {
-        let Sections { lifecycle, policies, config, audit, .. } = &*call.kernel;
+        let Sections { lifecycle, policies, config, audit, link, .. } = &*call.kernel;
         let served = served(lifecycle)?;
         let clients = lifecycle.connections.clients().into_iter().map(|client| {
             let (pid, program) = client.process.map(|(pid, program)| (pid, program.into_string())).unzip();
@@ -137,6 +141,7 @@ impl Operation for ReadStatus {
             waiting: config.waiting(),
             pending: policies.pending.list().len() as u64,
             push: audit.push_lag(),
+            link: link.as_ref().map(|link| link.freshness.status()),
             disk: DiskSpace::of(config.state()),
             clients: clients.collect(),
             servers: ServerList::of(&call.kernel).servers,

@@ -21,6 +21,7 @@ use super::{
     spec, tools, trust,
 };
 use crate::admin::backup::BackUp;
+use crate::admin::cluster::ReadClusterStatus;
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey, RotateKey};
 use crate::admin::registrations::{
     ApproveRegistration, DenyRegistration, KeepRegistration, ListRegistrations,
@@ -125,6 +126,13 @@ pub(super) enum Command {
     Audit(audit::AuditCommand),
     /// Copy the state of the kernel to a folder: keys, rules, grants, pins, registrations and the audit log
     Backup(BackUp),
+    /// Show the kernels that share their decisions
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
+    /// Make, check, upgrade and fill the database that kernels share
+    #[cfg(feature = "postgres")]
+    #[command(subcommand)]
+    Store(super::store::StoreCommand),
     /// Restore the state from a copy that `mgp backup` made; what was revoked or denied since stays so
     Restore(backup::RestoreArgs),
     /// Open the page of the kernel in a browser, where people see and decide
@@ -212,6 +220,12 @@ pub(super) enum KeysCommand {
     Rotate(RotateKey),
     /// Revoke a key, and end its sessions
     Revoke(RevokeKey),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ClusterCommand {
+    /// Show each kernel, what it knows and its record, who runs which server, and how long the orders of changes are
+    Status(ReadClusterStatus),
 }
 
 #[derive(Debug, Subcommand)]

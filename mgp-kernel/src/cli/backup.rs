@@ -24,6 +24,10 @@ pub(super) struct RestoreArgs {
 /// Restores the state from a copy, while no kernel runs.
 pub(super) async fn restore(cx: &CommandContext, args: &RestoreArgs) -> Result {
     let EffectiveConfig { config, state, .. } = cx.read()?;
+    if config.store.url.is_some() {
+        let failure = Failure::usage("this kernel shares its decisions, which a copy cannot replace");
+        return Err(failure.hint("take `[store]` out of mgp.toml, and restore this kernel alone"));
+    }
     let in_use = || {
         let failure = Failure::unreachable(format!("a kernel runs with the state in {}", state.display()));
         failure.hint("`mgp stop` stops it; restore the copy then")

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::config::model::TelemetrySettings;
+use mgp_discovery::config::model::{ClusterSettings, StoreSettings, TelemetrySettings};
 use mgp_discovery::config::{
     ConfigFile, FolderFile, FolderTrust, LoadedConfig, Locations, ProcessEnvironment, ServerFault,
 };
@@ -94,9 +94,11 @@ impl CommandContext {
             let own = own.or_else(|| users_folder("XDG_STATE_HOME", ".local/state")).ok_or_else(|| {
                 Failure::usage("there is no home directory").hint("name the folder with `--state DIR`")
             })?;
-            // The kernel of a folder with a file of its own runs beside the user's, which has the user's address.
+            // The kernel of a folder with a file of its own runs beside the user's, which has the user's addresses and
+            // shares the user's decisions.
             if let Some(file) = self.folder() {
                 config.listen.http = None;
+                (config.store, config.cluster) = (StoreSettings::default(), ClusterSettings::default());
                 folder_state(&own, file.path())
             } else {
                 own

@@ -41,6 +41,8 @@ mod servers_edit;
 mod service;
 mod spec;
 mod status_watch;
+#[cfg(feature = "postgres")]
+mod store;
 mod tools;
 mod trust;
 mod watch;
@@ -52,7 +54,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use mgp_security::check::{CheckError, InputCheck};
 
-use self::args::{Cli, Command, KeysCommand, NewCommand, RegistrationsCommand};
+use self::args::{Cli, ClusterCommand, Command, KeysCommand, NewCommand, RegistrationsCommand};
 use self::context::CommandContext;
 use self::link::operate;
 use crate::admin::server_orders::{RestartServer, StopServer};
@@ -171,6 +173,9 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Service(args) => service::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
         Command::Backup(copy) => operate(cx, copy).await,
+        Command::Cluster(ClusterCommand::Status(status)) => operate(cx, status).await,
+        #[cfg(feature = "postgres")]
+        Command::Store(command) => store::run(cx, command).await,
         Command::Restore(args) => Box::pin(backup::restore(cx, &args)).await,
         Command::Ui(args) => page::run(cx, &args).await,
         Command::Watch => watch::run(cx).await,

@@ -198,7 +198,7 @@ struct OtherKernel {
 }
 
 /// Shows the running kernel. The command ends with 4 if none runs, or if no client can connect: the kernel was told to end, or
-/// does not listen at its address yet.
+/// does not listen at its address yet, or does not know what other kernels decided.
 pub(super) async fn status(cx: &CommandContext) -> Result {
     let EffectiveConfig { state, socket, .. } = cx.read()?;
     let others = others(&state).await;
@@ -212,7 +212,9 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
     let status = link.ask(&ReadStatus {}).await;
     link.close().await;
     let status = status?;
-    let is_ready = !status.draining && status.http.as_ref().is_none_or(|http| http.error.is_none());
+    let is_stale = status.link.as_ref().is_some_and(|link| link.stale);
+    let is_ready =
+        !status.draining && !is_stale && status.http.as_ref().is_none_or(|http| http.error.is_none());
     cx.output.show(
         &ShownStatus { status, socket, others },
         |ShownStatus { status, socket, others }, out| {
@@ -237,6 +239,9 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
                     "push of the record: {events} events wait, for {seconds} s; {failures} attempts failed"
                 )?;
             }
+            status.link.iter().try_for_each(|link| {
+                writeln!(out, "decisions of other kernels: {}", printable(&link.text()))
+            })?;
             if let Some(DiskSpace { free, total }) = status.disk {
                 writeln!(out, "disk of the state: {} of {} MiB free", free >> 20, total >> 20)?;
             }

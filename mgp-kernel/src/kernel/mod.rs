@@ -111,6 +111,9 @@ impl Kernel {
     ) -> Result<Self, StartError> {
         let sections = Sections::open(config, state, files).await?;
         let Sections { config, policies, audit, changes, .. } = &sections;
+        if let Some(link) = &sections.link {
+            link.look().await;
+        }
         // Nobody is let in before the rules hold.
         let rules = AccessRules::of(&config.load(), audit.clock.now())?;
         rules.hold(&policies.access, changes, &audit.clock).await?;
@@ -129,6 +132,10 @@ impl Kernel {
         beside.spawn(record_push::push(&config.load(), Arc::clone(audit)));
         beside.spawn(record::watch_disk(config.state().to_owned(), audit.log.clone()));
         beside.spawn(free_unused_patterns());
+        if let Some(link) = &sections.link {
+            let log = audit.log.clone();
+            beside.spawn(Arc::clone(link).run(move || log.head()));
+        }
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
         let Sections { config, policies, tools, fleet, lifecycle, registry, .. } = &kernel.0.sections;
@@ -209,6 +216,9 @@ impl Kernel {
             audit.forwarded.write();
         };
         let _ = tokio::task::spawn_blocking(kept).await;
+        if let Some(link) = &self.0.sections.link {
+            link.leave().await;
+        }
     }
 
     /// Ends what would wait for clients without an end, so that they can be let go of: requests that listen, and calls

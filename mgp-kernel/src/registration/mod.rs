@@ -20,6 +20,7 @@ use mgp_types::{AgentGroups, Context, Error, Principal, PrincipalRole};
 
 use self::creation::remove_script;
 pub(crate) use self::creation::{ModelToolCreator, remove_left_over};
+use crate::replicas::{ClusterLink, share};
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet as RunningFleet;
 use crate::servers::upstream::Upstream;
@@ -31,14 +32,26 @@ pub(crate) fn open(
     config: &Arc<RunningConfig>,
     visibility: &Arc<Visibility>,
     audit: Arc<dyn AuditPort>,
+    link: Option<&Arc<ClusterLink>>,
 ) -> Result<Registry, StartError> {
     let path = config.state().join("registry.db");
     let wrong = |error: &dyn std::fmt::Display| StartError::Config(format!("{}: {error}", path.display()));
     let groups = visibility.access.groups();
     let store = SqliteRegistryStore::open(&path).map_err(|error| wrong(&error))?;
+    let database = store.database().clone();
+    share(link, &database, "registry").map_err(|error| wrong(&error))?;
     let fleet = Arc::new(FleetServers { config: Arc::clone(config), visibility: Arc::downgrade(visibility) });
-    Registry::open(Arc::new(store), policy(&config.load(), groups), fleet, Arc::new(StrictInspector), audit)
-        .map_err(|error| wrong(&error))
+    let policy = policy(&config.load(), groups);
+    let registry = Registry::open(Arc::new(store), policy, fleet, Arc::new(StrictInspector), audit);
+    let registry = registry.map_err(|error| wrong(&error))?;
+    if let Some(link) = link {
+        let followed = registry.clone();
+        link.follow("registry", database, move |_| {
+            let registry = followed.clone();
+            Box::pin(async move { registry.reload().await })
+        });
+    }
+    Ok(registry)
 }
 
 pub(crate) fn policy(config: &Config, groups: &AgentGroups) -> RegistrationPolicy {

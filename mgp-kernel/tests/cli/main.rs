@@ -60,6 +60,8 @@ mod sharing;
 #[path = "../support/shell_servers.rs"]
 mod shell_servers;
 mod specs;
+#[cfg(feature = "postgres")]
+mod store;
 mod upgrade;
 mod watch;
 mod web_pages;

@@ -1,14 +1,15 @@
 //! The book of keys: who carries a call out, who waits for it, and what is told of it later.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::canonical::Digest;
 use mgp_types::ext::{IdempotentCall, IdempotentResult};
-use mgp_types::{BoxFuture, CallEnding, Error, Request, Response, RpcService, call_once};
+use mgp_types::{BoxFuture, CallEnding, Error, RawJson, Request, Response, RpcService, call_once};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::call_table::{
     CallTable, KeptCall, KeptOutcome, KeptState, KeyLimits, NewCall, NoRoom, RunningCall,
@@ -16,11 +17,13 @@ use super::call_table::{
 use super::layer::KeyedCall;
 use super::outcome::{CallOutcome, Verdict, restored, stored, told};
 use super::refusal;
-use super::store::{CallStore, FirstCall};
+use super::store::{CallStore, FirstCall, Search};
 use crate::call::{Deadline, is_harmless};
 use crate::in_any_case::in_any_case;
 use crate::refusal::not_stored;
+#[cfg(feature = "store")]
 use crate::store::StoreError;
+use crate::store::Written;
 use crate::wall_clock::WallClock;
 
 /// The keys of calls that hold, and the outcomes of the calls. Clones are one book.
@@ -32,7 +35,7 @@ pub struct IdempotencyBook(Arc<BookShared>);
 #[derive(Debug)]
 struct BookShared {
     calls: Mutex<CallTable>,
-    store: Option<Box<dyn CallStore>>,
+    store: Option<Arc<dyn CallStore>>,
     clock: WallClock,
 }
 
@@ -48,7 +51,7 @@ impl IdempotencyBook {
     /// Fails if the store cannot be read.
     #[cfg(feature = "store")]
     pub fn open(store: crate::store::EffectStore) -> Result<Self, StoreError> {
-        Self::restored(Box::new(store), KeyLimits::default(), WallClock::system())
+        Self::restored(Arc::new(store), KeyLimits::default(), WallClock::system())
     }
 
     /// Returns whether the book outlives the process.
@@ -58,65 +61,124 @@ impl IdempotencyBook {
 
     #[cfg(feature = "store")]
     pub(super) fn restored(
-        store: Box<dyn CallStore>,
+        store: Arc<dyn CallStore>,
         limits: KeyLimits,
         clock: WallClock,
     ) -> Result<Self, StoreError> {
         let mut calls = CallTable::new(limits);
-        store.load(clock.now())?.into_iter().for_each(|(call, state)| calls.restore(call, state));
+        store.load(clock.now())?.into_iter().for_each(|call| calls.restore(call));
         Ok(Self::with_parts(calls, Some(store), clock))
     }
 
-    pub(super) fn with_parts(calls: CallTable, store: Option<Box<dyn CallStore>>, clock: WallClock) -> Self {
+    pub(super) fn with_parts(calls: CallTable, store: Option<Arc<dyn CallStore>>, clock: WallClock) -> Self {
         Self(Arc::new(BookShared { calls: Mutex::new(calls), store, clock }))
     }
 
     /// Carries the call out with `inner`, or answers as the first call with its key was answered.
-    pub(super) async fn call<S: RpcService>(
+    pub(super) fn call<S: RpcService>(
         self,
         call: KeyedCall,
         request: Request,
         inner: S,
-    ) -> Result<Response, Error> {
-        match self.admit(&call).map_err(|NoRoom(wait)| refusal::no_room(wait))? {
-            Ok(begun) => begun.carry_out(call, request, inner).await,
-            Err(known) => self.again(call, known, patience(&request)).await,
+    ) -> BoxFuture<'static, Result<Response, Error>> {
+        Box::pin(async move {
+            loop {
+                if let Some(answer) = self.answer(&call, patience(&request)).await {
+                    return answer;
+                }
+                if let Some(begun) = self.admit(&call).map_err(|NoRoom(wait)| refusal::no_room(wait))? {
+                    return begun.carry_out(call, request, inner).await;
+                }
+            }
+        })
+    }
+
+    /// Returns whether the key of a call may be known, here or to another kernel.
+    pub(super) fn may_know(&self, call: &KeyedCall) -> bool {
+        self.known(call).is_some() || self.search(call).is_some()
+    }
+
+    /// Returns the answer to a call whose key is known, which waits no longer than `patience` for the first one; `None` if
+    /// the key is new.
+    pub(super) async fn answer(
+        &self,
+        call: &KeyedCall,
+        patience: Duration,
+    ) -> Option<Result<Response, Error>> {
+        let KeptCall { first, state } = match self.known(call) {
+            Some(known) => known,
+            None => match self.settled_elsewhere(call, patience).await {
+                Ok(known) => known?,
+                Err(error) => return Some(Err(error)),
+            },
+        };
+        match state {
+            _ if first.arguments != call.arguments => Some(Err(refusal::other_arguments(first.begun_at))),
+            KeptState::Running(running) => self.wait(call, first, running, patience).await,
+            KeptState::Elsewhere => Some(Err(refusal::still_running())),
+            KeptState::Done { outcome, .. } => Some(self.replay(call, first, outcome).await),
+            KeptState::Unknown => Some(Err(refusal::unknown_outcome(first.begun_at))),
         }
     }
 
-    /// Returns what is known of a call; `None` if its key is new.
-    pub(super) fn known(&self, call: &KeyedCall) -> Option<KeptCall> {
+    fn known(&self, call: &KeyedCall) -> Option<KeptCall> {
         let now = self.0.clock.now();
         self.0.calls.lock().known(call, now)
     }
 
-    /// Answers a call whose key is known, and waits no longer than `patience` for the first one.
-    pub(super) async fn again(
-        self,
-        call: KeyedCall,
-        KeptCall { first, state }: KeptCall,
-        patience: Duration,
-    ) -> Result<Response, Error> {
-        match state {
-            _ if first.arguments != call.arguments => Err(refusal::other_arguments(first.begun_at)),
-            KeptState::Running(running) => wait(&call, first, running, patience).await,
-            KeptState::Done { outcome, .. } => self.replay(&call, first, outcome).await,
-            KeptState::Unknown => Err(refusal::unknown_outcome(first.begun_at)),
-        }
+    fn search(&self, call: &KeyedCall) -> Option<Search> {
+        self.0.store.as_ref()?.elsewhere(call.id, self.0.clock.now())
     }
 
-    /// Begins a call whose key is new; another is returned as what is known of it.
-    fn admit(&self, call: &KeyedCall) -> Result<Result<FirstRun, KeptCall>, NoRoom> {
+    /// Returns what another kernel made of a key, once the call runs no more there or `patience` is over.
+    async fn settled_elsewhere(
+        &self,
+        call: &KeyedCall,
+        patience: Duration,
+    ) -> Result<Option<KeptCall>, Error> {
+        let until = Instant::now() + patience;
+        while let Some(search) = self.search(call) {
+            let known = search.await.map_err(|error| refusal::not_read(&error))?;
+            let runs = known.as_ref().is_some_and(|known| {
+                matches!(known.state, KeptState::Elsewhere) && known.first.arguments == call.arguments
+            });
+            if !runs || Instant::now() >= until {
+                return Ok(known);
+            }
+            sleep(BETWEEN_SEARCHES).await;
+        }
+        Ok(None)
+    }
+
+    /// Begins a call whose key is new; `None` if the key is known.
+    fn admit(&self, call: &KeyedCall) -> Result<Option<FirstRun>, NoRoom> {
         let now = self.0.clock.now();
         let mut calls = self.0.calls.lock();
-        if let Some(known) = calls.known(call, now) {
-            return Ok(Err(known));
+        if calls.known(call, now).is_some() {
+            return Ok(None);
         }
         let NewCall { first, outcome, expired } = calls.begin(call, now)?;
         // The write is asked for under the lock, so that the store sees the calls in the order of the table.
         let written = self.0.store.as_ref().map(|store| store.begin(first, expired));
-        let ending = EndingCall { book: self.clone(), id: call.id, outcome: Some(outcome) };
-        Ok(Ok(FirstRun { first, ending, written }))
+        let ending = EndingCall { book: self.clone(), first, outcome: Some(outcome) };
+        Ok(Some(FirstRun { ending, written }))
+    }
+
+    /// Waits for the first call with this key; `None` if another kernel came first.
+    async fn wait(
+        &self,
+        call: &KeyedCall,
+        first: FirstCall,
+        mut running: RunningCall,
+        patience: Duration,
+    ) -> Option<Result<Response, Error>> {
+        let Ok(ended) = timeout(patience, running.wait_for(Option::is_some)).await else {
+            return Some(Err(refusal::still_running()));
+        };
+        match ended.ok().and_then(|outcome| outcome.clone()) {
+            Some(outcome) => Some(retold(call, first, outcome)),
+            None => self.known(call).map(|_| Err(refusal::unknown_outcome(first.begun_at))),
+        }
     }
 
     /// Answers with the outcome that is kept.
@@ -133,14 +195,38 @@ impl IdempotencyBook {
             None => Err(refusal::result_not_kept(first.begun_at)),
         }
     }
+
+    /// Asks for the write of how a call ended, and returns whether it was made. Where it cannot be made now, it is tried
+    /// again until it can: others take the call for one that runs until then.
+    fn store_end(
+        &self,
+        first: FirstCall,
+        verdict: Verdict,
+        outcome: Option<RawJson>,
+    ) -> BoxFuture<'static, bool> {
+        let Some(store) = self.0.store.clone() else { return Box::pin(ready(false)) };
+        let written = store.end(first, verdict, outcome.clone());
+        Box::pin(async move {
+            let Err(error) = written.await else { return true };
+            tracing::error!(%error, "how a call ended is kept in memory alone, until the store takes it");
+            tokio::spawn(async move {
+                loop {
+                    sleep(BETWEEN_ATTEMPTS).await;
+                    if store.end(first, verdict, outcome.clone()).await.is_ok() {
+                        break;
+                    }
+                }
+            });
+            false
+        })
+    }
 }
 
 /// A call that was noted and is to be carried out.
 struct FirstRun {
-    first: FirstCall,
     ending: EndingCall,
     /// The write of the key; nothing is done before it.
-    written: Option<BoxFuture<'static, Result<(), StoreError>>>,
+    written: Option<Written>,
 }
 
 impl FirstRun {
@@ -151,15 +237,22 @@ impl FirstRun {
         request: Request,
         inner: S,
     ) -> Result<Response, Error> {
-        let Self { first, ending, written } = self;
+        let Self { ending, written } = self;
         in_any_case(async move {
-            if let Some(written) = written
-                && let Err(error) = written.await
-            {
-                let error = not_stored("the idempotency key cannot be kept", &error);
-                ending.release(&Err(error.clone()));
-                return Err(error);
+            let written = match written {
+                Some(written) => written.await,
+                None => Ok(1),
+            };
+            match written {
+                Ok(0) => return ending.give_up().call(call, request, inner).await,
+                Ok(_) => {}
+                Err(error) => {
+                    let error = not_stored("the idempotency key cannot be kept", &error);
+                    ending.release(&Err(error.clone()));
+                    return Err(error);
+                }
             }
+            let first = ending.first;
             let is_repeatable = request.context.tool.as_deref().is_some_and(is_harmless);
             let mut outcome = call_once(inner, request).await;
             ending.end(&outcome, is_repeatable).await;
@@ -175,7 +268,7 @@ impl FirstRun {
 /// A call that runs. Where it is dropped, nobody knows how the call ended.
 struct EndingCall {
     book: IdempotencyBook,
-    id: Digest,
+    first: FirstCall,
     outcome: Option<watch::Sender<Option<CallOutcome>>>,
 }
 
@@ -191,32 +284,35 @@ impl EndingCall {
 
     async fn keep(mut self, outcome: CallOutcome) {
         let raw = stored(&outcome, MAX_OUTCOME_BYTES);
-        let bytes = raw.as_ref().map_or(0, |raw| raw.as_bytes().len());
-        let shared = &self.book.0;
-        let mut kept = raw.clone().map_or(KeptOutcome::TooLarge, KeptOutcome::Here);
-        if let Some(store) = &shared.store {
-            match store.finish(self.id, raw).await {
-                Ok(()) if bytes > 0 => kept = KeptOutcome::Stored,
-                Ok(()) => {}
-                // The effect is there, so that its caller is told the truth. The key stays on the disk as that of a call
-                // that runs: it holds, whatever happens to this process.
-                Err(error) => tracing::error!(%error, "the outcome of a call is kept in memory alone"),
-            }
-        }
-        shared.calls.lock().end(self.id, KeptState::Done { outcome: kept, bytes: bytes as u64 });
+        let bytes = raw.as_ref().map_or(0, |raw| raw.as_bytes().len()) as u64;
+        // The effect is there, so that its caller is told the truth even if the outcome cannot be stored: the key holds,
+        // whatever happens to this process.
+        let is_stored = self.book.store_end(self.first, Verdict::Keep, raw.clone()).await;
+        let kept = match raw {
+            Some(_) if is_stored => KeptOutcome::Stored,
+            Some(raw) => KeptOutcome::Here(raw),
+            None => KeptOutcome::TooLarge,
+        };
+        self.book.0.calls.lock().end(self.first.id, KeptState::Done { outcome: kept, bytes });
         self.tell(outcome);
     }
 
     /// Gives the key free, since the call may be carried out again.
     fn release(mut self, outcome: &Result<Response, Error>) {
-        {
+        let written = {
             let mut calls = self.book.0.calls.lock();
-            calls.remove(&self.id);
-            if let Some(store) = &self.book.0.store {
-                drop(store.remove(self.id));
-            }
-        }
+            calls.remove(&self.first.id);
+            self.book.store_end(self.first, Verdict::Release, None)
+        };
+        in_background(written);
         self.tell(told(outcome));
+    }
+
+    /// Leaves the call to another kernel that came first; those who wait look for it there.
+    fn give_up(mut self) -> IdempotencyBook {
+        self.book.0.calls.lock().remove(&self.first.id);
+        self.outcome = None;
+        self.book.clone()
     }
 
     fn tell(&mut self, outcome: CallOutcome) {
@@ -229,30 +325,22 @@ impl EndingCall {
 impl Drop for EndingCall {
     fn drop(&mut self) {
         if self.outcome.is_some() {
-            self.book.0.calls.lock().end(self.id, KeptState::Unknown);
+            self.book.0.calls.lock().end(self.first.id, KeptState::Unknown);
+            in_background(self.book.store_end(self.first, Verdict::Unknown, None));
         }
+    }
+}
+
+/// Lets a write that was asked for be tried again, if there is a runtime for that.
+fn in_background(written: BoxFuture<'static, bool>) {
+    if let Ok(runtime) = Handle::try_current() {
+        drop(runtime.spawn(written));
     }
 }
 
 /// Returns how long a call waits for the first one with its key: no longer than for the call itself.
 pub(super) fn patience(request: &Request) -> Duration {
     Deadline::of(request).map_or(LONGEST_WAIT, |deadline| deadline.left().min(LONGEST_WAIT))
-}
-
-/// Waits for the first call with this key.
-async fn wait(
-    call: &KeyedCall,
-    first: FirstCall,
-    mut running: RunningCall,
-    patience: Duration,
-) -> Result<Response, Error> {
-    let Ok(ended) = timeout(patience, running.wait_for(Option::is_some)).await else {
-        return Err(refusal::still_running());
-    };
-    match ended.ok().and_then(|outcome| outcome.clone()) {
-        Some(outcome) => retold(call, first, outcome),
-        None => Err(refusal::unknown_outcome(first.begun_at)),
-    }
 }
 
 /// Returns the outcome of the first call as that of a later one.
@@ -277,3 +365,9 @@ const MAX_OUTCOME_BYTES: usize = 1 << 20;
 
 /// The time for which a call without a deadline waits for the first one with its key.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
+/// The time between two searches for how a call ended that another kernel carries out.
+const BETWEEN_SEARCHES: Duration = Duration::from_millis(100);
+
+/// The time between two attempts to store how a call ended.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(1);

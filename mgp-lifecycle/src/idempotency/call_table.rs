@@ -12,8 +12,8 @@ use super::layer::KeyedCall;
 use super::outcome::CallOutcome;
 use super::store::FirstCall;
 
-/// The outcome of a call that runs, for those who wait for it: none yet, or how it ended. A sender that is gone has
-/// nobody know how the call ended.
+/// The outcome of a call that runs, for those who wait for it: none yet, or how it ended. With a sender that is gone nobody
+/// knows how the call ended if its key is known still, and else another kernel came first.
 pub(super) type RunningCall = watch::Receiver<Option<CallOutcome>>;
 
 mgp_types::with_defaults! {
@@ -72,10 +72,20 @@ pub(super) struct KeptCall {
     pub(super) state: KeptState,
 }
 
+impl KeptCall {
+    /// Returns whether the key stands for the call at `now`: for as long as the call runs, and until the key expires.
+    pub(super) fn holds(&self, now: Timestamp) -> bool {
+        !matches!(self.state, KeptState::Done { .. } | KeptState::Unknown) || self.first.expires_at() > now
+    }
+}
+
 /// The state of a call whose key is remembered.
 #[derive(Debug, Clone)]
 pub(super) enum KeptState {
     Running(RunningCall),
+    /// Another kernel carries the call out. The table has no such calls.
+    #[cfg_attr(not(feature = "store"), expect(dead_code, reason = "kernels share a store"))]
+    Elsewhere,
     Done {
         outcome: KeptOutcome,
         bytes: u64,
@@ -110,7 +120,7 @@ impl CallTable {
 
     /// Adds a call that was stored by a process that has ended.
     #[cfg(feature = "store")]
-    pub(super) fn restore(&mut self, first: FirstCall, state: KeptState) {
+    pub(super) fn restore(&mut self, KeptCall { first, state }: KeptCall) {
         self.insert(first, KeptState::Unknown);
         self.end(first.id, state);
     }
@@ -123,9 +133,7 @@ impl CallTable {
 
     /// Returns what is known of a call that comes at `now`; `None` if its key is new, or has expired.
     pub(super) fn known(&self, call: &KeyedCall, now: Timestamp) -> Option<KeptCall> {
-        let known = self.calls.get(&call.id)?;
-        let holds = matches!(known.state, KeptState::Running(_)) || known.first.expires_at() > now;
-        holds.then(|| known.clone())
+        self.calls.get(&call.id).filter(|known| known.holds(now)).cloned()
     }
 
     /// Notes that a call begins at `now` whose key is new, or has expired.

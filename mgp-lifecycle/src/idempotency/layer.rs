@@ -47,17 +47,20 @@ impl IdempotencyLayer {
     }
 
     /// Returns the answer to a call whose key is not new: the outcome of the first call, for which the answer waits, or
-    /// 4020. `None` if the call has no key, or a new one.
+    /// 4020. There is none, now or at the end of the search among other kernels' calls, if the call has no key or a new one.
     ///
     /// A gateway asks before it has a person confirm the call, so that nobody is asked about a call that is not made.
-    pub fn answer_again(&self, request: &Request) -> Option<BoxFuture<'static, Result<Response, Error>>> {
+    pub fn answer_again(
+        &self,
+        request: &Request,
+    ) -> Option<BoxFuture<'static, Option<Result<Response, Error>>>> {
         match self.keyed(request) {
-            Ok(None) => None,
-            Ok(Some((book, call))) => {
-                let known = book.known(&call)?;
-                Some(Box::pin(book.clone().again(call, known, patience(request))))
+            Ok(Some((book, call))) if book.may_know(&call) => {
+                let (book, patience) = (book.clone(), patience(request));
+                Some(Box::pin(async move { book.answer(&call, patience).await }))
             }
-            Err(error) => Some(Box::pin(ready(Err(error)))),
+            Ok(_) => None,
+            Err(error) => Some(Box::pin(ready(Some(Err(error))))),
         }
     }
 
@@ -90,9 +93,7 @@ impl<S: RpcService> Service<Request> for IdempotencyService<S> {
     fn call(&mut self, request: Request) -> Self::Future {
         match self.layer.keyed(&request) {
             Ok(None) => Either::Left(self.inner.call(request)),
-            Ok(Some((book, call))) => {
-                Either::Right(Box::pin(book.clone().call(call, request, self.inner.clone())))
-            }
+            Ok(Some((book, call))) => Either::Right(book.clone().call(call, request, self.inner.clone())),
             Err(error) => Either::Right(Box::pin(ready(Err(error)))),
         }
     }

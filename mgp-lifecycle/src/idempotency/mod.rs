@@ -19,6 +19,9 @@
 //! it; without one, keys are forgotten with the process. A call goes on when its caller gives up, so that there is an outcome
 //! for the next attempt. Keys that hold are never given up for others: a caller that has too many is refused with 3001.
 //!
+//! Kernels that share a store decide together which call came first. A call that comes again at another kernel waits for the
+//! first one there; nobody knows how the calls of a kernel ended that runs no more.
+//!
 //! ```
 //! use mgp_lifecycle::idempotency::{IdempotencyBook, IdempotencyLayer};
 //! use mgp_types::{Error, Object, Request, Response};

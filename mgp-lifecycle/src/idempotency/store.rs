@@ -7,9 +7,9 @@ use mgp_types::ext::IdempotencyTtl;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{BoxFuture, RawJson};
 
-#[cfg(feature = "store")]
-use super::call_table::KeptState;
-use crate::store::StoreError;
+use super::call_table::KeptCall;
+use super::outcome::Verdict;
+use crate::store::{StoreError, Written};
 
 /// The first call with a key.
 #[derive(Debug, Clone, Copy)]
@@ -21,94 +21,146 @@ pub(super) struct FirstCall {
     pub(super) ttl: IdempotencyTtl,
 }
 
+/// The search for what another kernel made of a key.
+pub(super) type Search = BoxFuture<'static, Result<Option<KeptCall>, StoreError>>;
+
 /// The store of the keys that outlive the process. Writes are asked for when a method is called, in that order, whatever
 /// becomes of the futures.
 pub(super) trait CallStore: fmt::Debug + Send + Sync {
-    /// Returns all calls, but for those that expired before `now`, which are removed.
+    /// Returns all calls of this kernel, but for those that expired before `now`, which are removed.
     #[cfg(feature = "store")]
-    fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, KeptState)>, StoreError>;
+    fn load(&self, now: Timestamp) -> Result<Vec<KeptCall>, StoreError>;
 
-    /// Stores that a call begins, and removes expired ones.
-    fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>>;
+    /// Stores that a call begins, and removes expired ones of this kernel. Nothing is stored if another kernel has the key.
+    fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> Written;
 
-    /// Stores the outcome of a call.
-    fn finish(&self, id: Digest, outcome: Option<RawJson>) -> BoxFuture<'static, Result<(), StoreError>>;
-
-    /// Removes a call that may be carried out again.
-    fn remove(&self, id: Digest) -> BoxFuture<'static, Result<(), StoreError>>;
+    /// Stores how a call of this kernel ended, with its outcome if it is kept.
+    fn end(&self, call: FirstCall, verdict: Verdict, outcome: Option<RawJson>) -> Written;
 
     /// Returns the outcome of a call.
     fn outcome(&self, id: Digest) -> BoxFuture<'static, Result<Option<RawJson>, StoreError>>;
+
+    /// Returns what another kernel made of a key, if that holds at `now`. `None` if no other kernels share the store.
+    fn elsewhere(&self, _: Digest, _: Timestamp) -> Option<Search> {
+        None
+    }
 }
 
 #[cfg(feature = "store")]
 mod sqlite {
+    use std::future::ready;
+
+    use mgp_store::{off_the_runtime, text, time};
     use mgp_types::canonical::Digest;
     use mgp_types::ext::IdempotencyTtl;
     use mgp_types::mgp::Timestamp;
     use mgp_types::{BoxFuture, RawJson};
     use rusqlite::{Connection, Row, params};
 
-    use super::super::call_table::KeptOutcome;
-    use super::{CallStore, FirstCall, KeptState};
+    use super::super::call_table::{KeptOutcome, KeptState};
+    use super::{CallStore, FirstCall, KeptCall, Search, Verdict, Written};
     use crate::store::{EffectStore, StoreError};
 
     impl CallStore for EffectStore {
-        fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, KeptState)>, StoreError> {
-            self.read_now(|connection| {
-                connection.execute(
-                    "DELETE FROM idempotent_calls WHERE begun_at + ttl_seconds * 1000 <= ?1",
-                    [now.as_millis()],
-                )?;
-                let mut query = connection.prepare(
-                    "SELECT id, caller, arguments, begun_at, ttl_seconds, state, length(outcome)
-                     FROM idempotent_calls",
-                )?;
-                query.query_and_then([], read)?.collect()
+        fn load(&self, now: Timestamp) -> Result<Vec<KeptCall>, StoreError> {
+            let calls = own_calls(self, now)?;
+            let is_lost = |call: &KeptCall| matches!(call.state, KeptState::Unknown);
+            if self.kernel().is_some() && calls.iter().any(is_lost) {
+                // Other kernels would take the calls of the process before for ones that run, since this kernel lives.
+                let store = self.clone();
+                drop(self.write(move |change| change.execute(LOSE_ALL, params![store.kernel()])));
+            }
+            Ok(calls)
+        }
+
+        fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> Written {
+            let store = self.clone();
+            self.write(move |change| {
+                for id in &expired {
+                    change.execute(REMOVE, params![id.as_bytes(), store.kernel()])?;
+                }
+                if held_elsewhere(&store, change.reading(), &call.id, call.begun_at)?.is_some() {
+                    return Ok(0);
+                }
+                change.execute(
+                    BEGIN,
+                    params![
+                        call.id.as_bytes(),
+                        call.caller.as_bytes(),
+                        call.arguments.as_bytes(),
+                        call.begun_at.as_millis(),
+                        call.ttl.seconds(),
+                        store.kernel(),
+                    ],
+                )
             })
         }
 
-        fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
-            self.write(move |connection| {
-                expired.iter().try_for_each(|id| delete(connection, id))?;
-                connection.prepare_cached(BEGIN)?.execute(params![
-                    call.id.as_bytes(),
-                    call.caller.as_bytes(),
-                    call.arguments.as_bytes(),
-                    call.begun_at.as_millis(),
-                    call.ttl.seconds(),
-                ])?;
-                Ok(())
-            })
-        }
-
-        fn finish(&self, id: Digest, outcome: Option<RawJson>) -> BoxFuture<'static, Result<(), StoreError>> {
-            self.write(move |connection| {
+        fn end(&self, call: FirstCall, verdict: Verdict, outcome: Option<RawJson>) -> Written {
+            let store = self.clone();
+            if verdict == Verdict::Unknown && store.kernel().is_none() {
+                // The next process learns that from the call, which runs no more.
+                return Box::pin(ready(Ok(0)));
+            }
+            self.write(move |change| {
+                let begun_at = call.begun_at.as_millis();
                 let text = outcome.as_ref().map(|raw| std::str::from_utf8(raw.as_bytes())).transpose();
                 let text = text.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
-                connection.prepare_cached(FINISH)?.execute(params![id.as_bytes(), text])?;
-                Ok(())
+                let (id, kernel) = (call.id.as_bytes(), store.kernel());
+                match verdict {
+                    Verdict::Keep => change.execute(FINISH, params![id, kernel, begun_at, text]),
+                    Verdict::Release => change.execute(RELEASE, params![id, kernel, begun_at]),
+                    Verdict::Unknown => change.execute(LOSE, params![id, kernel, begun_at]),
+                }
             })
-        }
-
-        fn remove(&self, id: Digest) -> BoxFuture<'static, Result<(), StoreError>> {
-            self.write(move |connection| delete(connection, &id))
         }
 
         fn outcome(&self, id: Digest) -> BoxFuture<'static, Result<Option<RawJson>, StoreError>> {
-            self.read(move |connection| {
-                let text: Option<String> = connection
-                    .prepare_cached("SELECT outcome FROM idempotent_calls WHERE id = ?1")?
-                    .query_row([id.as_bytes()], |row| row.get(0))?;
-                text.map(RawJson::parse).transpose().map_err(|_| damaged("an outcome that is no JSON"))
-            })
+            let store = self.clone();
+            Box::pin(off_the_runtime(move || {
+                let connection = store.database().connection();
+                let mut query =
+                    connection.prepare_cached("SELECT outcome FROM idempotent_calls WHERE id = ?1")?;
+                let text: Option<String> = query.query_row([id.as_bytes()], |row| row.get(0))?;
+                let damaged = |_| StoreError::Damaged("the outcome of a call is no JSON".to_owned());
+                text.map(RawJson::parse).transpose().map_err(damaged)
+            }))
+        }
+
+        fn elsewhere(&self, id: Digest, now: Timestamp) -> Option<Search> {
+            self.kernel()?;
+            let store = self.clone();
+            let search = move || held_elsewhere(&store, &store.database().connection(), &id, now);
+            Some(Box::pin(off_the_runtime(search)))
         }
     }
 
-    fn read(row: &Row<'_>) -> Result<(FirstCall, KeptState), StoreError> {
+    fn own_calls(store: &EffectStore, now: Timestamp) -> Result<Vec<KeptCall>, StoreError> {
+        let connection = store.database().connection();
+        // What has expired counts nowhere, so each kernel removes it for itself.
+        connection.execute(EXPIRE, params![now.as_millis(), store.kernel()])?;
+        let mut query = connection.prepare(&format!("{SELECT} WHERE ?1 IS NULL OR kernel = ?1"))?;
+        query.query_and_then([store.kernel()], |row| read(store, row))?.collect()
+    }
+
+    fn held_elsewhere(
+        store: &EffectStore,
+        connection: &Connection,
+        id: &Digest,
+        now: Timestamp,
+    ) -> Result<Option<KeptCall>, StoreError> {
+        let Some(own) = store.kernel() else { return Ok(None) };
+        let mut query = connection.prepare_cached(&format!("{SELECT} WHERE id = ?1 AND kernel IS NOT ?2"))?;
+        let mut found = query.query_and_then(params![id.as_bytes(), own], |row| read(store, row))?;
+        Ok(found.next().transpose()?.filter(|call| call.holds(now)))
+    }
+
+    fn read(store: &EffectStore, row: &Row<'_>) -> Result<KeptCall, StoreError> {
         let digest = |column| Ok::<_, StoreError>(Digest::from(row.get::<_, [u8; 32]>(column)?));
-        let begun_at = Timestamp::from_millis(row.get(3)?).ok_or_else(|| damaged("a time that is none"))?;
-        let state = match row.get_ref(5)?.as_str().map_err(rusqlite::Error::from)? {
+        let state = match text(row, 5)? {
+            "running" if store.is_of_another(row.get::<_, Option<String>>(7)?.as_deref()) => {
+                KeptState::Elsewhere
+            }
             // The process that ran it has ended.
             "running" => KeptState::Unknown,
             _ => match row.get::<_, Option<u32>>(6)? {
@@ -117,21 +169,31 @@ mod sqlite {
             },
         };
         let [id, caller, arguments] = [digest(0)?, digest(1)?, digest(2)?];
-        let ttl = IdempotencyTtl::nearest(row.get(4)?);
-        Ok((FirstCall { id, caller, arguments, begun_at, ttl }, state))
+        let (begun_at, ttl) = (time(row, 3)?, IdempotencyTtl::nearest(row.get(4)?));
+        Ok(KeptCall { first: FirstCall { id, caller, arguments, begun_at, ttl }, state })
     }
 
-    fn delete(connection: &Connection, id: &Digest) -> rusqlite::Result<()> {
-        let mut delete = connection.prepare_cached("DELETE FROM idempotent_calls WHERE id = ?1")?;
-        delete.execute([id.as_bytes()]).map(drop)
-    }
-
-    fn damaged(what: &str) -> StoreError {
-        StoreError::Damaged(format!("a call has {what}").into())
-    }
+    const SELECT: &str = "SELECT id, caller, arguments, begun_at, ttl_seconds, state, length(outcome), kernel
+        FROM idempotent_calls";
 
     const BEGIN: &str = "INSERT OR REPLACE INTO idempotent_calls
-        (id, caller, arguments, begun_at, ttl_seconds, state) VALUES (?1, ?2, ?3, ?4, ?5, 'running')";
+        (id, caller, arguments, begun_at, ttl_seconds, state, kernel) VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6)";
 
-    const FINISH: &str = "UPDATE idempotent_calls SET state = 'done', outcome = ?2 WHERE id = ?1";
+    // A call that ended is told apart from a later one with its key by when it began.
+    const FINISH: &str = "UPDATE idempotent_calls SET state = 'done', outcome = ?4
+        WHERE id = ?1 AND (?2 IS NULL OR kernel = ?2) AND begun_at = ?3";
+
+    const RELEASE: &str =
+        "DELETE FROM idempotent_calls WHERE id = ?1 AND (?2 IS NULL OR kernel = ?2) AND begun_at = ?3";
+
+    const LOSE: &str = "UPDATE idempotent_calls SET kernel = NULL
+        WHERE id = ?1 AND kernel = ?2 AND begun_at = ?3 AND state = 'running'";
+
+    const LOSE_ALL: &str =
+        "UPDATE idempotent_calls SET kernel = NULL WHERE kernel = ?1 AND state = 'running'";
+
+    const REMOVE: &str = "DELETE FROM idempotent_calls WHERE id = ?1 AND (?2 IS NULL OR kernel = ?2)";
+
+    const EXPIRE: &str = "DELETE FROM idempotent_calls WHERE begun_at + ttl_seconds * 1000 <= ?1
+        AND (state = 'done' OR ?2 IS NULL OR kernel IS NULL OR kernel = ?2)";
 }

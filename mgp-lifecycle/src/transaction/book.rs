@@ -9,7 +9,7 @@ use mgp_types::ext::transaction::{
 };
 use mgp_types::ext::{StepId, TransactionId};
 use mgp_types::mgp::Timestamp;
-use mgp_types::{BoxFuture, Error, Principal};
+use mgp_types::{Error, Principal};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
@@ -21,7 +21,9 @@ use super::step::{
 use super::transaction_state::{Phase, StepState, Transaction, TransactionTable, transaction_key};
 use crate::in_any_case::in_any_case;
 use crate::refusal::not_stored;
+#[cfg(feature = "store")]
 use crate::store::StoreError;
+use crate::store::Written;
 use crate::wall_clock::WallClock;
 
 /// The transactions of all callers. Clones are one book.
@@ -40,9 +42,6 @@ pub(super) struct TransactionBookShared {
     /// Told of every change that somebody may wait for.
     pub(super) changes: watch::Sender<()>,
 }
-
-/// The write of an event; nothing that it announces is done before it.
-pub(super) type Logging = BoxFuture<'static, Result<(), StoreError>>;
 
 impl TransactionBook {
     /// Creates a book that is forgotten with the process.
@@ -234,11 +233,11 @@ impl TransactionBook {
 
     /// Asks for the write of an event. That is done under the lock of the table, so that the log has the order of the table.
     /// The table and the log have one time of it: the keys by which steps are taken back are made of the first one, and the
-    /// next process has it from the log.
-    pub(super) fn log(&self, key: Digest, at: Timestamp, event: TransactionEvent) -> Logging {
+    /// next process has it from the log. Nothing that the event announces is done before it is written.
+    pub(super) fn log(&self, key: Digest, at: Timestamp, event: TransactionEvent) -> Written {
         match &self.0.log {
             Some(log) => log.append((key, at, event)),
-            None => Box::pin(std::future::ready(Ok(()))),
+            None => Box::pin(std::future::ready(Ok(0))),
         }
     }
 

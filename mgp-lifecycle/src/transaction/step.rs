@@ -13,7 +13,9 @@ use super::book::TransactionBook;
 use super::refusal;
 use super::transaction_state::StepState;
 use crate::in_any_case::in_any_case;
+#[cfg(feature = "store")]
 use crate::store::StoreError;
+use crate::store::Written;
 
 /// The call that a step makes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -191,10 +193,11 @@ impl OpenStep {
     pub async fn end(mut self, outcome: StepOutcome) -> Result<(), Error> {
         self.progress = StepProgress::Ended;
         let logging = self.settle(outcome);
-        in_any_case(async move { logging.await.map_err(|error| refusal::end_not_logged(&error)) }).await
+        in_any_case(async move { logging.await.map(drop).map_err(|error| refusal::end_not_logged(&error)) })
+            .await
     }
 
-    fn settle(&self, outcome: StepOutcome) -> super::book::Logging {
+    fn settle(&self, outcome: StepOutcome) -> Written {
         let event = TransactionEvent::StepEnded { step: self.step_id.clone(), outcome: bounded(outcome) };
         let (mut table, now) = (self.book.table(), self.book.now());
         if let Some(transaction) = table.transactions.get_mut(&self.key) {
@@ -241,68 +244,70 @@ pub(super) type LoggedEvent = (Digest, Timestamp, TransactionEvent);
 
 /// A log of transactions. Writes are asked for when a method is called, in that order, whatever becomes of the futures.
 pub(super) trait TransactionLog: fmt::Debug + Send + Sync {
-    /// Returns all events, in order.
+    /// Returns all events of the transactions that this kernel began, in order.
     #[cfg(feature = "store")]
     fn load(&self) -> Result<Vec<LoggedEvent>, StoreError>;
 
     /// Appends an event.
-    fn append(&self, event: LoggedEvent) -> BoxFuture<'static, Result<(), StoreError>>;
+    fn append(&self, event: LoggedEvent) -> Written;
 
     /// Removes transactions.
-    fn forget(&self, ids: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>>;
+    fn forget(&self, ids: Vec<Digest>) -> Written;
 }
 
 #[cfg(feature = "store")]
 mod sqlite {
+    use mgp_store::time;
+    use mgp_types::RawJson;
     use mgp_types::canonical::Digest;
-    use mgp_types::mgp::Timestamp;
-    use mgp_types::{BoxFuture, RawJson};
     use rusqlite::{Row, params};
 
-    use super::{LoggedEvent, TransactionLog};
+    use super::{LoggedEvent, TransactionLog, Written};
     use crate::store::{EffectStore, StoreError};
 
     impl TransactionLog for EffectStore {
         fn load(&self) -> Result<Vec<LoggedEvent>, StoreError> {
-            self.read_now(|connection| {
-                let mut query =
-                    connection.prepare("SELECT id, happened_at, event FROM transaction_log ORDER BY seq")?;
-                query.query_and_then([], read)?.collect()
-            })
+            let connection = self.database().connection();
+            let mut query = connection.prepare(LOAD)?;
+            query.query_and_then([self.kernel()], read)?.collect()
         }
 
-        fn append(&self, (id, at, event): LoggedEvent) -> BoxFuture<'static, Result<(), StoreError>> {
-            let json = RawJson::from_value(&event).map(|raw| raw.to_string());
-            self.write(move |connection| {
+        fn append(&self, (id, at, event): LoggedEvent) -> Written {
+            let (json, store) = (RawJson::from_value(&event).map(|raw| raw.to_string()), self.clone());
+            self.write(move |change| {
                 let json = json
                     .as_ref()
                     .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.to_string().into()))?;
-                connection.prepare_cached(APPEND)?.execute(params![id.as_bytes(), at.as_millis(), json])?;
-                Ok(())
+                change.execute(APPEND, params![id.as_bytes(), at.as_millis(), json, store.kernel()])
             })
         }
 
-        fn forget(&self, ids: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
-            self.write(move |connection| {
-                let mut delete = connection.prepare_cached("DELETE FROM transaction_log WHERE id = ?1")?;
-                ids.iter().try_for_each(|id| delete.execute([id.as_bytes()]).map(drop))
+        fn forget(&self, ids: Vec<Digest>) -> Written {
+            let store = self.clone();
+            self.write(move |change| {
+                ids.iter().map(|id| change.execute(FORGET, params![id.as_bytes(), store.kernel()])).sum()
             })
         }
     }
 
     fn read(row: &Row<'_>) -> Result<LoggedEvent, StoreError> {
-        let at = Timestamp::from_millis(row.get(1)?).ok_or_else(|| damaged("a time that is none"))?;
         let event: String = row.get(2)?;
         let event = RawJson::parse(event).map_err(|_| damaged("an event that is no JSON"))?;
         let event = event.to().map_err(|_| damaged("an event that nobody knows"))?;
-        Ok((Digest::from(row.get::<_, [u8; 32]>(0)?), at, event))
+        Ok((Digest::from(row.get::<_, [u8; 32]>(0)?), time(row, 1)?, event))
     }
 
     fn damaged(what: &str) -> StoreError {
-        StoreError::Damaged(format!("a transaction has {what}").into())
+        StoreError::Damaged(format!("a transaction has {what}"))
     }
 
-    const APPEND: &str = "INSERT INTO transaction_log (id, happened_at, event) VALUES (?1, ?2, ?3)";
+    const LOAD: &str =
+        "SELECT id, happened_at, event FROM transaction_log WHERE ?1 IS NULL OR kernel = ?1 ORDER BY seq";
+
+    const APPEND: &str =
+        "INSERT INTO transaction_log (id, happened_at, event, kernel) VALUES (?1, ?2, ?3, ?4)";
+
+    const FORGET: &str = "DELETE FROM transaction_log WHERE id = ?1 AND (?2 IS NULL OR kernel = ?2)";
 }
 
 /// An event of a transaction, as it is logged.

@@ -213,8 +213,8 @@ impl From<AccessError> for Error {
 
 /// The store of access entries. It holds at most one entry for each agent, server and tool.
 ///
-/// A policy reads the store once, when it is built, and then only writes it, one change at a time and away from the
-/// threads that answer requests.
+/// A policy reads the store when it is built and when other kernels changed it, and else only writes it, one change at a
+/// time and away from the threads that answer requests.
 #[derive(Debug)]
 pub(super) struct AccessStore(Database);
 
@@ -226,12 +226,7 @@ impl AccessStore {
 
     /// Returns all entries, including those that have ended.
     pub(super) fn load(&self) -> Result<Vec<StoredEntry>, StoreError> {
-        self.0.read_all(
-            "SELECT id, agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at
-             FROM access_entries",
-            [],
-            read,
-        )
+        self.0.read_all(ALL, [], read)
     }
 
     /// Stores `entry` in place of the one for the same agent, server and tool, and returns its number.
@@ -264,6 +259,18 @@ impl AccessStore {
         u64::try_from(id).map_err(|_| damaged("a number below zero"))
     }
 
+    /// Returns the entry for an agent, a server and a tool as it is now, whichever kernel made it.
+    pub(super) fn find(&self, key: &EntryKey) -> Result<Option<StoredEntry>, StoreError> {
+        let query = format!("{ALL} WHERE agent = ?1 AND server = ?2 AND tool = ?3");
+        let (agent, server, tool) = key;
+        self.0.change(|change| {
+            let mut query = change.reading().prepare_cached(&query)?;
+            let mut rows =
+                query.query(params![agent.as_str(), server.as_str(), tool_column(tool.as_ref())])?;
+            rows.next()?.map(read).transpose()
+        })
+    }
+
     /// Removes the entry for the same agent, server and tool as `entry`, if there is one.
     pub(super) fn remove(&self, entry: &AccessEntry) -> Result<(), StoreError> {
         let (agent, server, tool) = (&entry.agent_id, &entry.server_id, entry.tool_name.as_ref());
@@ -280,6 +287,8 @@ impl AccessStore {
         }
     }
 }
+
+const ALL: &str = "SELECT id, agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at FROM access_entries";
 
 fn read(row: &Row<'_>) -> Result<StoredEntry, StoreError> {
     let tool = text(row, 3)?;

@@ -77,22 +77,30 @@ impl AccessPolicy {
     /// Fails if the store cannot be read.
     pub fn open(settings: AccessPolicySettings) -> Result<Self, StoreError> {
         let AccessPolicySettings { default_policy, database, audit, clock, groups } = settings;
-        let store = AccessStore::new(database.map_or_else(Database::in_memory, Ok)?)?;
-        let entries = store.load()?;
-        let has_ends = entries.iter().any(|stored| stored.entry.expires_at.is_some());
-        let table = ArcSwap::from_pointee(EntryTable::new(entries, default_policy));
-        Ok(Self(Arc::new(AccessPolicyInner {
-            table,
+        let policy = AccessPolicyInner {
+            table: ArcSwap::from_pointee(EntryTable::new([], default_policy)),
             groups,
-            store,
+            store: AccessStore::new(database.map_or_else(Database::in_memory, Ok)?)?,
             audit,
             clock,
             latest: LatestTime::default(),
             changes: AtomicU64::new(0),
-            has_ends: AtomicBool::new(has_ends),
+            has_ends: AtomicBool::new(false),
             ends: watch::Sender::new(()),
             turn: Arc::default(),
-        })))
+        };
+        policy.reload()?;
+        Ok(Self(Arc::new(policy)))
+    }
+
+    /// Reads the entries anew, after another kernel changed them, and returns those that came or went: their agents may use
+    /// other tools from now on. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read; the entries then hold as before.
+    pub async fn reload(&self) -> Result<Vec<Arc<StoredEntry>>, StoreError> {
+        let turn = Arc::clone(&self.0.turn).lock_owned().await;
+        self.apply(turn, AccessPolicyInner::reload).await
     }
 
     /// Returns whether `agent` may use `tool` of `server` or, without a tool, the server as a whole.
@@ -249,8 +257,9 @@ impl AccessPolicy {
         operator(by)?;
         let key = revoked(revoke)?;
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
-        let table = self.0.table.load_full();
-        let entries: Vec<_> = table.entries().filter(|stored| stored.entry.key() == key).cloned().collect();
+        let (policy, wanted) = (Arc::clone(&self.0), key.clone());
+        let found = off_the_runtime(move || policy.store.find(&wanted)).await?;
+        let entries: Vec<_> = found.into_iter().map(Arc::new).collect();
         if entries.is_empty() {
             return Ok(entries); // Nothing changes, so there is nothing to record.
         }
@@ -324,14 +333,7 @@ impl AccessPolicy {
         if let Some(audit) = &self.0.audit {
             audit.record(change.clone()).await.map_err(AccessError::Unrecorded)?;
         }
-        let inner = Arc::clone(&self.0);
-        let outcome = off_the_runtime(move || {
-            let _turn = turn;
-            let outcome = apply(&inner)?;
-            inner.changes.fetch_add(1, Ordering::Release);
-            Ok(outcome)
-        })
-        .await;
+        let outcome = self.apply(turn, apply).await;
         if let (Err(error), Some(audit)) = (&outcome, &self.0.audit) {
             tracing::error!(%error, "a change of access was recorded and could not be stored");
             // The caller learns of the failure either way; without this second record only the log would not show it.
@@ -340,9 +342,38 @@ impl AccessPolicy {
         }
         Ok(outcome?)
     }
+
+    /// Changes the store and the table in one step, on a thread that may block.
+    async fn apply<T: Send + 'static>(
+        &self,
+        turn: OwnedMutexGuard<()>,
+        apply: impl FnOnce(&AccessPolicyInner) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let inner = Arc::clone(&self.0);
+        off_the_runtime(move || {
+            let _turn = turn;
+            let outcome = apply(&inner)?;
+            inner.changes.fetch_add(1, Ordering::Release);
+            Ok(outcome)
+        })
+        .await
+    }
 }
 
 impl AccessPolicyInner {
+    /// Has the table be the entries of the store, and returns those that only one of the two had.
+    fn reload(&self) -> Result<Vec<Arc<StoredEntry>>, StoreError> {
+        let before = self.table.load_full();
+        let table = EntryTable::new(self.store.load()?, before.default);
+        let different = before.difference(&table);
+        self.table.store(Arc::new(table));
+        if different.iter().any(|stored| stored.entry.expires_at.is_some()) {
+            self.has_ends.store(true, Ordering::Relaxed);
+            self.ends.send_replace(());
+        }
+        Ok(different)
+    }
+
     fn moment(&self) -> DecisionTime {
         let now = self.clock.now();
         DecisionTime { now, latest: self.latest.after(now) }

@@ -71,6 +71,22 @@ impl EntryTable {
         self.agents.values().flat_map(|rows| rows.iter().map(|row| &row.stored))
     }
 
+    /// Returns the entries that only one of the two tables has.
+    pub(super) fn difference(&self, other: &Self) -> Vec<Arc<StoredEntry>> {
+        let mut gone: HashMap<u64, &Arc<StoredEntry>> =
+            self.entries().map(|stored| (stored.id, stored)).collect();
+        let mut different = Vec::new();
+        for stored in other.entries() {
+            if gone.get(&stored.id) == Some(&stored) {
+                gone.remove(&stored.id);
+            } else {
+                different.push(Arc::clone(stored));
+            }
+        }
+        different.extend(gone.into_values().map(Arc::clone));
+        different
+    }
+
     /// Returns the entry that decides about a tool or, without a tool, about the server, with its kind. An entry for
     /// tools comes before one for servers, one for the agent before one for a group of it, that before one for its
     /// [family](agent_family), and an exact entry before a pattern. Of the entries for several groups, one that denies

@@ -56,6 +56,14 @@ pub struct KeyInfo {
     pub expires_at: Option<Timestamp>,
 }
 
+/// A key as a store keeps it.
+#[derive(Debug, Clone)]
+pub(super) struct StoredKey {
+    pub(super) info: KeyInfo,
+    /// The digest that a sent key is compared with.
+    pub(super) digest: SecretDigest,
+}
+
 impl KeyRequest {
     /// Returns a request for a key without permissions, an end or a rate limit.
     pub fn new(owner: Principal) -> Self {
@@ -144,7 +152,8 @@ const SECRET_BYTES: usize = 32;
 /// The length of a key in bytes: the prefix, 16 digits, `_`, and 43 letters for 32 bytes.
 const KEY_LEN: usize = 64;
 
-/// The store of API keys. It is read once and then only written, away from the threads that answer requests.
+/// The store of API keys. It is read once, and again when other kernels changed it, and else only written, away from the
+/// threads that answer requests.
 #[derive(Debug)]
 pub(super) struct KeyStore(Database);
 
@@ -154,8 +163,8 @@ impl KeyStore {
         database.section("auth", MIGRATIONS).map(Self)
     }
 
-    /// Returns all keys, including expired ones, each with the digest that a sent key is compared with.
-    pub(super) fn load(&self) -> Result<Vec<(KeyInfo, SecretDigest)>, StoreError> {
+    /// Returns all keys, including expired ones.
+    pub(super) fn load(&self) -> Result<Vec<StoredKey>, StoreError> {
         self.0.read_all(
             "SELECT id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at,
                  member_of
@@ -166,7 +175,8 @@ impl KeyStore {
     }
 
     /// Adds a new key; an id that is there already is an error.
-    pub(super) fn add(&self, info: &KeyInfo, digest: SecretDigest) -> Result<(), StoreError> {
+    pub(super) fn add(&self, key: &StoredKey) -> Result<(), StoreError> {
+        let info = &key.info;
         let permissions: Vec<_> = info.permissions.iter().collect();
         let rate_limit = info.rate_limit.as_ref().map(serde_json::to_string).transpose();
         let insert = || {
@@ -176,7 +186,7 @@ impl KeyStore {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
                 info.id.to_string(),
-                digest.0,
+                key.digest.0,
                 info.owner.as_str(),
                 if info.owner.role() == PrincipalRole::Operator { "operator" } else { "agent" },
                 serde_json::to_string(&permissions).map_err(unavailable)?,
@@ -192,14 +202,17 @@ impl KeyStore {
         self.0.give(insert)
     }
 
-    /// Removes a key, if there is one.
-    pub(super) fn remove(&self, id: KeyId) -> Result<(), StoreError> {
-        self.0.take_away(|| self.0.execute("DELETE FROM api_keys WHERE id = ?1", params![id.to_string()]))
+    /// Removes a key, and returns whether there was one.
+    pub(super) fn remove(&self, id: KeyId) -> Result<bool, StoreError> {
+        let statement = "DELETE FROM api_keys WHERE id = ?1";
+        let remove = || self.0.change(|change| change.execute(statement, params![id.to_string()]));
+        Ok(self.0.take_away(remove)? > 0)
     }
 
-    /// Stores the end of a key.
+    /// Stores the end of a key, unless it ends before.
     pub(super) fn end_at(&self, id: KeyId, end: Timestamp) -> Result<(), StoreError> {
-        let statement = "UPDATE api_keys SET expires_at = ?2 WHERE id = ?1";
+        let statement = "UPDATE api_keys SET expires_at = ?2 WHERE id = ?1
+                         AND (expires_at IS NULL OR expires_at > ?2)";
         self.0.take_away(|| self.0.execute(statement, params![id.to_string(), end.as_millis()]))
     }
 
@@ -215,7 +228,7 @@ impl KeyStore {
     }
 }
 
-fn read(row: &Row<'_>) -> Result<(KeyInfo, SecretDigest), StoreError> {
+fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
     let owner = match text(row, 3)? {
         "agent" => Principal::of(PrincipalKind::KeyHolder, text(row, 2)?),
         "operator" => Principal::of(PrincipalKind::KeyOperator, text(row, 2)?),
@@ -235,7 +248,7 @@ fn read(row: &Row<'_>) -> Result<(KeyInfo, SecretDigest), StoreError> {
         last_used: optional_time(row, 8)?,
         expires_at: optional_time(row, 9)?,
     };
-    Ok((info, SecretDigest(row.get(1)?)))
+    Ok(StoredKey { info, digest: SecretDigest(row.get(1)?) })
 }
 
 fn damaged(what: &str) -> StoreError {

@@ -12,7 +12,7 @@ use mgp_types::{AgentGroups, Error, Principal, RunningCalls, Validity, code};
 use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, reserved_owner};
+use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, StoredKey, reserved_owner};
 use crate::latest_time::LatestTime;
 use crate::limit::limited;
 use crate::limit::limiter::{MeterPace, RateMeter};
@@ -42,8 +42,7 @@ struct KeyRingInner {
 type Keys = HashMap<KeyId, Arc<RingKey>, foldhash::quality::RandomState>;
 
 struct RingKey {
-    stored: KeyInfo,
-    digest: SecretDigest,
+    stored: StoredKey,
     /// True if the owner has a reserved name, by which others are known; the key is then refused.
     is_reserved: bool,
     /// The digest of the secret part alone, known once the whole key was right. Together with the id it proves as
@@ -79,22 +78,26 @@ impl KeyRing {
     /// # Errors
     /// Fails if the store cannot be read.
     pub fn open(database: Database, clock: Clock) -> Result<Self, StoreError> {
-        let store = KeyStore::new(database)?;
-        let stored = store.load()?.into_iter();
-        let keys: Keys = stored.map(|(key, digest)| (key.id, Arc::new(RingKey::new(key, digest)))).collect();
-        for key in keys.values().filter(|key| key.is_reserved) {
-            let (id, owner) = (key.stored.id, key.stored.owner.as_str());
-            tracing::warn!(key = %id, owner, "a key lets nobody in: its owner has a reserved name; revoke it");
-        }
-        Ok(Self(Arc::new(KeyRingInner {
-            keys: ArcSwap::from_pointee(keys),
-            store,
+        let ring = KeyRingInner {
+            keys: ArcSwap::default(),
+            store: KeyStore::new(database)?,
             clock,
             latest: LatestTime::default(),
             started: Instant::now(),
             groups: OnceLock::new(),
             turn: Arc::default(),
-        })))
+        };
+        ring.reload()?;
+        Ok(Self(Arc::new(ring)))
+    }
+
+    /// Reads the keys anew, after another kernel changed them. What was opened with a key that is gone ends at once, calls
+    /// in work included. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read; the keys then hold as before.
+    pub async fn reload(&self) -> Result<(), StoreError> {
+        self.change(KeyRingInner::reload).await
     }
 
     /// Tells `groups` of the groups that keys are for, now and when that changes. Only the first call counts.
@@ -115,11 +118,11 @@ impl KeyRing {
     pub async fn issue(&self, wanted: KeyRequest) -> Result<(KeyInfo, SecretKey), StoreError> {
         let (id, secret) = SecretKey::random();
         let info = wanted.issued(id, self.0.clock.now());
-        let (stored, digest) = (info.clone(), SecretDigest::of(secret.expose()));
+        let stored = StoredKey { info: info.clone(), digest: SecretDigest::of(secret.expose()) };
         self.change(move |inner| {
-            inner.store.add(&stored, digest)?;
+            inner.store.add(&stored)?;
             let mut keys = Keys::clone(&inner.keys.load());
-            keys.insert(id, Arc::new(RingKey::new(stored, digest)));
+            keys.insert(id, Arc::new(RingKey::new(stored)));
             inner.keys.store(Arc::new(keys));
             inner.tell_groups();
             Ok(())
@@ -139,7 +142,8 @@ impl KeyRing {
     /// Dropping the future either revokes the key or leaves it as it was.
     pub async fn revoke(&self, id: KeyId, calls: RunningCalls) -> Result<bool, StoreError> {
         self.change(move |inner| {
-            inner.store.remove(id)?;
+            // Another kernel may have issued the key a moment ago.
+            let was_there = inner.store.remove(id)?;
             let mut keys = Keys::clone(&inner.keys.load());
             let revoked = keys.remove(&id);
             inner.keys.store(Arc::new(keys));
@@ -147,7 +151,7 @@ impl KeyRing {
             if let Some(key) = &revoked {
                 key.validity.end(calls);
             }
-            Ok(revoked.is_some())
+            Ok(was_there)
         })
         .await
     }
@@ -163,8 +167,8 @@ impl KeyRing {
         self.change(move |inner| {
             let mut keys = Keys::clone(&inner.keys.load());
             let Some(key) = keys.get(&id) else { return Ok(false) };
-            if key.stored.expires_at.is_none_or(|before| end < before) {
-                let ending = key.ending(end);
+            if key.stored.info.expires_at.is_none_or(|before| end < before) {
+                let ending = key.ending(Some(end));
                 inner.store.end_at(id, end)?;
                 keys.insert(id, Arc::new(ending));
                 inner.keys.store(Arc::new(keys));
@@ -217,7 +221,7 @@ impl KeyRing {
         let part = SecretDigest::of(secret);
         let is_proved = part.matches(proved.unwrap_or(&NOBODY)) && proved.is_some();
         let is_right = is_proved || {
-            let expected = found.map_or(&NOBODY, |found| &found.digest);
+            let expected = found.map_or(&NOBODY, |found| &found.stored.digest);
             SecretDigest::of(key).matches(expected)
         };
         let found = found.filter(|_| is_right).ok_or(AuthError::Unknown)?;
@@ -225,6 +229,7 @@ impl KeyRing {
         if found.is_reserved {
             return Err(AuthError::ReservedOwner);
         }
+        let info = &found.stored.info;
         let now = self.0.clock.now();
         if found.is_over(self.0.latest.after(now)) {
             return Err(AuthError::Expired);
@@ -232,8 +237,8 @@ impl KeyRing {
         found.take(self.0.started)?;
         found.last_used.fetch_max(now.as_millis(), Ordering::Relaxed);
         Ok(Authenticated {
-            principal: found.stored.owner.clone(),
-            permissions: found.stored.permissions.clone(),
+            principal: info.owner.clone(),
+            permissions: info.permissions.clone(),
             validity: found.validity.clone(),
             token: None,
         })
@@ -254,7 +259,7 @@ impl KeyRing {
             return Ok(());
         }
         self.change(move |inner| {
-            let uses: Vec<_> = unnoted.iter().map(|(key, time)| (key.stored.id, *time)).collect();
+            let uses: Vec<_> = unnoted.iter().map(|(key, time)| (key.stored.info.id, *time)).collect();
             inner.store.note_used(&uses)?;
             for (key, time) in unnoted {
                 key.noted.store(time.as_millis(), Ordering::Relaxed);
@@ -280,13 +285,34 @@ impl KeyRing {
 }
 
 impl KeyRingInner {
+    /// Has the keys in memory be those of the store. A key that stays keeps its counts, and what was opened with it.
+    fn reload(&self) -> Result<(), StoreError> {
+        let mut gone = Keys::clone(&self.keys.load());
+        let mut keys = Keys::default();
+        for stored in self.store.load()? {
+            let (id, end) = (stored.info.id, stored.info.expires_at);
+            let key = match gone.remove(&id) {
+                Some(known) if known.stored.info.expires_at == end => known,
+                Some(known) => Arc::new(known.ending(end)),
+                None => Arc::new(RingKey::new(stored)),
+            };
+            keys.insert(id, key);
+        }
+        self.keys.store(Arc::new(keys));
+        self.tell_groups();
+        for key in gone.values() {
+            key.validity.end(RunningCalls::Cancel);
+        }
+        Ok(())
+    }
+
     /// Tells the groups of agents which owners are members by their keys.
     fn tell_groups(&self) {
         let Some(groups) = self.groups.get() else { return };
         let now = self.latest.after(self.clock.now());
         let mut by_owner = HashMap::<Box<str>, Vec<Box<str>>>::new();
         for key in self.keys.load().values().filter(|key| !key.is_over(now) && !key.is_reserved) {
-            let KeyInfo { owner, groups, .. } = &key.stored;
+            let KeyInfo { owner, groups, .. } = &key.stored.info;
             if let Some(name) = owner.agent_name().filter(|_| !groups.is_empty()) {
                 by_owner.entry(name.into()).or_default().extend_from_slice(groups);
             }
@@ -299,13 +325,18 @@ impl KeyRingInner {
 }
 
 impl RingKey {
-    fn new(stored: KeyInfo, digest: SecretDigest) -> Self {
-        let last_used = stored.last_used.map_or(NEVER, Timestamp::as_millis);
+    fn new(stored: StoredKey) -> Self {
+        let KeyInfo { id, owner, last_used, .. } = &stored.info;
+        let last_used = last_used.map_or(NEVER, Timestamp::as_millis);
+        let is_reserved = reserved_owner(owner.as_str()).is_some();
+        if is_reserved {
+            let owner = owner.as_str();
+            tracing::warn!(key = %id, owner, "a key lets nobody in: its owner has a reserved name; revoke it");
+        }
         Self {
-            is_reserved: reserved_owner(stored.owner.as_str()).is_some(),
-            pace: stored.rate_limit.map(MeterPace::new),
+            is_reserved,
+            pace: stored.info.rate_limit.map(MeterPace::new),
             stored,
-            digest,
             proved: OnceLock::new(),
             meter: Mutex::default(),
             last_used: AtomicI64::new(last_used),
@@ -315,10 +346,10 @@ impl RingKey {
     }
 
     /// Returns the same key with another end. What it opened ends with it.
-    fn ending(&self, end: Timestamp) -> Self {
+    fn ending(&self, end: Option<Timestamp>) -> Self {
         let mut stored = self.stored.clone();
-        (stored.expires_at, stored.last_used) = (Some(end), self.last_used());
-        Self { validity: self.validity.clone(), ..Self::new(stored, self.digest) }
+        (stored.info.expires_at, stored.info.last_used) = (end, self.last_used());
+        Self { validity: self.validity.clone(), ..Self::new(stored) }
     }
 
     /// Counts one use of the key, or refuses it; its rates are counted from `started`.
@@ -335,12 +366,12 @@ impl RingKey {
     }
 
     fn is_over(&self, now: Timestamp) -> bool {
-        self.stored.expires_at.is_some_and(|end| now >= end)
+        self.stored.info.expires_at.is_some_and(|end| now >= end)
     }
 
     fn info(&self) -> KeyInfo {
         let last_used = self.last_used();
-        KeyInfo { last_used, ..self.stored.clone() }
+        KeyInfo { last_used, ..self.stored.info.clone() }
     }
 
     fn last_used(&self) -> Option<Timestamp> {

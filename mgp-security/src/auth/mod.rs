@@ -39,8 +39,8 @@ mod names;
 mod permission;
 
 pub use self::http::{HttpAuth, HttpAuthLayer, RefusedBy};
-use self::key::KeyStore;
 pub use self::key::{KeyId, KeyInfo, KeyRequest, SecretKey};
+use self::key::{KeyStore, StoredKey};
 pub use self::key_ring::{AuthError, Authenticated, KeyRing};
 pub use self::layer::{Auth, AuthLayer, KeyScope, KeyScopeGate};
 pub use self::names::{TOKEN_AGENTS, reserved_owner};

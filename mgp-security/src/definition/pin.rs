@@ -52,8 +52,25 @@ impl PinnedDefinitions {
     /// Fails if the store cannot be read.
     pub fn load(database: Database) -> Result<Self, StoreError> {
         let store = PinStore::new(database)?;
+        let (snapshot, turn) = (ArcSwap::default(), Mutex::new(()));
+        let pins = Self { trusts_first_lists: false, store, snapshot, turn };
+        pins.reload()?;
+        Ok(pins)
+    }
+
+    /// Reads the pins anew, after another kernel changed them. It may wait for a disk.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read; the pins are then as before.
+    pub fn reload(&self) -> Result<(), StoreError> {
+        let _turn = self.turn.lock();
+        self.read()
+    }
+
+    /// Has the pins in memory be those of the store, while the writers' lock is held.
+    fn read(&self) -> Result<(), StoreError> {
         let mut snapshot = Snapshot::default();
-        for (server, state) in store.load()? {
+        for (server, state) in self.store.load()? {
             let (kind, name) = (state.name().kind(), state.name().as_str().into());
             let kinds = snapshot.servers.entry(server).or_default();
             // The snapshot is not shared yet, so nothing is copied.
@@ -64,9 +81,9 @@ impl PinnedDefinitions {
             add_approved(&mut names, server, &kinds[DefinitionKind::Tool as usize]);
         }
         snapshot.names = Arc::new(names);
-        snapshot.beside = Arc::new(store.load_beside()?);
-        let snapshot = ArcSwap::from_pointee(snapshot);
-        Ok(Self { trusts_first_lists: false, store, snapshot, turn: Mutex::new(()) })
+        snapshot.beside = Arc::new(self.store.load_beside()?);
+        self.snapshot.store(Arc::new(snapshot));
+        Ok(())
     }
 
     /// Approves the definitions in the first list of each server as they are: trust on first use. What the server adds
@@ -82,7 +99,7 @@ impl PinnedDefinitions {
     /// wait for approval in the first list after it has changed are remarked, and none that wait later.
     ///
     /// # Errors
-    /// Fails if the store cannot be written. Decisions made before that hold; the other definitions are not approved.
+    /// Fails if the store cannot be written; no definition of the list is then approved that was not before.
     pub fn observe(
         &self,
         server: &ServerId,
@@ -91,28 +108,43 @@ impl PinnedDefinitions {
         configured: &ConfiguredServer,
     ) -> Result<Vec<Option<DefinitionStatus>>, StoreError> {
         let _turn = self.turn.lock();
-        let known = self.known(server, kind);
-        let trusts_new = self.trusts_first_lists && (known.is_empty() || configured.grows);
-        let mut writing = PinWrite { pins: self, server, kind, states: None };
-        let mut verdicts = Vec::with_capacity(listed.len());
-        for definition in listed {
-            let state = writing.state(&known, definition.name());
-            let count = known.len() + verdicts.len();
-            let has_room = state.is_some() || count < MAX_OF_KIND;
-            let beside = if has_room { self.beside(server, state, definition) } else { None };
-            let (next, verdict) =
-                self.judge(server, beside.as_ref().or(state), definition, (count, trusts_new));
-            let next = next.or(beside);
-            if let Some(next) = next {
-                writing.save(&known, next)?;
+        let verdicts = loop {
+            if let Some(verdicts) = self.compare(server, kind, listed, configured.grows)? {
+                break verdicts;
             }
-            verdicts.push(verdict);
-        }
-        drop(writing);
+            self.read()?;
+        };
         if let Some(entry) = configured.entry {
             self.note_entry(server, kind, entry, listed.iter().zip(&verdicts))?;
         }
         Ok(verdicts)
+    }
+
+    /// Returns the verdicts about the definitions of a list, and pins new ones; `None` if another kernel changed one of them.
+    fn compare(
+        &self,
+        server: &ServerId,
+        kind: DefinitionKind,
+        listed: &[Definition],
+        grows: bool,
+    ) -> Result<Option<Vec<Option<DefinitionStatus>>>, StoreError> {
+        let mut writing = PinWrite::new(self, server, kind);
+        let count_before = writing.known.len();
+        let trusts_new = self.trusts_first_lists && (count_before == 0 || grows);
+        let mut verdicts = Vec::with_capacity(listed.len());
+        for definition in listed {
+            let state = writing.state(definition.name());
+            let count = count_before + verdicts.len();
+            let has_room = state.is_some() || count < MAX_OF_KIND;
+            let beside = if has_room { self.beside(server, state, definition) } else { None };
+            let (next, verdict) =
+                self.judge(server, beside.as_ref().or(state), definition, (count, trusts_new));
+            if let Some(next) = next.or(beside) {
+                writing.put(next);
+            }
+            verdicts.push(verdict);
+        }
+        Ok(writing.save()?.then_some(verdicts))
     }
 
     /// Approves the definition called `name` that has `digest`, the one that the approver has seen.
@@ -126,14 +158,19 @@ impl PinnedDefinitions {
         digest: Digest,
     ) -> Result<(), ApproveError> {
         let _turn = self.turn.lock();
-        let known = self.known(server, name.kind());
-        let pending =
-            known.get(name.as_str()).and_then(PinState::pending).ok_or(ApproveError::NothingPending)?;
-        if pending.digest() != digest {
-            return Err(ApproveError::OtherPending(pending.digest()));
+        loop {
+            let mut writing = PinWrite::new(self, server, name.kind());
+            let pending = writing.state(name).and_then(PinState::pending).cloned();
+            let pending = pending.ok_or(ApproveError::NothingPending)?;
+            if pending.digest() != digest {
+                return Err(ApproveError::OtherPending(pending.digest()));
+            }
+            writing.put(PinState::Approved(pending));
+            if writing.save()? {
+                break;
+            }
+            self.read()?;
         }
-        let approved = PinState::Approved(pending.clone());
-        PinWrite { pins: self, server, kind: name.kind(), states: None }.save(&known, approved)?;
         // The definition is approved, so the remark that it waits because of a changed configuration is removed.
         let is_kept = |remark: &Remark| remark.digest == digest && remark.what != RemarkKind::Reconfigured;
         self.remark(server, name, is_kept, [])?;
@@ -243,32 +280,41 @@ impl PinnedDefinitions {
     }
 }
 
-/// A pending change to the pins of one kind for one server, made while the writers' lock is held. It becomes visible
-/// when it is dropped, so that what the store has is seen even if a later write fails.
+/// A pending change to the pins of one kind for one server, made while the writers' lock is held.
 struct PinWrite<'a> {
     pins: &'a PinnedDefinitions,
     server: &'a ServerId,
     kind: DefinitionKind,
-    /// The new states, once something differs.
+    known: Arc<ByName>,
+    /// The states, once one differs from the known one.
     states: Option<ByName>,
+    /// The new states, each with the one before it.
+    changed: Vec<(Option<PinState>, PinState)>,
 }
 
-impl PinWrite<'_> {
-    fn state<'a>(&'a self, known: &'a ByName, name: &DefinitionName) -> Option<&'a PinState> {
-        self.states.as_ref().unwrap_or(known).get(name.as_str())
+impl<'p> PinWrite<'p> {
+    fn new(pins: &'p PinnedDefinitions, server: &'p ServerId, kind: DefinitionKind) -> Self {
+        Self { pins, server, kind, known: pins.known(server, kind), states: None, changed: Vec::new() }
     }
 
-    fn save(&mut self, known: &ByName, state: PinState) -> Result<(), StoreError> {
-        self.pins.store.save(self.server, &state)?;
-        let name = state.name().as_str().into();
-        self.states.get_or_insert_with(|| known.clone()).insert(name, state);
-        Ok(())
+    fn state(&self, name: &DefinitionName) -> Option<&PinState> {
+        self.states.as_ref().unwrap_or(&self.known).get(name.as_str())
     }
-}
 
-impl Drop for PinWrite<'_> {
-    fn drop(&mut self) {
-        let Some(states) = self.states.take() else { return };
+    fn put(&mut self, state: PinState) {
+        let before = self.state(state.name()).cloned();
+        let states = self.states.get_or_insert_with(|| ByName::clone(&self.known));
+        states.insert(state.name().as_str().into(), state.clone());
+        self.changed.push((before, state));
+    }
+
+    /// Stores the new states, and makes them visible once the store has them. Returns whether it has: another kernel may have
+    /// changed one of those before.
+    fn save(self) -> Result<bool, StoreError> {
+        let Some(states) = self.states else { return Ok(true) };
+        if !self.pins.store.save(self.server, &self.changed)? {
+            return Ok(false);
+        }
         let mut snapshot = Snapshot::clone(&self.pins.snapshot.load());
         if self.kind == DefinitionKind::Tool {
             let mut names = ClaimedNames::clone(&snapshot.names);
@@ -278,6 +324,7 @@ impl Drop for PinWrite<'_> {
         let kinds = snapshot.servers.entry(self.server.clone()).or_default();
         kinds[self.kind as usize] = Arc::new(states);
         self.pins.snapshot.store(Arc::new(snapshot));
+        Ok(true)
     }
 }
 

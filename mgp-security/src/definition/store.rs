@@ -69,19 +69,39 @@ impl PinStore {
         self.0.read_all("SELECT server, kind, name, approved, pending FROM definition_pins", [], read)
     }
 
-    /// Stores `state` in place of the earlier state of the definition.
-    pub(super) fn save(&self, server: &ServerId, state: &PinState) -> Result<(), StoreError> {
-        self.0.execute(
-            "INSERT OR REPLACE INTO definition_pins (server, kind, name, approved, pending)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![
-                server.as_str(),
-                state.name().kind().as_str(),
-                state.name().as_str(),
-                state.approved().map(|definition| definition.canonical().as_bytes()),
-                state.pending().map(|definition| definition.canonical().as_bytes()),
-            ],
-        )
+    /// Stores the pins of a list, each in place of the state before it: all or, if another kernel changed one of those, none.
+    /// Returns whether they are stored.
+    pub(super) fn save(
+        &self,
+        server: &ServerId,
+        list: &[(Option<PinState>, PinState)],
+    ) -> Result<bool, StoreError> {
+        let mut are_known = true;
+        let saved = self.0.change(|change| {
+            for (before, state) in list {
+                let [approved, pending] = columns(Some(state));
+                let [approved_before, pending_before] = columns(before.as_ref());
+                let changed = change.execute(
+                    "INSERT INTO definition_pins (server, kind, name, approved, pending) VALUES (?1, ?2, ?3, ?4, ?5)
+                     ON CONFLICT (server, kind, name)
+                     DO UPDATE SET approved = excluded.approved, pending = excluded.pending
+                     WHERE approved IS ?6 AND pending IS ?7",
+                    params![
+                        server.as_str(),
+                        state.name().kind().as_str(),
+                        state.name().as_str(),
+                        approved,
+                        pending,
+                        approved_before,
+                        pending_before,
+                    ],
+                )?;
+                are_known &= changed == 1;
+            }
+            // An error takes back what was written.
+            if are_known { Ok(()) } else { Err(StoreError::InUse) }
+        });
+        if are_known { saved.map(|()| true) } else { Ok(false) }
     }
 
     /// Returns all records that are kept beside the pins.
@@ -135,6 +155,12 @@ impl PinStore {
         let put = "INSERT OR REPLACE INTO definition_entries (server, kind, digest) VALUES (?1, ?2, ?3)";
         self.0.execute(put, params![server.as_str(), kind.as_str(), entry.to_string()])
     }
+}
+
+/// Returns the values for the approved version of a definition and for the one that waits.
+fn columns(state: Option<&PinState>) -> [Option<&[u8]>; 2] {
+    let versions = [state.and_then(PinState::approved), state.and_then(PinState::pending)];
+    versions.map(|version| version.map(|definition| definition.canonical().as_bytes()))
 }
 
 fn kind(row: &Row<'_>, column: usize) -> Result<DefinitionKind, StoreError> {
@@ -306,11 +332,31 @@ mod tests {
     }
 
     #[test]
+    fn states_are_replaced_only_if_all_are_the_known_ones() {
+        let store = PinStore::new(Database::in_memory().unwrap()).unwrap();
+        let [asked, approved]: [PinState; 2] =
+            [PinState::Asked(tool("Reads.")), PinState::Approved(tool("Reads."))];
+        let row = |before: Option<&PinState>, state: &PinState| (before.cloned(), state.clone());
+        let save =
+            |before, state: &PinState| store.save(&ServerId::new("files"), &[row(before, state)]).unwrap();
+        assert!(save(None, &asked) && !save(None, &approved) && !save(Some(&approved), &approved));
+        assert!(save(Some(&asked), &approved) && !save(Some(&asked), &asked));
+        let both = [row(Some(&approved), &asked), row(Some(&approved), &asked)];
+        assert!(
+            !store.save(&ServerId::new("files"), &both).unwrap(),
+            "the second is not what it is after the first"
+        );
+        assert_eq!(store.load().unwrap()[0].1, approved);
+    }
+
+    #[test]
     fn a_row_that_was_tampered_with_is_called_damaged() {
         for tampered in ["name = 'write'", "approved = x'7b'", "kind = 'key'", "kind = 'template'"] {
             let database = Database::in_memory().unwrap();
             let store = PinStore::new(database.clone()).unwrap();
-            store.save(&ServerId::new("files"), &PinState::Approved(tool("Reads."))).unwrap();
+            assert!(
+                store.save(&ServerId::new("files"), &[(None, PinState::Approved(tool("Reads.")))]).unwrap()
+            );
             database.connection().execute(&format!("UPDATE definition_pins SET {tampered}"), []).unwrap();
             assert!(matches!(store.load(), Err(StoreError::Damaged(_))), "{tampered}");
         }

@@ -2,7 +2,7 @@
 
 mod current_grants;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 pub(super) use self::current_grants::{CurrentGrants, GrantsByServer};
-use self::current_grants::{GrantEntry, PermissionDecisions, ServerGrants, is_open};
+use self::current_grants::{GrantEntry, PermissionDecisions, is_open};
 use super::record::Ruling;
 use super::settings::PermissionJudgement;
 use super::store::{GrantStore, covers};
@@ -42,9 +42,9 @@ struct GrantBookInner {
     latest: LatestTime,
     /// The groups of agents, whose decisions hold for their members.
     groups: OnceLock<AgentGroups>,
-    /// A lock that is held while a decision is made, so that decisions are stored in the order in which they take
-    /// effect.
-    deciding: tokio::sync::Mutex<()>,
+    /// The decisions in the store. The lock is held while one is made, so that decisions are stored in the order in which
+    /// they take effect.
+    deciding: tokio::sync::Mutex<Vec<GrantRecord>>,
     changes: watch::Sender<u64>,
     /// The permissions that are needed and undecided; bounded by [`MAX_WAITING`].
     waiting: Mutex<BTreeSet<(ServerId, Permission)>>,
@@ -60,23 +60,10 @@ impl GrantBook {
         audit: Arc<dyn AuditPort>,
         clock: Clock,
     ) -> Result<Self, StoreError> {
-        let mut pages = GrantsByServer::default();
-        let (store, records) = off_the_runtime(move || {
-            let store = GrantStore::new(database)?;
-            let records = store.load()?;
-            Ok((Arc::new(store), records))
-        })
-        .await?;
-        for record in records {
-            let mut entry =
-                GrantEntry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
-            entry.kept = true;
-            let page = Arc::make_mut(pages.entry(entry.record.server.clone()).or_default());
-            page.entry(entry.record.permission.clone()).or_default().put(Arc::new(entry));
-        }
-        Ok(Self(Arc::new(GrantBookInner {
-            pages: ArcSwap::from_pointee(pages),
-            store,
+        let store = off_the_runtime(move || GrantStore::new(database)).await?;
+        let book = Self(Arc::new(GrantBookInner {
+            pages: ArcSwap::default(),
+            store: Arc::new(store),
             audit,
             clock,
             latest: LatestTime::default(),
@@ -84,7 +71,33 @@ impl GrantBook {
             deciding: tokio::sync::Mutex::default(),
             changes: watch::Sender::new(0),
             waiting: Mutex::default(),
-        })))
+        }));
+        book.reload().await?;
+        Ok(book)
+    }
+
+    /// Reads the decisions anew, after another kernel made some, which then take effect as if they were made here. Grants for
+    /// sessions stay where none is in their place.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read, or if it holds a scope that cannot be checked; the decisions then hold as before.
+    pub async fn reload(&self) -> Result<(), StoreError> {
+        let mut known = self.0.deciding.lock().await;
+        let store = Arc::clone(&self.0.store);
+        let records = off_the_runtime(move || store.load()).await?;
+        let key = |of: &GrantRecord| (of.server.clone(), of.permission.clone(), of.agent.clone());
+        let mut gone: HashMap<_, _> = known.iter().map(|record| (key(record), record)).collect();
+        let mut new = Vec::new();
+        for record in &records {
+            if gone.remove(&key(record)) != Some(record) {
+                let entry = GrantEntry::new(record.clone());
+                let entry = entry.map_err(|error| StoreError::Damaged(error.to_string()))?;
+                new.push(Arc::new(GrantEntry { kept: true, ..entry }));
+            }
+        }
+        self.replace(&gone.into_values().collect::<Vec<_>>(), &new);
+        *known = records;
+        Ok(())
     }
 
     /// Finds the groups of agents in `groups` from now on. Only the first call counts.
@@ -194,15 +207,18 @@ impl GrantBook {
         if let PermissionJudgement::Approved { terms, .. } = decided { Some(terms.clone()) } else { None }
     }
 
-    /// Returns whether a decision that holds answers a use of `permission`, by a call or by the server itself.
+    /// Returns whether a decision that holds answers a use of `permission`, by a call or by the server itself; with
+    /// `is_for_all`, whether that is so at all kernels that share the store.
     pub(super) fn has_decided(
         &self,
         server: &ServerId,
         permission: &Permission,
         call: Option<&Context>,
+        is_for_all: bool,
     ) -> bool {
         let (standing, now) = (self.standing(), self.now());
         let entry = standing.entry(server, permission, call, now);
+        let entry = entry.filter(|entry| !is_for_all || entry.kept && entry.record.is_lasting());
         entry.is_some_and(|entry| entry.denies_at(now) || entry.grants_at(now))
     }
 
@@ -260,7 +276,7 @@ impl GrantBook {
     }
 
     async fn decide(&self, mut ruling: Ruling) -> Result<(), Error> {
-        let _alone = self.0.deciding.lock().await;
+        let mut known = self.0.deciding.lock().await;
         ruling.record.decided_at = self.now();
         let record = &ruling.record;
         let mut entry =
@@ -298,13 +314,17 @@ impl GrantBook {
             let _ = self.0.audit.record(ruling.event(Outcome::Failure)).await;
             return Err(error.into());
         }
+        if record.is_lasting() {
+            known.retain(|other| !other.gives_way_to(record));
+            known.push(record.clone());
+        }
         entry.kept = true;
         self.publish(entry);
         Ok(())
     }
 
     async fn forget(&self, ruling: Ruling) -> Result<bool, Error> {
-        let _alone = self.0.deciding.lock().await;
+        let mut known = self.0.deciding.lock().await;
         let GrantRecord { server, permission, agent, .. } = &ruling.record;
         let is_known = |decisions: &PermissionDecisions| {
             decisions.entries().any(|entry| covers(agent.as_ref(), entry.record.agent.as_ref()))
@@ -315,22 +335,36 @@ impl GrantBook {
         self.0.audit.record(ruling.reset_event(self.now())).await?;
         let (store, kept) = (Arc::clone(&self.0.store), (server.clone(), permission.clone(), agent.clone()));
         off_the_runtime(move || store.remove(&kept.0, &kept.1, kept.2.as_ref())).await?;
-        self.change(server, |page| page.entry(permission.clone()).or_default().remove(agent.as_ref()));
+        known.retain(|other| !other.gives_way_to(&ruling.record));
+        self.replace(&[&ruling.record], &[]);
         Ok(true)
     }
 
     fn publish(&self, entry: GrantEntry) {
-        let (server, permission) = (entry.record.server.clone(), entry.record.permission.clone());
-        let entry = Arc::new(entry);
-        self.change(&server, |page| page.entry(permission.clone()).or_default().put(Arc::clone(&entry)));
-        self.0.waiting.lock().remove(&(server, permission));
+        self.replace(&[], &[Arc::new(entry)]);
     }
 
-    /// Changes the decisions about a server in memory, and tells those who wait for a change.
-    fn change(&self, server: &ServerId, change: impl Fn(&mut ServerGrants)) {
+    /// Removes decisions in memory, those of sessions as well, and puts others there.
+    fn replace(&self, gone: &[&GrantRecord], new: &[Arc<GrantEntry>]) {
+        self.change(|pages| {
+            for GrantRecord { server, permission, agent, .. } in gone {
+                decisions(pages, server, permission).remove(agent.as_ref());
+            }
+            for entry in new {
+                decisions(pages, &entry.record.server, &entry.record.permission).put(Arc::clone(entry));
+            }
+        });
+        let mut waiting = self.0.waiting.lock();
+        for entry in new {
+            waiting.remove(&(entry.record.server.clone(), entry.record.permission.clone()));
+        }
+    }
+
+    /// Changes the decisions in memory, and tells those who wait for a change.
+    fn change(&self, change: impl Fn(&mut GrantsByServer)) {
         self.0.pages.rcu(|pages| {
             let mut pages = GrantsByServer::clone(pages);
-            change(Arc::make_mut(pages.entry(server.clone()).or_default()));
+            change(&mut pages);
             pages
         });
         self.0.changes.send_modify(|version| *version += 1);
@@ -344,16 +378,32 @@ impl GrantBook {
 
     /// Counts the start (`runs`) or the end of a call that uses `permissions` granted for it alone.
     pub(super) fn count_once(&self, server: &ServerId, permissions: &[Permission], runs: bool) {
-        self.change(server, |page| {
+        self.change(|pages| {
             for permission in permissions {
-                let count = &mut page.entry(permission.clone()).or_default().running_once;
+                let count = &mut decisions(pages, server, permission).running_once;
                 *count = if runs { *count + 1 } else { count.saturating_sub(1) };
             }
         });
     }
 }
 
+/// Returns the decisions about a permission, to be changed.
+fn decisions<'p>(
+    pages: &'p mut GrantsByServer,
+    server: &ServerId,
+    permission: &Permission,
+) -> &'p mut PermissionDecisions {
+    let page = Arc::make_mut(pages.entry(server.clone()).or_default());
+    page.entry(permission.clone()).or_default()
+}
+
 impl GrantRecord {
+    /// Returns whether `other`, when it is made, takes the place of this decision.
+    fn gives_way_to(&self, other: &Self) -> bool {
+        (&self.server, &self.permission) == (&other.server, &other.permission)
+            && covers(other.agent.as_ref(), self.agent.as_ref())
+    }
+
     /// Returns whether the decision outlives the process.
     fn is_lasting(&self) -> bool {
         !matches!(&self.verdict, GrantVerdict::Approved(terms) if terms.lasts != GrantLifetime::Always)

@@ -20,8 +20,8 @@ fn clients_of(agent: &AgentId) -> Option<String> {
     (agent.as_str() == LOCAL_AGENT).then(|| format!("{agent}/*"))
 }
 
-/// The store in which the decisions of operators outlive the process. It is read once, when a book is opened, and then
-/// only written, by one writer at a time and away from the threads that answer requests.
+/// The store in which the decisions of operators outlive the process. It is read when a book is opened and when other
+/// kernels changed it, and else only written, by one writer at a time and away from the threads that answer requests.
 #[derive(Debug)]
 pub(super) struct GrantStore(Database);
 
@@ -33,8 +33,10 @@ impl GrantStore {
 
     /// Returns all records.
     pub(super) fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
-        let all = "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent,
-                   question FROM permission_grants";
+        // A decision for all agents comes before those for single ones, which were made later.
+        let all =
+            "SELECT server, permission, decision, scope, expires_at, approver, decided_at, agent, question
+                   FROM permission_grants ORDER BY server, permission, agent";
         self.0.read_all(all, [], record)
     }
 
@@ -96,8 +98,8 @@ impl GrantStore {
     }
 }
 
-/// The store in which questions to operators outlive the process that asked them. It is read once, when a queue is
-/// opened, and then only written, away from the threads that answer requests.
+/// The store in which questions to operators outlive the process that asked them. It is read when a queue is opened and
+/// when other kernels changed it, and else only written, away from the threads that answer requests.
 #[derive(Debug)]
 pub(super) struct QuestionStore(Database);
 
@@ -112,16 +114,35 @@ impl QuestionStore {
         self.0.read_all("SELECT question FROM questions ORDER BY number", [], |row| Ok(row.get(0)?))
     }
 
-    /// Stores a question in place of an older one with the same id.
-    pub(super) fn put(&self, id: &str, question: &str) -> Result<(), StoreError> {
-        let put = "INSERT INTO questions (id, question) VALUES (?1, ?2)
-                   ON CONFLICT (id) DO UPDATE SET question = excluded.question";
-        self.0.execute(put, params![id, question])
+    /// Returns whether other kernels share the questions.
+    pub(super) fn is_shared(&self) -> bool {
+        self.0.is_shared()
     }
 
-    /// Removes a question, if it is there.
-    pub(super) fn remove(&self, id: &str) -> Result<(), StoreError> {
-        self.0.execute("DELETE FROM questions WHERE id = ?1", params![id])
+    /// Stores the question `id` as `now`, or removes it, if it is still stored as `before`; a new one if `others` are there,
+    /// so that nobody asks what another kernel asks already. Returns whether it was so.
+    pub(super) fn exchange(
+        &self,
+        id: &str,
+        (before, now): (Option<&str>, Option<&str>),
+        others: u32,
+    ) -> Result<bool, StoreError> {
+        let changed = self.0.change(|change| match (before, now) {
+            (None, None) => Ok(1),
+            (None, Some(now)) => change.execute(
+                "INSERT INTO questions (id, question)
+                 SELECT ?1, ?2 WHERE (SELECT count(*) FROM questions) = ?3 ON CONFLICT DO NOTHING",
+                params![id, now, others],
+            ),
+            (Some(before), Some(now)) => {
+                let replace = "UPDATE questions SET question = ?3 WHERE id = ?1 AND question = ?2";
+                change.execute(replace, params![id, before, now])
+            }
+            (Some(before), None) => {
+                change.execute("DELETE FROM questions WHERE id = ?1 AND question = ?2", params![id, before])
+            }
+        })?;
+        Ok(changed == 1)
     }
 }
 
@@ -232,13 +253,15 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_kept_in_their_order_and_replaced_by_their_ids() {
+    fn questions_are_kept_in_their_order_and_replaced_only_as_they_are_known() {
         let store = QuestionStore::new(Database::in_memory().unwrap()).unwrap();
-        for (id, question) in [("b", "1"), ("a", "2"), ("b", "3")] {
-            store.put(id, question).unwrap();
-        }
+        let exchange = |id, before, now, others| store.exchange(id, (before, now), others).unwrap();
+        assert!(exchange("b", None, Some("1"), 0) && exchange("a", None, Some("2"), 1));
+        assert!(!exchange("c", None, Some("4"), 1), "one of the others is not known");
+        assert!(!exchange("b", None, Some("4"), 2), "the id is taken");
+        assert!(exchange("b", Some("1"), Some("3"), 2) && !exchange("b", Some("1"), Some("4"), 2));
         assert_eq!(store.load().unwrap(), ["3", "2"]);
-        store.remove("b").unwrap();
+        assert!(!exchange("b", Some("1"), None, 2) && exchange("b", Some("3"), None, 2));
         assert_eq!(store.load().unwrap(), ["2"]);
     }
 

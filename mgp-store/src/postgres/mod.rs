@@ -2,6 +2,7 @@
 
 mod connect;
 mod order;
+mod replicas;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,18 +33,6 @@ struct PostgresInner {
 
 mgp_types::partial_debug!(Postgres);
 
-/// How the tables of a database stand to this version of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "closed: tables are missing, known, or newer")]
-pub enum TableState {
-    /// There are none.
-    Missing,
-    /// They are as this version makes them.
-    Current,
-    /// A newer version made them.
-    Newer(i32),
-}
-
 impl Postgres {
     /// Returns the database of `settings`, to which connections are made when they are needed. The caller has to be within
     /// a tokio runtime.
@@ -65,18 +54,23 @@ impl Postgres {
         self.0.pool.get().await.map_err(unavailable)
     }
 
-    /// Returns whether the tables are there.
+    /// Checks that the tables are there, as this version knows them.
     ///
     /// # Errors
-    /// Fails if the database cannot be reached.
-    pub async fn tables(&self) -> Result<TableState, StoreError> {
+    /// [`StoreError::NoTables`] if they are missing, [`StoreError::Newer`] if a newer version made them; other errors if the
+    /// database cannot be reached.
+    pub async fn check(&self) -> Result<(), StoreError> {
         let client = self.client().await?;
         let found = in_time(client.query_one("SELECT to_regclass('mgp_tables') IS NOT NULL", &[])).await?;
         if !found.get::<_, bool>(0) {
-            return Ok(TableState::Missing);
+            return Err(StoreError::NoTables);
         }
-        let version: i32 = in_time(client.query_one("SELECT version FROM mgp_tables", &[])).await?.get(0);
-        Ok(if version > TABLES_VERSION { TableState::Newer(version) } else { TableState::Current })
+        let found: i32 = in_time(client.query_one("SELECT version FROM mgp_tables", &[])).await?.get(0);
+        if found <= TABLES_VERSION {
+            return Ok(());
+        }
+        let (found, known) = (found.cast_unsigned(), TABLES_VERSION.cast_unsigned());
+        Err(StoreError::Newer { section: "shared".to_owned(), found, known, way_back: String::new() })
     }
 
     /// Makes the tables, if they are missing.
@@ -84,15 +78,8 @@ impl Postgres {
     /// # Errors
     /// Fails if the database cannot be reached, the user may make no tables there, or a newer version made them.
     pub async fn init(&self) -> Result<(), StoreError> {
-        match self.tables().await? {
-            TableState::Current => Ok(()),
-            TableState::Newer(version) => Err(StoreError::Newer {
-                section: "shared".to_owned(),
-                found: version.cast_unsigned(),
-                known: TABLES_VERSION.cast_unsigned(),
-                way_back: String::new(),
-            }),
-            TableState::Missing => {
+        match self.check().await {
+            Err(StoreError::NoTables) => {
                 let client = self.client().await?;
                 // Kernels that start at the same time make them once.
                 let tables = format!(
@@ -103,6 +90,7 @@ impl Postgres {
                 let made = in_time(client.batch_execute(&tables)).await;
                 given_back(client, made)
             }
+            checked => checked,
         }
     }
 

@@ -1,5 +1,4 @@
-//! The contract of databases that share an order of changes, whichever order that is: it comes from the test that has this
-//! module.
+//! What databases that share an order of changes do, whichever order that is: it comes from the test that has this module.
 
 use std::sync::Arc;
 
@@ -145,6 +144,20 @@ fn a_kernel_that_comes_late_begins_with_a_copy_of_all_tables() {
 }
 
 #[test]
+fn a_copy_of_all_tables_takes_the_place_of_many_entries() {
+    let order = Arc::<TestOrder>::default();
+    let [one, other] = [(); 2].map(|()| kernel_of(&order, &[FIRST]));
+    for at in 1..=4_100 {
+        let kernel = if at % 2 == 0 { &one } else { &other };
+        kernel.execute("INSERT INTO things (name) VALUES (?1)", params![at]).unwrap();
+    }
+    assert_eq!(order.len(), 4);
+    let late = kernel_of(&order, &[FIRST]);
+    late.catch_up().unwrap();
+    assert_eq!(names(&late).len(), 4_100);
+}
+
+#[test]
 fn kernels_of_two_versions_work_together_until_all_are_new() {
     let order = Arc::<TestOrder>::default();
     let old = kernel_of(&order, &[FIRST]);
@@ -184,4 +197,34 @@ fn a_file_goes_on_from_where_it_was() {
     let late = kernel_of(&order, &[FIRST]);
     late.catch_up().unwrap();
     assert_eq!(names(&late), ["a", "b", "c"]);
+}
+
+#[test]
+fn the_tables_of_one_kernel_begin_the_order_once() {
+    let order = Arc::<TestOrder>::default();
+    let apart = || {
+        let database = Database::in_memory().unwrap().section("things", &[FIRST]).unwrap();
+        add(&database, "own").unwrap();
+        assert!(database.is_apart().unwrap());
+        database.share(Arc::clone(&order) as _, OrderKey::new("secret")).unwrap();
+        database
+    };
+    let (one, second) = (apart(), apart());
+    one.begin_order().unwrap();
+    one.begin_order().unwrap();
+    assert!(matches!(second.begin_order(), Err(StoreError::Begun)));
+    add(&one, "lamp").unwrap();
+    let late = kernel_of(&order, &[FIRST]);
+    late.catch_up().unwrap();
+    assert_eq!(names(&late), ["own", "lamp"]);
+}
+
+#[test]
+fn a_database_that_left_the_order_holds_what_nobody_knows() {
+    let order = Arc::default();
+    assert!(!Database::in_memory().unwrap().is_apart().unwrap());
+    let kernel = kernel_of(&order, &[FIRST]);
+    assert!(!kernel.is_apart().unwrap());
+    kernel.leave_order().unwrap();
+    assert!(kernel.is_apart().unwrap());
 }

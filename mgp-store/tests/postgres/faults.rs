@@ -1,4 +1,4 @@
-//! The database or a kernel stops, and both go on.
+//! What happens when the database or a kernel stops, and how both go on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};

@@ -10,6 +10,7 @@ mod server;
 mod trust;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use mgp_store::{
     Database, Entry, News, Order, OrderKey, Postgres, PostgresOrder, Snapshot, StoreError, Turn,
@@ -55,8 +56,12 @@ impl TestOrder {
         });
     }
 
+    fn len(&self) -> i64 {
+        count(&self.database, "SELECT count(*) FROM mgp_entry")
+    }
+
     fn is_empty(&self) -> bool {
-        count(&self.database, "SELECT count(*) FROM mgp_entry") == 0
+        self.len() == 0
     }
 }
 
@@ -180,4 +185,51 @@ fn an_older_database_in_the_place_of_the_newest_is_refused() {
         assert!(matches!(&error, StoreError::Damaged(what) if what.contains("older database")), "{error}");
     }
     assert_eq!(names(&kernel), ["a", "b"]);
+}
+
+#[test]
+fn of_two_kernels_that_begin_an_order_at_once_one_does() {
+    let name = COMMON.new_database();
+    let kernels = ["a", "b"].map(|thing| {
+        let kernel = Database::in_memory().unwrap();
+        let kernel = kernel.section("things", &["CREATE TABLE things (name TEXT UNIQUE) STRICT"]).unwrap();
+        add(&kernel, thing).unwrap();
+        kernel.share(Arc::new(COMMON.connect(&name).order("things")), OrderKey::new("secret")).unwrap();
+        kernel
+    });
+    let begun = std::thread::scope(|scope| {
+        let all = kernels.each_ref().map(|kernel| scope.spawn(|| kernel.begin_order()));
+        all.map(|thread| thread.join().unwrap())
+    });
+    let first = begun.iter().position(Result::is_ok).unwrap();
+    assert!(matches!(begun[1 - first], Err(StoreError::Begun)), "{begun:?}");
+    let late = kernel_at(&COMMON, &name);
+    late.catch_up().unwrap();
+    assert_eq!(names(&late), names(&kernels[first]));
+}
+
+#[test]
+fn a_kernel_is_listed_with_what_it_says_of_itself_until_it_leaves() {
+    let postgres = COMMON.connect(&COMMON.new_database());
+    let kernels = || {
+        let told = RUNTIME.block_on(postgres.cluster()).unwrap();
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        told["kernels"].as_array().unwrap().clone()
+    };
+    assert!(kernels().is_empty());
+    let ahead = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis() + 30_000;
+    let state = format!(r#"{{"version": "1.2.3", "now": {ahead}}}"#);
+    for id in ["one", "other"] {
+        RUNTIME.block_on(postgres.tell_of(id, "10.0.0.5:7334", &state)).unwrap();
+    }
+    let listed = kernels();
+    assert_eq!((&listed[0]["id"], &listed[0]["version"]), (&"one".into(), &"1.2.3".into()), "{listed:?}");
+    let clock = listed[0]["clock_ms"].as_i64().unwrap();
+    assert!((20_000..=30_000).contains(&clock), "{listed:?}");
+    RUNTIME.block_on(postgres.forget("one")).unwrap();
+    assert_eq!(kernels().len(), 1);
+    execute(&postgres, "UPDATE mgp_replica SET seen_at = now() - interval '2 days', id = 'long gone'");
+    RUNTIME.block_on(postgres.tell_of("one", "", "{}")).unwrap();
+    assert_eq!(kernels()[0]["id"], "one");
+    assert_eq!(kernels().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! The sections `[registration]`, `[telemetry]` and `[kernel]`.
+//! The sections `[registration]`, `[telemetry]`, `[store]`, `[cluster]` and `[kernel]`, and others of the kernel itself.
 
 use std::collections::BTreeMap;
 
@@ -71,6 +71,33 @@ tables! {
         pub metrics: bool,
     }
 
+    /// The database that several kernels share, so that they decide as one. Without a `url`, the kernel decides alone.
+    pub struct StoreSettings: Eq {
+        /// The address of a database of PostgreSQL 15 or later, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, best as
+        /// `${secret:NAME}`. Beyond this machine, the connection is encrypted, and the database proves its name.
+        pub url: Option<String>,
+        /// The secret that seals what is written to the database, the same for all kernels, best as `${secret:NAME}`. Needed
+        /// with `url`.
+        pub key: Option<String>,
+        /// The file with the certificates of the authorities that vouch for the database; those of the web if left out.
+        pub ca: Option<String>,
+        /// Lets calls of tools that only read go on while it is not known what other kernels decided. Otherwise all calls are
+        /// refused when that is not known for 2 seconds.
+        pub stale_reads: bool,
+    }
+
+    /// The way on which kernels that share a database pass calls to each other.
+    pub struct ClusterSettings: Debug, Eq {
+        /// The address at which the other kernels reach this one, such as `10.0.0.5:7334`.
+        pub listen: Option<String>,
+        /// The file with this kernel's certificate, in PEM. Needed with `listen`.
+        pub certificate: Option<String>,
+        /// The file with the key of the certificate, in PEM. Needed with `listen`.
+        pub key: Option<String>,
+        /// The file with the certificate of the authority that vouches for all kernels, in PEM. Needed with `listen`.
+        pub authority: Option<String>,
+    }
+
     /// The kernel's files, and how it stops.
     pub struct KernelSettings: Debug, Eq {
         /// The directory of keys, grants, pins, registered servers and the record; `mgp` in the XDG state directory if
@@ -101,6 +128,8 @@ pub struct PageSettings {
 }
 
 mgp_types::partial_debug!(Notification, self => command: self.command);
+
+mgp_types::partial_debug!(StoreSettings, self => ca: self.ca, stale_reads: self.stale_reads);
 
 mgp_types::partial_debug!(TelemetrySettings, self => log: self.log, otlp: self.otlp, metrics: self.metrics);
 

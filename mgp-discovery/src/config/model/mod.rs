@@ -18,8 +18,8 @@ pub use self::authorization::{
     TokenIntrospection, TokenIssuer,
 };
 pub use self::kernel::{
-    ApprovalSettings, DownloadSettings, EffectSettings, KernelSettings, ListenSettings, Notification,
-    PageSettings, RegistrationSettings, TelemetrySettings,
+    ApprovalSettings, ClusterSettings, DownloadSettings, EffectSettings, KernelSettings, ListenSettings,
+    Notification, PageSettings, RegistrationSettings, StoreSettings, TelemetrySettings,
 };
 use self::policy::AskRuleShape;
 pub use self::policy::{
@@ -84,6 +84,10 @@ tables! {
         pub ui: PageSettings,
         /// The kernel's log, traces and metrics.
         pub telemetry: TelemetrySettings,
+        /// The database that several kernels share.
+        pub store: StoreSettings,
+        /// The way from kernel to kernel.
+        pub cluster: ClusterSettings,
         /// The kernel's files, and how it stops.
         pub kernel: KernelSettings,
         /// The places of the keys that are set.

@@ -1,5 +1,7 @@
 //! Tests of the store in SQLite.
 
+use mgp_store::testing::MemoryOrder;
+use mgp_store::{OrderKey, StoreError};
 use mgp_types::mgp::DeregisterServer;
 
 use super::*;
@@ -69,21 +71,73 @@ fn a_file_of_a_newer_version_and_one_that_is_none_are_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("registry.db");
     drop(open(&path));
-    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    rusqlite::Connection::open(&path).unwrap().execute("UPDATE mgp_schema SET version = 2", []).unwrap();
     let newer = SqliteRegistryStore::open(&path).unwrap_err();
-    assert!(matches!(newer, StoreError::Newer { found: 2, known: 1 }), "{newer}");
+    assert!(matches!(newer, StoreError::Newer { found: 2, known: 1, .. }), "{newer}");
     let other = directory.path().join("other.db");
     std::fs::write(&other, vec![b'x'; 8192]).unwrap();
     assert!(matches!(SqliteRegistryStore::open(&other), Err(StoreError::Damaged(_))));
 }
 
-#[cfg(unix)]
-#[test]
-fn nobody_else_on_the_machine_reads_the_file() {
-    use std::os::unix::fs::PermissionsExt as _;
-
+#[tokio::test]
+async fn a_file_that_was_written_before_there_were_sections_is_taken_over() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("registry.db");
-    let _store = open(&path);
-    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o077, 0);
+    let world = world_with(open(&path));
+    world.register(&admin(), standard("old")).await.unwrap();
+    drop(world);
+    rusqlite::Connection::open(&path).unwrap().execute("DROP TABLE mgp_schema", []).unwrap();
+    assert_eq!(world_with(open(&path)).registry.registered().len(), 1);
+}
+
+/// Returns what a kernel has that shares its registrations with others.
+fn sharing(order: &Arc<MemoryOrder>) -> World {
+    let store = SqliteRegistryStore::in_memory().unwrap();
+    store.database().share(Arc::clone(order) as _, OrderKey::new("secret")).unwrap();
+    world_with(Arc::new(store))
+}
+
+/// Has a kernel learn what the others changed, and returns the starts and stops of its servers.
+async fn caught_up(world: &World) -> Vec<String> {
+    world.registry.0.store.database().catch_up().unwrap();
+    world.registry.reload().await.unwrap();
+    world.ships.log()
+}
+
+#[tokio::test]
+async fn what_one_kernel_registers_runs_at_the_others_until_it_is_removed() {
+    let order = Arc::default();
+    let [one, other] = [(); 2].map(|()| sharing(&order));
+    let terms = RegistrationTerms { lifetime: Lifetime::Session("s".into()), approved_by: Some("x".into()) };
+    other.registry.register(&maker(), None, script("own", "a.py"), terms).await.unwrap();
+    one.register(&maker(), script("new", "a.py")).await.unwrap();
+    assert_eq!(caught_up(&other).await, ["+own"]);
+    assert_eq!(other.registry.registered().len(), 2, "it waits there as well");
+    one.registry.approve(&admin(), None, &"new".into()).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(caught_up(&other).await, ["+own", "+new"]);
+    }
+    one.registry.deregister(&admin(), None, &DeregisterServer::new("new".into())).await.unwrap();
+    assert_eq!(caught_up(&other).await, ["+own", "+new", "-new"]);
+    assert_eq!(other.registry.registered().len(), 1);
+}
+
+#[tokio::test]
+async fn of_two_kernels_that_change_a_server_at_once_one_alone_does() {
+    let order = Arc::default();
+    let [one, other] = [(); 2].map(|()| sharing(&order));
+    one.register(&maker(), script("new", "a.py")).await.unwrap();
+    let error = other.register(&admin(), standard("new")).await.unwrap_err();
+    assert!(matches!(error, RegistryError::Busy(_)), "{error}");
+    caught_up(&other).await;
+    let error = other.register(&admin(), standard("new")).await.unwrap_err();
+    assert!(matches!(error, RegistryError::Taken(_)), "{error}");
+    // Nobody approves another server than the one that was shown.
+    one.registry.deregister(&maker(), None, &DeregisterServer::new("new".into())).await.unwrap();
+    one.register(&maker(), script("new", "b.py")).await.unwrap();
+    let error = other.registry.approve(&admin(), None, &"new".into()).await.unwrap_err();
+    assert!(matches!(error, RegistryError::Busy(_)), "{error}");
+    assert!(caught_up(&other).await.is_empty());
+    other.registry.approve(&admin(), None, &"new".into()).await.unwrap();
+    assert_eq!(caught_up(&one).await, ["+new"]);
 }

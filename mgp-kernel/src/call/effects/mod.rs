@@ -261,11 +261,11 @@ impl Gate for ReplayGate {
 
     fn enter(&self, request: &mut Request) -> Flow {
         let Some(answer) = self.keys.answer_again(request) else { return Flow::Pass(()) };
-        let effect = self.record.of(request);
-        Flow::answer_later(async move {
-            let outcome = answer.await;
+        let (effect, request) = (self.record.of(request), request.take());
+        Flow::wait(async move {
+            let Some(outcome) = answer.await else { return (request, Flow::Pass(())) };
             effect.note(REPLAY, ended(outcome.is_ok()), &[]);
-            outcome
+            (request, Flow::Answer(outcome))
         })
     }
 }

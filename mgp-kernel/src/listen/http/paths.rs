@@ -58,10 +58,13 @@ fn health(kernel: &Sections, path: &str) -> Option<(StatusCode, String)> {
             let servers = kernel.fleet.all();
             let connected = servers.iter().filter(|server| server.state() == ServerState::Connected).count();
             let fault = kernel.audit.log.fault();
+            let is_stale = kernel.link.as_ref().is_some_and(|link| link.freshness.is_stale());
             let (status, word) = if kernel.lifecycle.is_stopping() {
                 (StatusCode::SERVICE_UNAVAILABLE, "draining")
             } else if fault.is_some() {
                 (StatusCode::SERVICE_UNAVAILABLE, "not_recording")
+            } else if is_stale {
+                (StatusCode::SERVICE_UNAVAILABLE, "stale")
             } else {
                 (StatusCode::OK, "ready")
             };
@@ -69,6 +72,8 @@ fn health(kernel: &Sections, path: &str) -> Option<(StatusCode, String)> {
             body.text("status", word);
             if let Some(fault) = &fault {
                 body.text("reason", fault.message());
+            } else if is_stale {
+                body.text("reason", "the decisions of other kernels are not known");
             }
             body.value("servers", &servers.len());
             body.value("connected", &connected);
@@ -115,6 +120,7 @@ fn exposition(kernel: &Sections, http: &HttpConfig) -> String {
     page.calls(kernel);
     page.refusals(kernel);
     page.record(kernel);
+    page.link(kernel);
     page.kernel(kernel, http);
     page.0
 }
@@ -195,6 +201,13 @@ impl MetricsPage {
             self.one("mgp_audit_push_lag_seconds", lag.seconds);
             self.one("mgp_audit_push_failures_total", lag.failures);
         }
+    }
+
+    fn link(&mut self, kernel: &Sections) {
+        let Some(status) = kernel.link.as_ref().map(|link| link.freshness.status()) else { return };
+        let told = |lag| Duration::from_millis(lag).as_secs_f64().to_string();
+        let lag = status.lag_ms.map_or_else(|| "+Inf".to_owned(), told);
+        self.one("mgp_store_lag_seconds", lag);
     }
 
     fn kernel(&mut self, kernel: &Sections, http: &HttpConfig) {

@@ -10,9 +10,10 @@ use mgp_types::mgp::Timestamp;
 use super::stored::book_at;
 use super::*;
 use crate::doubles::{KillSwitch, each_seed_alone, is_whole, life};
-use crate::idempotency::call_table::KeptState;
+use crate::idempotency::call_table::KeptCall;
+use crate::idempotency::outcome::Verdict;
 use crate::idempotency::store::{CallStore, FirstCall};
-use crate::store::{EffectStore, StoreError};
+use crate::store::{EffectStore, StoreError, Written};
 
 /// A store whose process may die before and after each write.
 #[derive(Debug)]
@@ -37,20 +38,16 @@ impl MortalStore {
 }
 
 impl CallStore for MortalStore {
-    fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, KeptState)>, StoreError> {
+    fn load(&self, now: Timestamp) -> Result<Vec<KeptCall>, StoreError> {
         self.store.load(now)
     }
 
-    fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> Written {
         self.write(move |store| store.begin(call, expired))
     }
 
-    fn finish(&self, id: Digest, outcome: Option<RawJson>) -> BoxFuture<'static, Result<(), StoreError>> {
-        self.write(move |store| store.finish(id, outcome))
-    }
-
-    fn remove(&self, id: Digest) -> BoxFuture<'static, Result<(), StoreError>> {
-        self.store.remove(id)
+    fn end(&self, call: FirstCall, verdict: Verdict, outcome: Option<RawJson>) -> Written {
+        self.write(move |store| store.end(call, verdict, outcome))
     }
 
     fn outcome(&self, id: Digest) -> BoxFuture<'static, Result<Option<RawJson>, StoreError>> {

@@ -5,6 +5,8 @@ mod bounds;
 mod kills;
 mod repeated;
 #[cfg(feature = "store")]
+mod shared;
+#[cfg(feature = "store")]
 mod stored;
 
 use mgp_types::ext::IdempotentResult;

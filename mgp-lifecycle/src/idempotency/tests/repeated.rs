@@ -35,10 +35,10 @@ async fn a_gateway_learns_what_a_key_stands_for_before_it_makes_the_call() {
     assert!(layer.answer_again(&pay("k", "{}")).is_none(), "the key is new");
     let mut service = layer.layer(server.clone());
     let (_, result) = split(call(&mut service, pay("k", "{}")).await.unwrap());
-    let (key_result, same) = split(layer.answer_again(&pay("k", "{}")).unwrap().await.unwrap());
+    let (key_result, same) = split(layer.answer_again(&pay("k", "{}")).unwrap().await.unwrap().unwrap());
     assert!(key_result.was_replay);
     assert_eq!(same.as_bytes(), result.as_bytes());
-    let other = layer.answer_again(&pay("k", r#"{"euro":1}"#)).unwrap().await.unwrap_err();
+    let other = layer.answer_again(&pay("k", r#"{"euro":1}"#)).unwrap().await.unwrap().unwrap_err();
     assert_eq!(reason(&other), "other_arguments");
     assert_eq!(server.calls(), 1);
 }

@@ -1,22 +1,25 @@
 //! Keys that outlive the process.
 
+use std::sync::Arc;
+
 use mgp_types::BoxFuture;
 use mgp_types::canonical::Digest;
 use mgp_types::mgp::Timestamp;
 
 use super::*;
 use crate::doubles::{KillSwitch, life};
-use crate::idempotency::call_table::{KeptState, KeyLimits};
+use crate::idempotency::call_table::{KeptCall, KeyLimits};
+use crate::idempotency::outcome::Verdict;
 use crate::idempotency::store::{CallStore, FirstCall};
-use crate::store::{EffectStore, StoreError};
+use crate::store::{EffectStore, StoreError, Written};
 use crate::wall_clock::WallClock;
 
 pub(super) fn book_at(store: impl CallStore + 'static, seconds: i64) -> IdempotencyBook {
     let now = Timestamp::from_millis(1_800_000_000_000 + seconds * 1000).unwrap();
-    IdempotencyBook::restored(Box::new(store), KeyLimits::default(), WallClock::showing(now)).unwrap()
+    IdempotencyBook::restored(Arc::new(store), KeyLimits::default(), WallClock::showing(now)).unwrap()
 }
 
-fn alive<T>(course: impl Future<Output = T>) -> T {
+pub(super) fn alive<T>(course: impl Future<Output = T>) -> T {
     life(&KillSwitch::after(u64::MAX), course).unwrap()
 }
 
@@ -98,25 +101,21 @@ struct FullDisk {
 }
 
 impl FullDisk {
-    fn write(takes: bool) -> BoxFuture<'static, Result<(), StoreError>> {
-        Box::pin(std::future::ready(if takes { Ok(()) } else { Err(StoreError::Full) }))
+    fn write(takes: bool) -> Written {
+        Box::pin(std::future::ready(if takes { Ok(1) } else { Err(StoreError::Full) }))
     }
 }
 
 impl CallStore for FullDisk {
-    fn load(&self, _: Timestamp) -> Result<Vec<(FirstCall, KeptState)>, StoreError> {
+    fn load(&self, _: Timestamp) -> Result<Vec<KeptCall>, StoreError> {
         Ok(Vec::new())
     }
 
-    fn begin(&self, _: FirstCall, _: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn begin(&self, _: FirstCall, _: Vec<Digest>) -> Written {
         Self::write(self.takes_beginnings)
     }
 
-    fn finish(&self, _: Digest, _: Option<RawJson>) -> BoxFuture<'static, Result<(), StoreError>> {
-        Self::write(false)
-    }
-
-    fn remove(&self, _: Digest) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn end(&self, _: FirstCall, _: Verdict, _: Option<RawJson>) -> Written {
         Self::write(false)
     }
 

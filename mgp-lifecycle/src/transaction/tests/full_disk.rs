@@ -6,24 +6,23 @@ use crate::store::{EffectStore, StoreError};
 
 /// Leaves no room for one more event.
 fn fill(store: &EffectStore) {
-    let filled = store.read_now(|connection| {
-        let pages: u32 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
-        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
-        let filler = "INSERT INTO transaction_log (id, happened_at, event) VALUES (zeroblob(32), 0, '')";
-        loop {
-            connection.execute(filler, [])?;
+    let connection = store.database().connection();
+    let pages: u32 = connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
+    let filler = "INSERT INTO transaction_log (id, happened_at, event) VALUES (zeroblob(32), 0, '')";
+    let full = loop {
+        if let Err(error) = connection.execute(filler, []) {
+            break StoreError::from(error);
         }
-    });
-    let full: Result<(), StoreError> = filled;
-    assert!(matches!(full, Err(StoreError::Full)), "{full:?}");
+    };
+    assert!(matches!(full, StoreError::Full), "{full}");
 }
 
 fn free(store: &EffectStore) {
-    let freed = store.read_now(|connection| {
-        connection.pragma_update_and_check(None, "max_page_count", 1_000_000, |_| Ok(()))?;
-        Ok(connection.execute("DELETE FROM transaction_log WHERE id = zeroblob(32)", [])?)
-    });
-    assert!(freed.unwrap() > 0);
+    let connection = store.database().connection();
+    connection.pragma_update_and_check(None, "max_page_count", 1_000_000, |_| Ok(())).unwrap();
+    let freed = connection.execute("DELETE FROM transaction_log WHERE id = zeroblob(32)", []).unwrap();
+    assert!(freed > 0);
 }
 
 fn assert_refused(error: &Error) {

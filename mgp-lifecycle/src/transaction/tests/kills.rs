@@ -9,7 +9,7 @@ use mgp_types::mgp::Timestamp;
 
 use super::*;
 use crate::doubles::{KillSwitch, Random, each_seed_alone, is_whole, life, secs};
-use crate::store::{EffectStore, StoreError};
+use crate::store::{EffectStore, StoreError, Written};
 use crate::transaction::InterruptedStep;
 use crate::transaction::step::{LoggedEvent, TransactionLog};
 use crate::wall_clock::WallClock;
@@ -26,7 +26,7 @@ impl TransactionLog for MortalLog {
         self.store.load()
     }
 
-    fn append(&self, event: LoggedEvent) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn append(&self, event: LoggedEvent) -> Written {
         // Writes are asked for in order, so that a death before one is a death before all that come later.
         let (store, switch) = (self.store.clone(), self.switch.clone());
         if !switch.passes() {
@@ -40,7 +40,7 @@ impl TransactionLog for MortalLog {
         })
     }
 
-    fn forget(&self, ids: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn forget(&self, ids: Vec<Digest>) -> Written {
         self.store.forget(ids)
     }
 }

@@ -10,7 +10,9 @@ use mgp_types::mgp::Timestamp;
 
 use super::*;
 use crate::doubles::{millis, secs};
+#[cfg(feature = "store")]
 use crate::store::StoreError;
+use crate::store::Written;
 use crate::transaction::step::{LoggedEvent, TransactionLog};
 use crate::transaction::transaction_state::TransactionTable;
 use crate::wall_clock::WallClock;
@@ -139,13 +141,13 @@ impl TransactionLog for LastTime {
         Ok(Vec::new())
     }
 
-    fn append(&self, (_, at, _): LoggedEvent) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn append(&self, (_, at, _): LoggedEvent) -> Written {
         *self.0.lock() = Some(at);
-        Box::pin(std::future::ready(Ok(())))
+        Box::pin(std::future::ready(Ok(1)))
     }
 
-    fn forget(&self, _: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
-        Box::pin(std::future::ready(Ok(())))
+    fn forget(&self, _: Vec<Digest>) -> Written {
+        Box::pin(std::future::ready(Ok(1)))
     }
 }
 

@@ -2,6 +2,7 @@ use mgp_types::mgp::AccessPermission::{Allow, Deny};
 
 use super::*;
 use crate::StoreError;
+use crate::doubles::shared_databases;
 
 #[tokio::test]
 async fn entries_outlive_the_process() {
@@ -43,4 +44,51 @@ async fn an_entry_that_was_tampered_with_opens_no_policy() {
         let error = open().unwrap_err();
         assert!(matches!(error, StoreError::Damaged(_)), "{broken}: {error}");
     }
+}
+
+#[tokio::test]
+async fn what_is_denied_at_one_kernel_is_denied_at_the_other() {
+    let databases = shared_databases::<2>();
+    let [one, other] = databases.each_ref().map(|database| AccessPolicy::open(kept_in(database)).unwrap());
+    let follow = async || {
+        databases[1].catch_up().unwrap();
+        other.reload().await.unwrap()
+    };
+    let granted = one.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap();
+    assert!(!other.decide("a", "s", None).allows());
+    assert_eq!(follow().await, [Arc::clone(&granted)]);
+    assert!(other.decide("a", "s", None).allows());
+    let before = other.revision();
+    let denied = one.grant(&admin(), None, grant("a", "s", None, Deny)).await.unwrap();
+    assert_eq!(follow().await, [denied, granted]);
+    assert!(!other.decide("a", "s", None).allows() && other.revision() != before);
+    assert!(follow().await.is_empty());
+}
+
+#[tokio::test]
+async fn an_entry_is_revoked_at_a_kernel_that_has_not_heard_of_it_yet() {
+    let databases = shared_databases::<2>();
+    let [one, other] = databases.each_ref().map(|database| AccessPolicy::open(kept_in(database)).unwrap());
+    let granted = one.grant(&admin(), None, grant("a", "s", Some("t"), Allow)).await.unwrap();
+    let revoked = other.revoke(&admin(), None, revoke("a", "s", Some("t"))).await.unwrap();
+    assert_eq!(revoked, [granted]);
+    databases[0].catch_up().unwrap();
+    assert_eq!(one.reload().await.unwrap(), revoked);
+    assert!(!one.decide("a", "s", Some("t")).allows());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_an_entry_that_another_kernel_made_is_told() {
+    let (databases, hands) = (shared_databases::<2>(), ManualClock::at(500));
+    let [one, other] = databases.each_ref().map(|database| {
+        AccessPolicy::open(AccessPolicySettings { clock: hands.clock(), ..kept_in(database) }).unwrap()
+    });
+    let mut endings = other.endings();
+    let ended = tokio::spawn(async move { endings.next().await });
+    let until = grant("a", "s", None, Allow).with_expires_at(Some(at(1_500)));
+    let stored = one.grant(&admin(), None, until).await.unwrap();
+    databases[1].catch_up().unwrap();
+    other.reload().await.unwrap();
+    hands.set(2_000);
+    assert_eq!(ended.await.unwrap(), [stored]);
 }

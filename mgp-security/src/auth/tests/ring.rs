@@ -76,8 +76,8 @@ async fn secrets_are_long_random_and_kept_nowhere() {
     assert_eq!((key.expose().len(), secret.len()), (64, 43));
     assert_ne!(secret, &other.expose()[21..]);
     let kept = KeyStore::new(database).unwrap().load().unwrap();
-    let (_, digest) = kept.iter().find(|(stored, _)| stored.id == info.id).unwrap();
-    assert_eq!(*digest, SecretDigest::of(key.expose()));
+    let stored = kept.iter().find(|stored| stored.info.id == info.id).unwrap();
+    assert_eq!(stored.digest, SecretDigest::of(key.expose()));
     for shown in [format!("{kept:?}"), format!("{key:?}"), format!("{ring:?}"), format!("{info:?}")] {
         assert!(!shown.contains(secret), "{shown}");
     }
@@ -166,7 +166,7 @@ async fn the_last_use_is_known_at_once_and_kept_once_a_minute() {
     let (hands, database) = (ManualClock::default(), database());
     let ring = KeyRing::open(database.clone(), hands.clock()).unwrap();
     let (_, key) = issue(&ring, &[]).await;
-    let kept = || KeyStore::new(database.clone()).unwrap().load().unwrap()[0].0.last_used;
+    let kept = || KeyStore::new(database.clone()).unwrap().load().unwrap()[0].info.last_used;
     assert_eq!((ring.keys()[0].last_used, kept()), (None, None));
     let noting = tokio::spawn({
         let ring = ring.clone();

@@ -1,4 +1,8 @@
+use mgp_types::RunningCalls;
+
 use super::*;
+use crate::auth::AuthError;
+use crate::doubles::shared_databases;
 use crate::limit::Rates;
 use mgp_store::Database;
 
@@ -25,7 +29,7 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     };
     let (info, key) = ring.issue(wanted).await.unwrap();
     let (gone, _) = ring.issue(KeyRequest::new(Principal::new("a"))).await.unwrap();
-    ring.revoke(gone.id, mgp_types::RunningCalls::Cancel).await.unwrap();
+    ring.revoke(gone.id, RunningCalls::Cancel).await.unwrap();
     hands.set(7);
     ring.verify(key.expose()).unwrap();
     ring.note_uses().await.unwrap();
@@ -66,4 +70,55 @@ async fn a_key_that_was_tampered_with_opens_no_ring() {
         database.connection().execute_batch(broken).unwrap();
         assert!(KeyRing::open(database, Clock::system()).is_err(), "{broken}");
     }
+}
+
+#[tokio::test]
+async fn a_key_revoked_at_one_kernel_ends_at_the_other_with_all_that_it_opened() {
+    let databases = shared_databases::<2>();
+    let [one, other] =
+        databases.each_ref().map(|database| KeyRing::open(database.clone(), Clock::system()).unwrap());
+    let follow = async || {
+        assert!(databases[1].catch_up().unwrap().contains("auth"));
+        other.reload().await.unwrap();
+    };
+    let (info, key) = issue(&one, &[]).await;
+    assert_eq!(other.verify(key.expose()).unwrap_err(), AuthError::Unknown);
+    follow().await;
+    let caller = other.verify(key.expose()).unwrap();
+    assert!(one.revoke(info.id, RunningCalls::Cancel).await.unwrap());
+    follow().await;
+    assert_eq!(other.verify(key.expose()).unwrap_err(), AuthError::Unknown);
+    assert_eq!(caller.validity.ended(), Some(RunningCalls::Cancel));
+    // Who knows the id of a key revokes it where nobody has heard of it yet.
+    let (info, key) = issue(&one, &[]).await;
+    assert!(other.revoke(info.id, RunningCalls::Cancel).await.unwrap());
+    databases[0].catch_up().unwrap();
+    one.reload().await.unwrap();
+    assert_eq!(one.verify(key.expose()).unwrap_err(), AuthError::Unknown);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_keeps_its_counts_while_another_kernel_changes_keys_and_ends_when_that_says() {
+    let (databases, hands) = (shared_databases::<2>(), ManualClock::default());
+    let [one, other] =
+        databases.each_ref().map(|database| KeyRing::open(database.clone(), hands.clock()).unwrap());
+    let follow = async || {
+        databases[1].catch_up().unwrap();
+        other.reload().await.unwrap();
+    };
+    let rates = Some(Rates::new().per_minute(n(1)));
+    let wanted = KeyRequest { rate_limit: rates, ..KeyRequest::new(Principal::new("a")) };
+    let (info, key) = one.issue(wanted).await.unwrap();
+    follow().await;
+    let caller = other.verify(key.expose()).unwrap();
+    issue(&one, &[]).await;
+    follow().await;
+    assert!(matches!(other.verify(key.expose()), Err(AuthError::TooOften { .. })));
+    one.end_at(info.id, at(100)).await.unwrap();
+    // A later end that was set at the same time at the other kernel does not take its place.
+    other.end_at(info.id, at(200)).await.unwrap();
+    follow().await;
+    assert_eq!(caller.validity.ended(), None);
+    hands.set(100);
+    assert_eq!(other.verify(key.expose()).unwrap_err(), AuthError::Expired);
 }

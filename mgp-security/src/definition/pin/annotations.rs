@@ -29,9 +29,14 @@ impl PinnedDefinitions {
         let accepted = rules.map(|rule| Remark { digest, what: RemarkKind::Accepted(rule.into()) });
         self.remark(server, name, is_kept, accepted)?;
         if name.kind().is_pinned() {
-            let known = self.known(server, name.kind());
-            let approved = PinState::Approved(definition.clone());
-            PinWrite { pins: self, server, kind: name.kind(), states: None }.save(&known, approved)?;
+            loop {
+                let mut writing = PinWrite::new(self, server, name.kind());
+                writing.put(PinState::Approved(definition.clone()));
+                if writing.save()? {
+                    break;
+                }
+                self.read()?;
+            }
         }
         Ok(())
     }

@@ -2,7 +2,7 @@ use mgp_types::Object;
 
 use super::*;
 use crate::definition::pinned_for;
-use crate::doubles::{database, fill};
+use crate::doubles::{database, fill, shared_databases};
 
 fn observe(
     pins: &PinnedDefinitions,
@@ -243,4 +243,41 @@ fn what_was_approved_for_a_server_as_a_whole_is_what_an_agents_connection_is_hel
     let mended = observe(&pins, &ada, DefinitionKind::Tool, &[tool("read", "a")]).unwrap();
     assert_eq!(mended[0], None);
     assert!(pins.is_approved(&ada, DefinitionKind::Tool, "read"));
+}
+
+#[test]
+fn what_is_approved_at_one_kernel_is_approved_at_the_other() {
+    let databases = shared_databases::<2>();
+    let [one, other] =
+        databases.each_ref().map(|database| PinnedDefinitions::load(database.clone()).unwrap());
+    let read = tool("read", "a");
+    for pins in [&one, &other] {
+        assert_eq!(verdicts(pins, std::slice::from_ref(&read)), [Some(DefinitionStatus::New)]);
+    }
+    one.approve(&server(), read.name(), read.digest()).unwrap();
+    assert!(!other.is_approved(&server(), DefinitionKind::Tool, "read"));
+    assert!(databases[1].catch_up().unwrap().contains("definition"));
+    other.reload().unwrap();
+    assert!(other.is_approved(&server(), DefinitionKind::Tool, "read"));
+    // What one has seen change, the other cannot have approved by its older state.
+    let changed = tool("read", "b");
+    assert_eq!(verdicts(&one, std::slice::from_ref(&changed)), [Some(DefinitionStatus::Changed)]);
+    let later = tool("read", "c");
+    assert_eq!(verdicts(&other, std::slice::from_ref(&later)), [Some(DefinitionStatus::Changed)]);
+    assert_eq!(other.all()[0].1, PinState::Changed { approved: read, pending: later.clone() });
+    let refused = one.approve(&server(), changed.name(), changed.digest());
+    assert!(matches!(refused, Err(ApproveError::OtherPending(digest)) if digest == later.digest()));
+}
+
+#[test]
+fn a_first_list_is_trusted_as_a_whole_and_once_over_all_kernels() {
+    let pins = shared_databases::<3>()
+        .map(|database| PinnedDefinitions::load(database).unwrap().trusting_first_lists());
+    let listed = [tool("read", "a"), tool("write", "a")];
+    for pins in &pins[..2] {
+        assert_eq!(verdicts(pins, &listed), [None, None]);
+    }
+    let others = [tool("write", "b"), tool("send", "b")];
+    assert_eq!(verdicts(&pins[2], &others), [Some(DefinitionStatus::Changed), Some(DefinitionStatus::New)]);
+    assert!(pins[2].is_approved(&server(), DefinitionKind::Tool, "read"));
 }

@@ -1,6 +1,7 @@
 //! The queue of questions that wait for operators.
 
 mod asking;
+mod settling;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use mgp_types::canonical::digest;
 use mgp_types::mgp::{
-    Actor, AuditEvent, AuditTarget, Decision, EventType, Outcome, RiskLevel, TraceId, code,
+    Actor, AuditEvent, AuditTarget, Decision, EventType, Outcome, RiskLevel, Timestamp, TraceId, code,
 };
 use mgp_types::{Error, Principal, RawJson};
 use parking_lot::Mutex;
@@ -16,13 +17,12 @@ use tokio::sync::watch;
 
 pub use self::asking::ApprovalWatch;
 use self::asking::ApprovalWatchers;
-use super::super::record::Ruling;
 use super::super::store::QuestionStore;
-use super::super::{GrantBook, GrantLifetime, GrantedTo, ScopeCheck, check_operator};
+use super::super::{GrantBook, ScopeCheck, check_operator};
 use super::waiting::ApprovalRow;
 use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalSubject, PendingApproval};
 use crate::{Clock, StoreError};
-use mgp_store::Database;
+use mgp_store::{Database, off_the_runtime};
 
 /// The queue of the questions that wait for an operator, who sees them in a list and decides. Clones share it.
 ///
@@ -34,6 +34,9 @@ use mgp_store::Database;
 /// The number of questions is bounded by what a person may read, and neither one agent by its calls nor one server by
 /// its needs can take up all of it. When one of them exceeds its share, its oldest question for which nobody waits
 /// makes room.
+///
+/// Kernels that share the database share the questions: one that is asked at one kernel is answered at any, once, and wakes
+/// the callers that wait for it at all of them; an approval of a call lets one call through at one of them.
 #[derive(Debug, Clone)]
 pub struct PendingApprovals(Arc<PendingApprovalsInner>);
 
@@ -47,7 +50,7 @@ struct PendingApprovalsInner {
     book: GrantBook,
     /// The store for questions whose callers may no longer wait, so that they outlive the process.
     store: QuestionStore,
-    /// A lock that is held while something is written into the store.
+    /// A lock that is held while the store is read or written, so that the questions in memory are those of the store.
     writing: Mutex<()>,
     denied_for: Duration,
     clock: Clock,
@@ -55,12 +58,12 @@ struct PendingApprovalsInner {
     page: OnceLock<String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct OpenApprovals {
     /// The questions in the order in which they were asked.
     rows: BTreeMap<u64, ApprovalRow>,
-    /// The ids of questions that still have to be removed from the store.
-    gone: Vec<ApprovalId>,
+    /// The ids and stored forms of questions that still have to be removed from the store.
+    gone: Vec<(ApprovalId, String)>,
 }
 
 impl PendingApprovals {
@@ -76,23 +79,19 @@ impl PendingApprovals {
         denied_for: Duration,
         clock: Clock,
     ) -> Result<Self, StoreError> {
-        let store = QuestionStore::new(database)?;
-        let mut rows = BTreeMap::new();
-        for (text, place) in store.load()?.iter().zip(0..) {
-            rows.insert(place, ApprovalRow::read(text)?);
-        }
-        let asked = rows.len() as u64;
-        Ok(Self(Arc::new(PendingApprovalsInner {
-            open: Mutex::new(OpenApprovals { rows, gone: Vec::new() }),
-            asked: watch::Sender::new(asked),
+        let queue = Self(Arc::new(PendingApprovalsInner {
+            open: Mutex::default(),
+            asked: watch::Sender::new(0),
             watched: Arc::default(),
             book,
-            store,
+            store: QuestionStore::new(database)?,
             writing: Mutex::default(),
             denied_for,
             clock,
             page: OnceLock::new(),
-        })))
+        }));
+        queue.merge()?;
+        Ok(queue)
     }
 
     /// Names the address under which a page shows each question by its id, for the links to questions. Only the first
@@ -113,7 +112,7 @@ impl PendingApprovals {
 
     /// Returns the questions whose answers wait until the same is asked again, the oldest first.
     pub fn answered(&self) -> Vec<PendingApproval> {
-        self.shown(|shown| shown.answer.is_some())
+        self.shown(|shown| shown.waiting_answer().is_some())
     }
 
     fn shown(&self, is_wanted: impl Fn(&PendingApproval) -> bool) -> Vec<PendingApproval> {
@@ -140,7 +139,8 @@ impl PendingApprovals {
     /// # Errors
     /// Fails if the principal is not an operator or the answer is not theirs (1000), if its scope cannot be checked
     /// (-32602), if it is for several calls or with other arguments and its question is not about a call that allows that
-    /// (-32602), if there is no such question any more (4004), or if the decision cannot be recorded.
+    /// (-32602), if there is no such question any more (4004), if another operator answers it at this moment or its caller
+    /// has another answer (-32600), or if the decision cannot be recorded.
     ///
     /// # Cancel safety
     /// A decision that has begun is made.
@@ -165,13 +165,19 @@ impl PendingApprovals {
             let event = self.edit(id, answer, edited)?;
             self.0.book.record(event).await?;
         }
-        let answer = self.with_end(answer.clone());
-        let ruling = self.deliver(id, answer)?;
-        self.keep(id).await?;
-        match ruling {
-            Some(ruling) => self.0.book.rule(ruling).await,
-            None => Ok(()),
-        }
+        let (queue, id, answer) = (self.clone(), id.clone(), self.with_end(answer.clone()));
+        let deciding = tokio::spawn(async move {
+            let settling = queue.clone();
+            let ruling = off_the_runtime(move || Ok(settling.settle(&id, answer))).await??;
+            queue.keep_if_possible().await;
+            match ruling {
+                Some(ruling) => queue.0.book.rule(ruling).await,
+                None => Ok(()),
+            }
+        });
+        let decided = deciding.await;
+        decided
+            .unwrap_or_else(|panic| Err(Error::internal("the question was not decided").with_source(panic)))
     }
 
     /// Checks that a question may be answered for several calls at once.
@@ -231,7 +237,7 @@ impl PendingApprovals {
     pub async fn forget(&self, operator: &Principal, id: &ApprovalId) -> Result<bool, Error> {
         check_operator(operator)?;
         let was_there = self.swept().remove_where(|row| row.shown.id == *id);
-        self.keep(id).await?;
+        self.keep().await?;
         Ok(was_there)
     }
 
@@ -252,94 +258,22 @@ impl PendingApprovals {
         &self,
         question: &ApprovalQuestion,
     ) -> Result<Option<ApprovalAnswer>, Error> {
-        let taken = {
-            let mut open = self.swept();
-            let found = |row: &&ApprovalRow| row.shown.answer.is_some() && row.is_answered_with(question);
-            let row = open.rows.values().find(found);
-            let taken = row.and_then(|row| Some((row.shown.id.clone(), row.shown.answer.clone()?)));
-            if let Some((id, answer)) = &taken
-                && answer.decision != Decision::Denied
-            {
-                open.remove_where(|row| row.shown.id == *id);
-            }
-            taken
+        let found = {
+            let open = self.swept();
+            let mut rows = open.rows.values().filter(|row| row.is_answered_with(question));
+            rows.find_map(|row| row.shown.waiting_answer().map(|_| row.shown.id.clone()))
         };
-        let Some((id, answer)) = taken else { return Ok(None) };
-        self.keep(&id).await?;
-        Ok(Some(answer))
+        let Some(id) = found else { return Ok(None) };
+        let queue = self.clone();
+        Ok(off_the_runtime(move || queue.take(&id)).await?)
     }
 
     /// Returns the id under which `question` is open, or will be.
     pub(super) fn id_for(&self, question: &ApprovalQuestion) -> ApprovalId {
         let open = self.swept();
-        let same = open.rows.values().find(|row| row.is_answered_with(question));
+        let is_same = |row: &&ApprovalRow| row.shown.answer.is_none() && row.is_answered_with(question);
+        let same = open.rows.values().find(is_same);
         same.map_or_else(|| open.new_id(), |row| row.shown.id.clone())
-    }
-
-    /// Gives the answer to the callers that wait for it. Returns the decision to enter into the book if no caller is
-    /// there to do so.
-    fn deliver(&self, id: &ApprovalId, mut answer: ApprovalAnswer) -> Result<Option<Ruling>, Error> {
-        let mut open = self.swept();
-        let place = open.rows.iter().find(|(_, row)| row.shown.id == *id).map(|(place, _)| *place);
-        let Some(mut row) = place.and_then(|place| open.rows.remove(&place)) else { return Err(unknown()) };
-        answer.question = Some(id.clone());
-        let is_call = matches!(row.shown.subject, ApprovalSubject::Call { .. });
-        let is_yes = answer.decision == Decision::Approved;
-        let is_for_one = is_yes && (is_call || answer.terms.lasts == GrantLifetime::Once);
-        let mut is_told = false;
-        while !(is_told && is_for_one)
-            && let Some((_, waiting)) = (!row.waiting.is_empty()).then(|| row.waiting.remove(0))
-        {
-            is_told |= waiting.send(answer.clone()).is_ok();
-        }
-        let mut ruling = None;
-        row.forget_gone();
-        let stays = if !row.waiting.is_empty() {
-            // The answer was for one call; the other calls that wait are questions of their own.
-            if std::mem::take(&mut row.is_stored) {
-                open.gone.push(row.shown.id.clone());
-            }
-            row.shown.id = open.new_id();
-            true
-        } else if is_told {
-            false
-        } else if answer.decision == Decision::Deferred {
-            true
-        } else if is_call && !is_yes {
-            // The same call, made again, gets the same denial; a denial that a caller has received is for that call
-            // only.
-            row.shown.ends_at = answer.terms.expires_at.unwrap_or(row.shown.ends_at);
-            row.shown.answer = Some(answer);
-            true
-        } else {
-            // A grant for a session is entered for the session in which it is asked for again.
-            let holds_from_now = !is_call
-                && !is_for_one
-                && (!is_yes
-                    || row.shown.asker.is_none()
-                    || answer.granted_to == GrantedTo::AllAgents
-                    || answer.terms.lasts == GrantLifetime::Always);
-            ruling = match &row.shown.subject {
-                ApprovalSubject::Permission { permission, .. } if holds_from_now => {
-                    let context = row.shown.asker.as_ref().map(|_| &row.context);
-                    Ruling::of_answer(&answer, &row.shown.server, permission, context)
-                }
-                _ => None,
-            };
-            row.shown.ends_at = self.0.clock.now().saturating_add(ANSWER_FOR);
-            // The server may be away; a grant that lasts until the kernel stops is entered again when the server
-            // asks.
-            let is_awaited =
-                row.shown.asker.is_none() && answer.terms.lasts == GrantLifetime::Session && is_yes;
-            row.shown.answer = Some(answer);
-            ruling.is_none() || is_awaited
-        };
-        match place {
-            Some(place) if stays => drop(open.rows.insert(place, row)),
-            _ if row.is_stored => open.gone.push(row.shown.id),
-            _ => {}
-        }
-        Ok(ruling)
     }
 
     /// Removes questions that have ended or were decided elsewhere, and returns the others.
@@ -354,15 +288,40 @@ impl PendingApprovals {
         open
     }
 
-    /// Returns whether a decision in the book answers the question by now.
+    /// Returns whether a decision in the book answers the question by now, at all kernels that share it.
     fn is_decided(&self, row: &ApprovalRow) -> bool {
         let ApprovalSubject::Permission { permission, .. } = &row.shown.subject else { return false };
         let call = row.shown.asker.as_ref().map(|_| &row.context);
-        self.0.book.has_decided(&row.shown.server, permission, call)
+        self.0.book.has_decided(&row.shown.server, permission, call, self.0.store.is_shared())
     }
 }
 
 impl OpenApprovals {
+    /// Returns the question `id`.
+    fn find(&mut self, id: &ApprovalId) -> Option<&mut ApprovalRow> {
+        self.rows.values_mut().find(|row| row.shown.id == *id)
+    }
+
+    /// Puts a question as the store has it now, or nothing, in the place of `id`.
+    fn note(&mut self, id: &ApprovalId, shown: Option<PendingApproval>, stored: Option<String>) {
+        match (shown, self.find(id)) {
+            (Some(shown), Some(row)) => (row.shown, row.stored, row.is_kept) = (shown, stored, true),
+            // It was removed meanwhile.
+            (Some(_), None) => self.gone.extend(stored.map(|stored| (id.clone(), stored))),
+            (None, _) => self.rows.retain(|_, row| row.shown.id != *id),
+        }
+    }
+
+    /// Makes another question, which ends at `ends_at`, of what the callers at a place still wait for.
+    fn ask_anew(&mut self, place: u64, ends_at: Timestamp) {
+        let id = self.new_id();
+        if let Some(row) = self.rows.get_mut(&place) {
+            (row.shown.id, row.shown.ends_at) = (id, ends_at);
+            (row.shown.answer, row.shown.is_received, row.shown.is_asked_here) = (None, false, true);
+            (row.stored, row.is_kept) = (None, false);
+        }
+    }
+
     /// Returns an id that no question has.
     fn new_id(&self) -> ApprovalId {
         ApprovalId::unlike(|id| self.rows.values().any(|row| row.shown.id == *id))
@@ -387,8 +346,8 @@ impl OpenApprovals {
         let gone = &mut self.gone;
         self.rows.retain(|_, row| {
             let is_over = is_over(row);
-            if is_over && row.is_stored {
-                gone.push(row.shown.id.clone());
+            if is_over && let Some(stored) = row.stored.take() {
+                gone.push((row.shown.id.clone(), stored));
             }
             !is_over
         });
@@ -400,6 +359,12 @@ pub(super) fn full() -> Error {
     let message =
         "too many questions wait for an operator: `mgp permissions pending` shows them; try again later";
     Error::new(code::RESOURCE_EXHAUSTED, message)
+}
+
+/// Returns the error of who decides what another operator has decided.
+fn decided(answer: &ApprovalAnswer) -> Error {
+    let (by, decision) = (answer.approver.id(), answer.decision.as_str());
+    Error::invalid_request(format!("nothing was changed: {by} has {decision} this already"))
 }
 
 fn unknown() -> Error {
@@ -423,6 +388,9 @@ const MAX_USES: u32 = 1000;
 const OPEN_FOR: Duration = Duration::from_hours(24);
 /// The time for which an approval waits until its call is made again.
 const ANSWER_FOR: Duration = Duration::from_hours(1);
+/// The time for which an answer that was received stays for callers at other kernels: longer than these take to learn of it,
+/// and than their clocks differ.
+const RECEIVED_FOR: Duration = Duration::from_mins(1);
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{ServerId, Timestamp};
+use mgp_types::mgp::{Decision, ServerId, Timestamp};
 use mgp_types::{Context, Error, Method, Params, Principal, PrincipalKind, RawJson, Request, random_bytes};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, ShownArguments, line, message};
 use crate::StoreError;
+use crate::permission::GrantLifetime;
 use crate::refusal::advice;
 
 /// The id of an open question: a few letters and digits, to be typed by people. Knowing an id gives no right to answer.
@@ -38,6 +39,14 @@ pub struct PendingApproval {
     /// The answer that was given while nobody waited for it, and waits until the same is asked again; `None` while the
     /// question is open.
     pub answer: Option<ApprovalAnswer>,
+    /// True if callers have received the answer, so that it waits for nobody else: the question then stays for a moment, for
+    /// callers at other kernels.
+    #[serde(default)]
+    pub is_received: bool,
+    /// True if the question was asked at this kernel, and not at another one that shares the questions, or by an earlier
+    /// process.
+    #[serde(skip)]
+    pub is_asked_here: bool,
 }
 
 /// A question that waits for an operator, as its caller is told of it.
@@ -56,8 +65,10 @@ pub(super) struct ApprovalRow {
     pub(super) shown: PendingApproval,
     /// The part of the context that outlives the call that caused the question; empty if none did.
     pub(super) context: Context,
-    /// True if the question is in the store.
-    pub(super) is_stored: bool,
+    /// The form in which the store has the question; `None` if it does not have it.
+    pub(super) stored: Option<String>,
+    /// True if that is the question as it is now.
+    pub(super) is_kept: bool,
     /// The callers that wait for the answer, each with a number of its own.
     pub(super) waiting: Vec<(u64, oneshot::Sender<ApprovalAnswer>)>,
 }
@@ -73,6 +84,45 @@ impl PendingApproval {
     pub fn edited_arguments(&self) -> Option<ShownArguments> {
         let edited = self.answer.as_ref()?.arguments.as_ref()?;
         ShownArguments::of(Some(edited)).ok()
+    }
+
+    /// Returns the answer with the id of its question, if it waits until the same is asked again.
+    pub(super) fn waiting_answer(&self) -> Option<ApprovalAnswer> {
+        self.identified_answer().filter(|_| !self.is_received)
+    }
+
+    /// Returns the answer with the id of its question.
+    pub(super) fn identified_answer(&self) -> Option<ApprovalAnswer> {
+        Some(ApprovalAnswer { question: Some(self.id.clone()), ..self.answer.clone()? })
+    }
+
+    /// Returns whether `answer` is for one call alone, however many wait for it.
+    pub(super) fn is_for_one(&self, answer: &ApprovalAnswer) -> bool {
+        let is_call = matches!(self.subject, ApprovalSubject::Call { .. });
+        answer.decision == Decision::Approved && (is_call || answer.terms.lasts == GrantLifetime::Once)
+    }
+
+    /// Returns whether an answer to this question answers one of `asker` about `subject`.
+    ///
+    /// A server's need to operate is one question for all callers; a permission for a call, and the call itself, are
+    /// one question for the same call of the same agent.
+    fn is_about(&self, server: &ServerId, subject: &ApprovalSubject, asker: Option<&Principal>) -> bool {
+        if self.server != *server {
+            return false;
+        }
+        match (&self.subject, subject) {
+            (
+                ApprovalSubject::Permission { permission: shown, arguments: None, .. },
+                ApprovalSubject::Permission { permission, arguments: None, .. },
+            ) => shown == permission,
+            (shown @ ApprovalSubject::Permission { .. }, asked @ ApprovalSubject::Permission { .. }) => {
+                shown == asked && self.asker.as_ref() == asker
+            }
+            (ApprovalSubject::Call { binding: shown, .. }, ApprovalSubject::Call { binding, .. }) => {
+                shown == binding
+            }
+            _ => false,
+        }
     }
 
     /// Returns the stored form of the question.
@@ -93,8 +143,17 @@ impl ApprovalRow {
     ) -> Self {
         let (server, subject) = (question.server.clone(), question.subject.clone());
         let asker = question.asker().cloned();
-        let mut row =
-            Self::of(PendingApproval { id, server, subject, asker, asked_at, ends_at, answer: None });
+        let mut row = Self::of(PendingApproval {
+            id,
+            server,
+            subject,
+            asker,
+            asked_at,
+            ends_at,
+            answer: None,
+            is_received: false,
+            is_asked_here: true,
+        });
         row.context.trace = question.context.trace;
         row
     }
@@ -103,17 +162,48 @@ impl ApprovalRow {
         // The channel to the caller ends with its call, and a question must not keep the session alive.
         let mut context = Context::default();
         context.principal.clone_from(&shown.asker);
-        Self { shown, context, is_stored: false, waiting: Vec::new() }
+        Self { shown, context, stored: None, is_kept: false, waiting: Vec::new() }
     }
 
     /// Reads a question from its stored form.
     ///
     /// # Errors
     /// Fails if the text is not the stored form of a question.
-    pub(super) fn read(text: &str) -> Result<Self, StoreError> {
-        let read = serde_json::from_str(text).map(Self::of);
+    pub(super) fn read(text: String) -> Result<Self, StoreError> {
+        let read = serde_json::from_str(&text).map(Self::of);
         let row = read.map_err(|error| StoreError::Damaged(format!("a question to an operator: {error}")))?;
-        Ok(Self { is_stored: true, ..row })
+        Ok(Self { stored: Some(text), is_kept: true, ..row })
+    }
+
+    /// Returns whether `other`, which was read from the store, is this question: by its id or, if this one is not stored, by
+    /// what both ask.
+    pub(super) fn is_stored_as(&self, other: &PendingApproval) -> bool {
+        if self.stored.is_some() {
+            return self.shown.id == other.id;
+        }
+        let is_open = self.shown.answer.is_none() && other.answer.is_none();
+        is_open && self.shown.is_about(&other.server, &other.subject, other.asker.as_ref())
+    }
+
+    /// Takes over what another kernel changed.
+    pub(super) fn take_over(&mut self, stored: Self) {
+        if self.stored != stored.stored {
+            let is_asked_here = self.shown.is_asked_here;
+            self.shown = PendingApproval { is_asked_here, ..stored.shown };
+            (self.stored, self.is_kept) = (stored.stored, true);
+        }
+    }
+
+    /// Gives an answer to the callers that wait for it, or to one if it is for one, and returns whether anybody got it.
+    pub(super) fn tell(&mut self, answer: &ApprovalAnswer) -> bool {
+        let is_for_one = self.shown.is_for_one(answer);
+        let mut is_told = false;
+        while !(is_told && is_for_one)
+            && let Some((_, waiting)) = (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
+        {
+            is_told |= waiting.send(answer.clone()).is_ok();
+        }
+        is_told
     }
 
     /// Removes callers that no longer wait.
@@ -122,26 +212,8 @@ impl ApprovalRow {
     }
 
     /// Returns whether the answer to this question also answers `question`.
-    ///
-    /// A server's need to operate is one question for all callers; a permission for a call, and the call itself, are
-    /// one question for the same call of the same agent.
     pub(super) fn is_answered_with(&self, question: &ApprovalQuestion) -> bool {
-        if self.shown.server != question.server {
-            return false;
-        }
-        match (&self.shown.subject, &question.subject) {
-            (
-                ApprovalSubject::Permission { permission: shown, arguments: None, .. },
-                ApprovalSubject::Permission { permission, arguments: None, .. },
-            ) => shown == permission,
-            (shown @ ApprovalSubject::Permission { .. }, asked @ ApprovalSubject::Permission { .. }) => {
-                shown == asked && self.shown.asker.as_ref() == question.asker()
-            }
-            (ApprovalSubject::Call { binding: shown, .. }, ApprovalSubject::Call { binding, .. }) => {
-                shown == binding
-            }
-            _ => false,
-        }
+        self.shown.is_about(&question.server, &question.subject, question.asker())
     }
 
     /// Returns whether the row has the same origin as `question`: the same agent, or the same server with its own

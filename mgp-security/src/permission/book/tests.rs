@@ -1,6 +1,7 @@
 use mgp_types::BoxFuture;
 
 use super::*;
+use crate::doubles::shared_databases;
 use crate::permission::testing::*;
 
 const SHELL: Permission = Permission::ShellExecute;
@@ -121,4 +122,37 @@ async fn one_server_does_not_fill_the_list_of_what_others_wait_for() {
     book.note_waiting(&server(), &SHELL);
     assert!(book.waiting().contains(&(server(), SHELL)));
     assert!(book.waiting().len() <= MAX_WAITING);
+}
+
+#[tokio::test]
+async fn what_is_decided_at_one_kernel_holds_at_the_other_and_grants_for_sessions_stay() {
+    let databases = shared_databases::<2>();
+    let open = |database: &Database| {
+        GrantBook::open(database.clone(), Arc::<RecordingAuditPort>::default(), Clock::system())
+    };
+    let (one, other) = (open(&databases[0]).await.unwrap(), open(&databases[1]).await.unwrap());
+    let follow = async || {
+        assert!(databases[1].catch_up().unwrap().contains("permission"));
+        other.reload().await.unwrap();
+    };
+    one.grant(&ada(), None, &server(), &SHELL, GrantTerms::default()).await.unwrap();
+    let mut changes = other.changes();
+    follow().await;
+    assert!(other.is_granted(&server(), &SHELL) && changes.has_changed().unwrap());
+    let for_session = GrantTerms { lasts: GrantLifetime::Session, ..GrantTerms::default() };
+    let agent = Some(AgentId::from("agent"));
+    other.grant(&ada(), agent.clone(), &server(), &Permission::Camera, for_session).await.unwrap();
+    one.revoke(&ada(), None, &server(), &SHELL).await.unwrap();
+    changes.mark_unchanged();
+    follow().await;
+    let agents =
+        |book: &GrantBook| book.all_records().into_iter().map(|record| record.agent).collect::<Vec<_>>();
+    assert!(!other.is_granted(&server(), &SHELL) && changes.has_changed().unwrap());
+    assert_eq!(agents(&other), [None, agent]);
+    one.revoke(&ada(), None, &server(), &Permission::Camera).await.unwrap();
+    follow().await;
+    assert_eq!(agents(&other), [None, None], "a denial for all takes the place of the grant for the session");
+    assert!(one.reset(&ada(), None, &server(), &Permission::Camera).await.unwrap());
+    follow().await;
+    assert_eq!(other.all_records(), one.all_records());
 }

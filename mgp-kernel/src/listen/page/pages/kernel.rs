@@ -82,6 +82,9 @@ fn running(status: &KernelStatus) -> Markup {
             @if let Some(http) = &status.http {
                 dt { "Clients over HTTP" } dd { (http.address) @if let Some(error) = &http.error { ": " (error) } }
             }
+            @if let Some(link) = &status.link {
+                dt { "Decisions of other kernels" } dd { (visible(&link.text())) }
+            }
             dt { "Decisions" } dd {
                 @if status.without_proof { "take no proof that a person is there" } @else { "take a proof that a person is there" }
             }

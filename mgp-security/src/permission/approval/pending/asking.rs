@@ -43,7 +43,7 @@ impl PendingApprovals {
         if row.waiting.len() >= MAX_WAITING {
             return Err(full());
         }
-        row.shown.ends_at = ends_at;
+        (row.shown.ends_at, row.is_kept) = (ends_at, false);
         row.waiting.push((ticket, sender));
         self.0.asked.send_replace(ticket);
         drop(open);
@@ -56,33 +56,19 @@ impl PendingApprovals {
         WaitingQuestion { link: self.link(&id), id }
     }
 
-    /// Stores the question like [`keep`](Self::keep), but only logs a failure: it is no reason to refuse a request.
-    async fn keep_if_possible(&self, id: &ApprovalId) {
-        if let Err(error) = self.keep(id).await {
+    /// Stores questions like [`keep`](Self::keep), but only logs a failure: it is no reason to refuse a request.
+    pub(super) async fn keep_if_possible(&self) {
+        if let Err(error) = self.keep().await {
             tracing::warn!(%error, "questions to operators are lost, or come back, when the kernel stops");
         }
     }
 
-    /// Writes the current state of the question `id` into the store, and removes questions that are gone from it.
-    pub(super) async fn keep(&self, id: &ApprovalId) -> Result<(), Error> {
-        let (queue, id) = (self.clone(), id.clone());
+    /// Writes the current state of the questions into the store, and removes questions that are gone from it.
+    pub(super) async fn keep(&self) -> Result<(), Error> {
+        let queue = self.clone();
         let kept = off_the_runtime(move || {
-            // The state is read under the lock, so the last writer writes the latest state.
             let _alone = queue.0.writing.lock();
-            let (gone, written) = {
-                let mut open = queue.0.open.lock();
-                let row = open.rows.values_mut().find(|row| row.shown.id == id);
-                let written = row.map(|row| {
-                    row.is_stored = true;
-                    row.shown.written()
-                });
-                (std::mem::take(&mut open.gone), written.transpose()?)
-            };
-            if let Err(error) = gone.iter().try_for_each(|gone| queue.0.store.remove(gone.as_str())) {
-                queue.0.open.lock().gone.extend(gone);
-                return Err(error);
-            }
-            written.map_or(Ok(()), |written| queue.0.store.put(id.as_str(), &written))
+            queue.write()
         });
         Ok(kept.await?)
     }
@@ -97,9 +83,10 @@ impl Approver for PendingApprovals {
         let (mut answer, waiting) = self.wait_for(&question)?;
         let is_told = question.progress_token.is_some() && question.context.outbox.is_open();
         let is_call = question.asker().is_some();
+        // From here on the question can be answered even if this future or the process ends. Another kernel may have asked it
+        // before, under another id.
+        self.keep_if_possible().await;
         let id = waiting.id().unwrap_or_else(|| ApprovalId::from(""));
-        // From here on the question can be answered even if this future or the process ends.
-        self.keep_if_possible(&id).await;
         let waits_for = self.waiting(id.clone()).in_words(&question.context);
         let patience = if waiting.listener.as_ref().is_some_and(|call| call.hear(Some(&waits_for))) {
             PATIENCE_BEHIND_ANSWER
@@ -124,25 +111,21 @@ impl Approver for PendingApprovals {
         if let Some(answer) = answered {
             return Ok(ApprovalReply::Answer(answer));
         }
+        // The question may have got another id meanwhile.
         let id = waiting.id().unwrap_or(id);
         drop(waiting);
-        // The question may have got another id meanwhile.
-        self.keep_if_possible(&id).await;
+        self.keep_if_possible().await;
         Ok(ApprovalReply::Waits(self.waiting(id)))
     }
 
     /// Withdraws a question, unless others wait for its answer.
     async fn take_back(&self, question: &ApprovalQuestion) {
-        let gone = {
-            let mut open = self.0.open.lock();
-            open.remove_where(|row| {
-                row.forget_gone();
-                row.shown.answer.is_none() && row.waiting.is_empty() && row.is_answered_with(question)
-            });
-            open.gone.last().cloned()
-        };
-        if let Some(gone) = gone {
-            self.keep_if_possible(&gone).await;
+        let is_gone = self.0.open.lock().remove_where(|row| {
+            row.forget_gone();
+            row.shown.answer.is_none() && row.waiting.is_empty() && row.is_answered_with(question)
+        });
+        if is_gone {
+            self.keep_if_possible().await;
         }
     }
 

@@ -1,3 +1,5 @@
+mod kernels;
+
 use mgp_types::mgp::{Permission, ServerId};
 use mgp_types::{Context, WaitListener};
 

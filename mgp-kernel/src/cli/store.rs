@@ -1,0 +1,71 @@
+//! `mgp store`: the database that kernels share.
+
+use std::sync::Arc;
+
+use clap::Subcommand;
+use mgp_store::{Database, StoreError, off_the_runtime};
+use serde_json::json;
+
+use super::background::start_lock;
+use super::context::{CommandContext, EffectiveConfig};
+use super::link::operate;
+use crate::admin::cluster::MigrateStore;
+use crate::replicas::connect;
+use crate::state_copy::{DECISIONS, EFFECTS, REGISTRY};
+use crate::terminal::{Exit, Failure, Result, with_causes};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum StoreCommand {
+    /// Make the tables in the database that `[store]` names
+    Init,
+    /// Check that the database is reached, and has the tables that this version knows
+    Check,
+    /// Have all kernels use the tables of this version of mgp, once all of them have it
+    Migrate,
+    /// Make the decisions of this kernel those of all kernels, which must have none yet
+    ///
+    /// The way back needs no command: each kernel has all decisions in its own files, and goes on with them alone once
+    /// `[store]` is taken out of mgp.toml.
+    Copy,
+}
+
+pub(super) async fn run(cx: &CommandContext, command: StoreCommand) -> Result {
+    let EffectiveConfig { config, state, .. } = cx.read()?;
+    let Some((postgres, key)) = connect(&config)? else {
+        let failure = Failure::usage("this kernel shares no database");
+        return Err(failure.hint("write a `url` and a `key` under `[store]` in mgp.toml"));
+    };
+    let done = match command {
+        StoreCommand::Migrate => return operate(cx, MigrateStore {}).await,
+        StoreCommand::Init => {
+            postgres.init().await.map_err(failed)?;
+            "the tables are there"
+        }
+        StoreCommand::Check => {
+            postgres.check().await.map_err(failed)?;
+            "the database is reached, and has the tables"
+        }
+        StoreCommand::Copy => {
+            // No client starts a kernel meanwhile, and one that runs has the databases open.
+            let Some(_lock) = start_lock(&state)? else { return Err(failed(StoreError::InUse)) };
+            let copy = off_the_runtime(move || {
+                let shared = [(EFFECTS, "effects"), (REGISTRY, "registry"), (DECISIONS, "policy")];
+                for (file, order) in shared.map(|(file, order)| (state.join(file), order)) {
+                    if file.exists() {
+                        let database = Database::open(&file)?.section("copy", &[])?;
+                        database.share(Arc::new(postgres.order(order)), key.clone())?;
+                        database.begin_order()?;
+                    }
+                }
+                Ok(())
+            });
+            copy.await.map_err(failed)?;
+            "the decisions of this kernel are those of all kernels"
+        }
+    };
+    cx.output.line(&json!({ "done": done }), done)
+}
+
+fn failed(error: StoreError) -> Failure {
+    Failure::new(Exit::Unreachable, with_causes(&error.to_string(), &error))
+}

@@ -1,0 +1,144 @@
+//! The link of one kernel: the databases that follow an order, and how they follow it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::ready;
+use std::sync::Arc;
+
+use mgp_lifecycle::store::EffectStore;
+#[cfg(feature = "postgres")]
+use mgp_store::Postgres;
+use mgp_store::{Database, Order, OrderKey, StoreError, off_the_runtime};
+use mgp_types::BoxFuture;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::freshness::Freshness;
+
+/// The link of this kernel to those with which it shares its decisions.
+pub(crate) struct ClusterLink {
+    /// The id of this kernel among the others, which stays that of its state folder.
+    pub(crate) id: String,
+    /// The address at which the other kernels reach this one; empty if there is none.
+    pub(crate) address: String,
+    #[cfg(feature = "postgres")]
+    pub(crate) postgres: Postgres,
+    pub(crate) freshness: Arc<Freshness>,
+    /// The source of the orders by their names.
+    pub(super) orders: Box<dyn Fn(&'static str) -> Arc<dyn Order> + Send + Sync>,
+    pub(super) key: OrderKey,
+    pub(super) followed: Mutex<Vec<Arc<FollowedDatabase>>>,
+    /// The other kernels that have told nothing of themselves for a while.
+    pub(super) gone: Mutex<BTreeSet<String>>,
+}
+
+/// A database that follows an order.
+pub(super) struct FollowedDatabase {
+    order: &'static str,
+    database: Database,
+    /// The function that reads sections anew, by their names.
+    reload: Box<dyn Fn(BTreeSet<String>) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
+    /// The sections that others changed, and that were not read anew yet.
+    changed: Mutex<BTreeSet<String>>,
+}
+
+/// Has a database follow the order of this name, if there is a link, and else no order. Its sections are opened behind that,
+/// and [`ClusterLink::follow`] tells how they are read anew.
+///
+/// # Errors
+/// [`StoreError::Apart`] if the database holds what the other kernels do not know.
+pub(crate) fn share(
+    link: Option<&Arc<ClusterLink>>,
+    database: &Database,
+    order: &'static str,
+) -> Result<(), StoreError> {
+    match link {
+        Some(_) if database.is_apart()? => Err(StoreError::Apart),
+        Some(link) => database.share((link.orders)(order), link.key.clone()),
+        None => database.leave_order(),
+    }
+}
+
+impl ClusterLink {
+    /// Follows the order of a database whose sections are open by now: `reload` reads those anew that others changed.
+    pub(crate) fn follow(
+        &self,
+        order: &'static str,
+        database: Database,
+        reload: impl Fn(BTreeSet<String>) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
+    ) {
+        let followed =
+            FollowedDatabase { order, database, reload: Box::new(reload), changed: Mutex::default() };
+        self.followed.lock().push(Arc::new(followed));
+    }
+
+    /// Learns what other kernels changed, in all databases, and notes whether that is known now.
+    pub(crate) async fn look(&self) {
+        let (asked, followed) = (Instant::now(), self.followed.lock().clone());
+        for each in followed {
+            if let Err(error) = each.catch_up().await {
+                return self.freshness.fail(&error);
+            }
+        }
+        self.freshness.confirm(asked);
+    }
+
+    /// Has the keys of calls be those of all kernels, before the calls are read.
+    ///
+    /// # Errors
+    /// The errors of [`share`].
+    pub(crate) fn share_effects(self: &Arc<Self>, effects: &EffectStore) -> Result<(), StoreError> {
+        if effects.database().is_apart()? {
+            return Err(StoreError::Apart);
+        }
+        let link = Arc::clone(self);
+        // In doubt a kernel runs: its calls are waited for, and made by nobody else.
+        let is_alive = move |kernel: &str| !link.gone.lock().contains(kernel);
+        effects.share((self.orders)("effects"), self.key.clone(), &self.id, is_alive)?;
+        // Books look into their own copy.
+        self.follow("effects", effects.database().clone(), |_| Box::pin(ready(Ok(()))));
+        Ok(())
+    }
+
+    /// Returns the last entry that this kernel knows of each order.
+    pub(super) async fn versions(&self) -> Result<BTreeMap<&'static str, u64>, StoreError> {
+        let followed = self.followed.lock().clone();
+        let version = |each: &Arc<FollowedDatabase>| Ok((each.order, each.database.version()?));
+        off_the_runtime(move || followed.iter().map(version).collect()).await
+    }
+
+    /// Has all kernels use the tables of this version of the program from here on.
+    ///
+    /// # Errors
+    /// Fails if the order cannot be reached.
+    pub(crate) async fn agree(&self) -> Result<(), StoreError> {
+        let followed = self.followed.lock().clone();
+        off_the_runtime(move || followed.iter().try_for_each(|each| each.database.agree())).await
+    }
+}
+
+impl FollowedDatabase {
+    async fn catch_up(self: Arc<Self>) -> Result<(), StoreError> {
+        let this = Arc::clone(&self);
+        off_the_runtime(move || this.carry_out()).await?;
+        let changed = self.changed.lock().clone();
+        if !changed.is_empty() {
+            (self.reload)(changed).await?;
+            self.changed.lock().clear();
+        }
+        Ok(())
+    }
+
+    /// Carries out what others changed, until there is nothing new.
+    fn carry_out(&self) -> Result<(), StoreError> {
+        loop {
+            let changed = self.database.catch_up()?;
+            if changed.is_empty() {
+                return Ok(());
+            }
+            self.changed.lock().extend(changed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! The link to the kernels with which this one shares its decisions. Each kernel has a whole copy of them in its own databases,
+//! decides from what it has in memory, and follows what the others change.
+
+#![cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "there is no link then"))]
+
+#[cfg(not(feature = "postgres"))]
+mod alone;
+mod cluster_link;
+mod freshness;
+#[cfg(feature = "postgres")]
+mod postgres;
+
+pub(crate) use self::cluster_link::{ClusterLink, share};
+pub(crate) use self::freshness::{FreshnessGate, LinkStatus};
+#[cfg(all(unix, feature = "postgres"))]
+pub(crate) use self::postgres::connect;

@@ -1,0 +1,123 @@
+//! The link over PostgreSQL: how it is opened, and what it does beside all calls.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_discovery::Config;
+use mgp_discovery::config::ProcessEnvironment;
+use mgp_security::audit::LogHead;
+use mgp_store::{Order, OrderKey, Postgres, PostgresSettings, StoreError};
+use mgp_types::mgp::{Timestamp, TraceId};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::ClusterLink;
+use super::freshness::Freshness;
+use crate::StartError;
+use crate::state_folder::{read_json, write_json};
+use crate::terminal::with_causes;
+
+impl ClusterLink {
+    /// Opens the link that the configuration names, if it names one, for the kernel with this state.
+    pub(crate) async fn open(config: &Config, state: &Path) -> Result<Option<Arc<Self>>, StartError> {
+        let Some((postgres, key)) = connect(config)? else { return Ok(None) };
+        match postgres.check().await {
+            // Nothing is decided until the database is reached, and the first look tells that.
+            Ok(()) | Err(StoreError::Unavailable(_)) => {}
+            Err(error) => return Err(unusable(&error)),
+        }
+        let orders = postgres.clone();
+        Ok(Some(Arc::new(Self {
+            id: id_of(state)?,
+            address: config.cluster.listen.clone().unwrap_or_default(),
+            postgres,
+            freshness: Arc::new(Freshness::new()),
+            orders: Box::new(move |name| -> Arc<dyn Order> { Arc::new(orders.order(name)) }),
+            key,
+            followed: Mutex::default(),
+            gone: Mutex::default(),
+        })))
+    }
+
+    /// Follows the other kernels, and tells them of this one, whose record ends with `head`, for as long as it is polled.
+    pub(crate) async fn run(self: Arc<Self>, head: impl Fn() -> LogHead) {
+        tokio::join!(self.postgres.listen(), self.keep_following(), self.keep_telling(head));
+    }
+
+    /// Takes this kernel from the list of kernels.
+    pub(crate) async fn leave(&self) {
+        // Others see from its age that the row is of a kernel that ended.
+        let _ = self.postgres.forget(&self.id).await;
+    }
+
+    /// Returns what all kernels say, as JSON.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be reached.
+    pub(crate) async fn cluster(&self) -> Result<String, StoreError> {
+        self.postgres.cluster().await
+    }
+
+    async fn keep_following(&self) {
+        loop {
+            self.look().await;
+            self.postgres.appended(LOOK_EVERY).await;
+        }
+    }
+
+    async fn keep_telling(&self, head: impl Fn() -> LogHead) {
+        // What an earlier process said under this id holds no more.
+        self.leave().await;
+        loop {
+            sleep(TELL_EVERY).await;
+            if let Err(error) = self.tell(head()).await {
+                tracing::debug!(%error, "other kernels are not told of this one");
+            }
+        }
+    }
+
+    /// Tells the others the version of this kernel, what it knows, its record and its clock.
+    async fn tell(&self, record: LogHead) -> Result<(), StoreError> {
+        let (status, knows) = (self.freshness.status(), self.versions().await?);
+        let state = json!({
+            "version": env!("CARGO_PKG_VERSION"), "knows": knows, "record": format!("{}:{}", record.seq, record.hash), "lag_ms": status.lag_ms,
+            "fault": status.fault, "now": Timestamp::now().as_millis(),
+        });
+        *self.gone.lock() = self.postgres.tell_of(&self.id, &self.address, &state.to_string()).await?;
+        Ok(())
+    }
+}
+
+/// Returns the database of `[store]` and the key of the orders in it; `None` if the configuration names none.
+pub(crate) fn connect(config: &Config) -> Result<Option<(Postgres, OrderKey)>, StartError> {
+    let expanded = config.store.expanded(&ProcessEnvironment);
+    let Some((url, key)) = expanded.map_err(|fault| StartError::Config(fault.to_string()))? else {
+        return Ok(None);
+    };
+    let ca = config.store.ca.as_ref().map(PathBuf::from);
+    let postgres = Postgres::new(&PostgresSettings { url: url.expose().to_owned(), ca });
+    Ok(Some((postgres.map_err(|error| unusable(&error))?, OrderKey::new(key.expose()))))
+}
+
+fn unusable(error: &StoreError) -> StartError {
+    StartError::Config(with_causes(&format!("`[store]` in mgp.toml: {error}"), error))
+}
+
+/// Returns the id of the kernel with this state, made when it is first needed.
+fn id_of(state: &Path) -> Result<String, StartError> {
+    let path = state.join("replica.json");
+    let make = || {
+        let id = TraceId::random().to_string();
+        write_json(&path, &id).map(|()| id)
+    };
+    let id = read_json(&path).and_then(|id: Option<String>| id.map_or_else(make, Ok));
+    id.map_err(|error| StartError::State { path, error })
+}
+
+/// The longest time between two looks at what others changed.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// The time between two statements of a kernel about itself.
+const TELL_EVERY: Duration = Duration::from_secs(1);

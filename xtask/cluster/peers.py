@@ -1,0 +1,167 @@
+"""What kernels do for each other: sessions of earlier revisions, servers that run once, and who may ask."""
+
+import contextlib
+import json
+import os
+import pathlib
+import random
+import socket
+import ssl
+import urllib.error
+import urllib.request
+
+from parts import FOLDER, certificate, check, done, lines, until
+
+
+class Session:
+    """A session of 2025-06-18."""
+
+    def __init__(self, cluster):
+        self.cluster, self.id = cluster, None
+        self.send("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}})
+        self.send("notifications/initialized")
+
+    def send(self, method, params=None):
+        """Sends a message over a new connection, and returns the status and the body of the answer."""
+        message = {"jsonrpc": "2.0", "method": method, "params": params or {}}
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+                   "Authorization": f"Bearer {self.cluster.key}"}
+        if not method.startswith("notifications/"):
+            message["id"] = 1
+        if self.id:
+            headers.update({"Mcp-Session-Id": self.id, "Mcp-Protocol-Version": "2025-06-18"})
+        url = f"http://127.0.0.1:{self.cluster.port}/mcp"
+        try:
+            with urllib.request.urlopen(urllib.request.Request(url, json.dumps(message).encode(), headers), timeout=30) as answer:
+                self.id = answer.headers.get("Mcp-Session-Id") or self.id
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError as error:
+            return 0, str(error)
+
+    def call(self, tool):
+        return self.send("tools/call", {"name": tool, "arguments": {"order": "old"}})
+
+
+def sessions_go_through_the_balancer(cluster, short):
+    """30 calls of a session of 2025-06-18 through haproxy, round robin: all are answered; the owner's death gives 404"""
+    for _ in range(2 if short else 10):
+        session = Session(cluster)
+        answers = [session.call("payments.read") for _ in range(30)]
+        failed = [answer for answer in answers if answer[0] != 200 or "read old" not in answer[1]]
+        check(not failed, f"{len(failed)} of 30 calls failed: {failed[:2]}")
+    sessions, kernel = [Session(cluster) for _ in range(9)], random.choice(cluster.kernels)
+    kernel.part.end()
+    try:
+        until("haproxy to notice", lambda: all(session.call("payments.read")[0] in (200, 404) for session in sessions), 5)
+        gone = [session for session in sessions if session.call("payments.read")[0] == 404]
+        check(0 < len(gone) < 9, f"of 9 sessions {len(gone)} ended with one of three kernels")
+        check(all(Session(cluster).call("payments.read")[0] == 200 for _ in gone), "a client cannot begin anew")
+    finally:
+        cluster.heal()
+    return f"{len(gone)} of 9 sessions ended with their kernel"
+
+
+def running():
+    """Returns the processes of the server on standard input and output that run."""
+    started = {line.split()[1] for line in lines("ledger") if line.startswith("start ")}
+    return {process for process in started if pathlib.Path(f"/proc/{process}/cmdline").exists()}
+
+
+def owner_of(cluster, process):
+    """Returns the kernel that started a process."""
+    kernels = {str(kernel.part.process.pid): kernel for kernel in cluster.kernels}
+    while process not in kernels:
+        check(process != "0", "a server belongs to no kernel")
+        process = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1]
+    return kernels[process]
+
+
+def a_server_runs_once(cluster, short):
+    """a server on standard input and output runs once; when its kernel is killed, another one starts it (target: 15 s)"""
+    took = []
+    for _ in range(1 if short else 5):
+        for kernel in cluster.kernels:
+            answer = kernel.call(cluster.key, "ledger.read")
+            check(done(answer), f"{kernel.name}: {answer}")
+        until("one process", lambda: len(running()) == 1, 10)
+        owner = owner_of(cluster, *running())
+        owned = cluster.status()["leases"]
+        check(any(lease["server"].startswith("ledger") for lease in owned), f"nobody has a lease: {owned}")
+        owner.part.end()
+        others = [kernel for kernel in cluster.kernels if kernel is not owner]
+        took.append(until("the others", lambda: all(done(kernel.call(cluster.key, "ledger.read")) for kernel in others), 15))
+        cluster.heal()
+        until("one process", lambda: len(running()) == 1, 10)
+    return f"at most {max(took):.1f} s"
+
+
+def a_lease_that_another_took_is_given_up(cluster, short):
+    """the lease of a server is given to another kernel by hand: its owner stops, and the server never runs twice"""
+    for kernel in cluster.kernels:
+        check(done(kernel.call(cluster.key, "ledger.read")), f"no answer at {kernel.name}")
+    until("one process", lambda: len(running()) == 1, 10)
+    before = running()
+    cluster.postgres.sql("UPDATE mgp_lease SET owner = 'nobody', epoch = epoch + 1, until = now() + interval '3 s' WHERE name LIKE 'ledger%'")
+    seen = []
+    until("the owner to stop", lambda: seen.append(running()) or not before & seen[-1], 15)
+    until("another one to start it", lambda: seen.append(running()) or all(done(kernel.call(cluster.key, "ledger.read")) for kernel in cluster.kernels), 15)
+    check(max(map(len, seen)) == 1, f"it ran {max(map(len, seen))} times at once")
+    return ""
+
+
+def orders_of_a_killed_owner_run_once(cluster, short):
+    """the owner of a server is killed while it pays: no order is sent twice, unanswered ones end with an error"""
+    import policy
+
+    for number in range(2 if short else 20):
+        cluster.kernels[0].call(cluster.key, "ledger.read")
+        until("one process", lambda: len(running()) == 1, 10)
+        owner = owner_of(cluster, *running())
+        orders = [f"orphan-{number}-{at}" for at in range(3)]
+        futures = [policy.AT_ONCE.submit(kernel.call, cluster.key, "ledger.pay", arguments={"order": order, "seconds": 0.3})
+                   for kernel, order in zip(cluster.kernels, orders)]
+        until("an order at the server", lambda: any(f"pay {order}" in lines("ledger") for order in orders), 5)
+        owner.part.end()
+        answers = [future.result() for future in futures]
+        for order, answer in zip(orders, answers):
+            check(lines("ledger").count(f"pay {order}") <= 1, f"{order} was paid twice")
+            check(not done(answer) or f"pay {order}" in lines("ledger"), f"{order} was answered, and not paid")
+        cluster.heal()
+    return ""
+
+
+def only_kernels_pass_calls_to_each_other(cluster, short):
+    """`[cluster] listen` takes no key of an agent, no connection without a certificate, and none of another authority"""
+    certificate("forged", "another-authority", "kernel-1")
+    kernel = cluster.kernels[1]
+    with contextlib.closing(socket.create_connection(("127.0.0.1", kernel.peer_port), 5)):
+        pass
+    for name in (None, "forged"):
+        context = ssl.create_default_context(cafile=str(FOLDER / "authority.pem"))
+        context.check_hostname = False
+        if name:
+            context.load_cert_chain(FOLDER / f"{name}.pem", FOLDER / f"{name}.key")
+        request = (f"POST /mcp HTTP/1.1\r\nHost: kernel-2\r\nAuthorization: Bearer {cluster.key}\r\nContent-Length: 2\r\n"
+                   "Connection: close\r\n\r\n{}").encode()
+        answer = b""
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", kernel.peer_port), 5) as plain, \
+                context.wrap_socket(plain, server_hostname="kernel-2") as secured:
+            secured.sendall(request)
+            answer = secured.recv(1000)
+        check(not answer, f"an answer to a peer with {name or 'no'} certificate: {answer[:200]}")
+    return ""
+
+
+def the_record_is_one(cluster, short):
+    """events of all kernels are in the database, and one that is changed there is found"""
+    count = "SELECT count(DISTINCT writer) FROM mgp_event"
+    until("the events of three kernels", lambda: int(cluster.postgres.sql(count)) >= 3, 10)
+    cluster.kernels[0].mgp("audit", "verify")
+    change = "UPDATE mgp_event SET body = {} WHERE (writer, seq) = (SELECT writer, min(seq) FROM mgp_event GROUP BY writer ORDER BY writer LIMIT 1)"
+    cluster.postgres.sql(change.format("body || ' '"))
+    found = cluster.kernels[0].mgp("audit", "verify", fails=True) is None
+    cluster.postgres.sql(change.format("rtrim(body)"))
+    check(found, "`mgp audit verify` finds nothing")
+    return f"{cluster.postgres.sql('SELECT count(*) FROM mgp_event')} events"

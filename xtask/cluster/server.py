@@ -1,0 +1,87 @@
+"""A server that notes what it ran: server.py NOTES [PORT]. With a port it speaks HTTP, and else on standard input and output."""
+
+import http.server
+import json
+import os
+import sys
+import threading
+import time
+
+TOOLS = [
+    {"name": name, "description": about, "annotations": {"readOnlyHint": reads},
+     "inputSchema": {"type": "object", "properties": {"order": {"type": "string"}, "seconds": {"type": "number"}}}}
+    for name, about, reads in [
+        ("read", "Reads an order.", True),
+        ("wait", "Reads an order after a time.", True),
+        ("pay", "Notes a payment.", False),
+    ]
+]
+LOCK = threading.Lock()
+
+
+def note(line):
+    with LOCK, open(sys.argv[1], "a") as notes:
+        notes.write(line + "\n")
+
+
+def run(name, arguments):
+    time.sleep(arguments.get("seconds", 0))
+    if name == "pay":
+        note(f"pay {arguments['order']}")
+    return {"content": [{"type": "text", "text": f"{name} {arguments.get('order', '')} by {os.getpid()}"}]}
+
+
+def answer(message):
+    """Returns the answer to a request; `None` to a notification."""
+    if "id" not in message:
+        return None
+    results = {
+        "initialize": lambda: {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                               "serverInfo": {"name": "payments", "version": "1"}},
+        "tools/list": lambda: {"tools": TOOLS},
+        "tools/call": lambda: run(message["params"]["name"], message["params"].get("arguments", {})),
+        "ping": dict,
+    }
+    result = results.get(message["method"])
+    end = {"result": result()} if result else {"error": {"code": -32601, "message": "unknown"}}
+    return {"jsonrpc": "2.0", "id": message["id"], **end}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        told = answer(json.loads(body))
+        text = json.dumps(told).encode() if told else b""
+        self.send_response(200 if told else 202)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def do_GET(self):
+        self.send_response(405)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_DELETE = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 512
+    daemon_threads = True
+
+
+if len(sys.argv) > 2:
+    Server(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
+note(f"start {os.getpid()}")
+for line in sys.stdin:
+    told = answer(json.loads(line))
+    if told:
+        print(json.dumps(told), flush=True)

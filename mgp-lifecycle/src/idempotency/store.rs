@@ -67,19 +67,17 @@ mod sqlite {
             let is_lost = |call: &KeptCall| matches!(call.state, KeptState::Unknown);
             if self.kernel().is_some() && calls.iter().any(is_lost) {
                 // Other kernels would take the calls of the process before for ones that run, since this kernel lives.
-                let store = self.clone();
-                drop(self.write(move |change| change.execute(LOSE_ALL, params![store.kernel()])));
+                drop(self.write(|store, change| change.execute(LOSE_ALL, params![store.kernel()])));
             }
             Ok(calls)
         }
 
         fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> Written {
-            let store = self.clone();
-            self.write(move |change| {
+            self.write(move |store, change| {
                 for id in &expired {
                     change.execute(REMOVE, params![id.as_bytes(), store.kernel()])?;
                 }
-                if held_elsewhere(&store, change.reading(), &call.id, call.begun_at)?.is_some() {
+                if held_elsewhere(store, change.reading(), &call.id, call.begun_at)?.is_some() {
                     return Ok(0);
                 }
                 change.execute(
@@ -97,12 +95,11 @@ mod sqlite {
         }
 
         fn end(&self, call: FirstCall, verdict: Verdict, outcome: Option<RawJson>) -> Written {
-            let store = self.clone();
-            if verdict == Verdict::Unknown && store.kernel().is_none() {
+            if verdict == Verdict::Unknown && self.kernel().is_none() {
                 // The next process learns that from the call, which runs no more.
                 return Box::pin(ready(Ok(0)));
             }
-            self.write(move |change| {
+            self.write(move |store, change| {
                 let begun_at = call.begun_at.as_millis();
                 let text = outcome.as_ref().map(|raw| std::str::from_utf8(raw.as_bytes())).transpose();
                 let text = text.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;

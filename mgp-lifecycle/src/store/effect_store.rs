@@ -40,7 +40,8 @@ struct WriteQueue {
     is_served: bool,
 }
 
-type Write = Box<dyn Fn(&mut Change<'_>) -> Result<usize, StoreError> + Send>;
+/// A write. It is given the store, because a queue whose writes hold the store would never be dropped.
+type Write = Box<dyn Fn(&EffectStore, &mut Change<'_>) -> Result<usize, StoreError> + Send>;
 
 struct QueuedWrite {
     write: Write,
@@ -105,7 +106,7 @@ impl EffectStore {
     /// The write is made even if the future is dropped, or never polled.
     pub(crate) fn write(
         &self,
-        write: impl Fn(&mut Change<'_>) -> Result<usize, StoreError> + Send + 'static,
+        write: impl Fn(&Self, &mut Change<'_>) -> Result<usize, StoreError> + Send + 'static,
     ) -> Written {
         let (done, outcome) = oneshot::channel();
         let is_served = {
@@ -147,7 +148,7 @@ impl EffectStore {
     fn make(&self, batch: Vec<QueuedWrite>) {
         let mut is_refused = false;
         let made = self.0.database.change(|change| {
-            let rows: Result<Vec<_>, _> = batch.iter().map(|queued| (queued.write)(change)).collect();
+            let rows: Result<Vec<_>, _> = batch.iter().map(|queued| (queued.write)(self, change)).collect();
             is_refused = rows.is_err();
             rows
         });

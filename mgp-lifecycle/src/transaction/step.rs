@@ -273,8 +273,8 @@ mod sqlite {
         }
 
         fn append(&self, (id, at, event): LoggedEvent) -> Written {
-            let (json, store) = (RawJson::from_value(&event).map(|raw| raw.to_string()), self.clone());
-            self.write(move |change| {
+            let json = RawJson::from_value(&event).map(|raw| raw.to_string());
+            self.write(move |store, change| {
                 let json = json
                     .as_ref()
                     .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.to_string().into()))?;
@@ -283,8 +283,7 @@ mod sqlite {
         }
 
         fn forget(&self, ids: Vec<Digest>) -> Written {
-            let store = self.clone();
-            self.write(move |change| {
+            self.write(move |store, change| {
                 ids.iter().map(|id| change.execute(FORGET, params![id.as_bytes(), store.kernel()])).sum()
             })
         }

@@ -21,7 +21,7 @@ fn sharing(order: &Arc<MemoryOrder>, folder: &Path, kernel: &str) -> EffectStore
 
 fn add(store: &EffectStore, event: &str) -> Written {
     let event = event.to_owned();
-    store.write(move |change| change.execute(ADD, params![event]))
+    store.write(move |_, change| change.execute(ADD, params![event]))
 }
 
 #[tokio::test]
@@ -31,7 +31,7 @@ async fn writes_are_made_in_order_whether_or_not_somebody_waits_and_one_that_fai
     let store = EffectStore::open(&path).unwrap();
     let guard = store.database().connection();
     drop(add(&store, "first"));
-    let wrong = store.write(|change| change.execute("NONSENSE", &[]));
+    let wrong = store.write(|_, change| change.execute("NONSENSE", &[]));
     let last = add(&store, "last");
     drop(guard);
     assert!(wrong.await.is_err());

@@ -164,7 +164,7 @@ impl IdempotencyBook {
         Ok(Some(FirstRun { ending, written }))
     }
 
-    /// Waits for the first call with this key; `None` if another kernel came first.
+    /// Waits for the first call with this key; `None` if another kernel came first, so that the key has to be looked up again.
     async fn wait(
         &self,
         call: &KeyedCall,
@@ -177,7 +177,10 @@ impl IdempotencyBook {
         };
         match ended.ok().and_then(|outcome| outcome.clone()) {
             Some(outcome) => Some(retold(call, first, outcome)),
-            None => self.known(call).map(|_| Err(refusal::unknown_outcome(first.begun_at))),
+            None => {
+                let is_lost = |known: &KeptCall| matches!(known.state, KeptState::Unknown);
+                self.known(call).filter(is_lost).map(|_| Err(refusal::unknown_outcome(first.begun_at)))
+            }
         }
     }
 

@@ -144,7 +144,8 @@ fn a_call_that_ran_at_a_kernel_that_died_is_never_made_again_by_itself() {
     cluster.dead.lock().push("one".to_owned());
     let is_unknown = |name: &str| {
         alive(async {
-            let (_, book) = cluster.kernel(name);
+            let (store, book) = cluster.kernel(name);
+            store.database().catch_up().unwrap();
             let error = call(&mut service(&book, &server), pay("k", "{}")).await.unwrap_err();
             assert_eq!(reason(&error), "outcome_unknown", "at {name}");
             if name == "one" {

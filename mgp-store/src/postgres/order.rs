@@ -103,22 +103,22 @@ async fn news(
     }
     let select =
         "SELECT version, body FROM mgp_entry WHERE name = $1 AND version > $2 ORDER BY version LIMIT $3";
-    let mut rows = in_time(client.query(select, &[&name, &version, &AT_ONCE])).await?;
+    let mut found = in_time(client.query(select, &[&name, &version, &AT_ONCE])).await?;
     let mut snapshot = None;
-    if rows.first().is_none_or(|row| row.get::<_, i64>(0) != version + 1) {
+    if found.first().is_none_or(|row| row.get::<_, i64>(0) != version + 1) {
         let copy = "SELECT version, link, body FROM mgp_snapshot WHERE name = $1 AND version > $2";
         let copy = in_time(client.query_opt(copy, &[&name, &version])).await?;
-        let copy = copy.map(read_snapshot).transpose()?;
+        let copy = copy.map(|row| read_snapshot(&row)).transpose()?;
         let from = copy.as_ref().map_or(version, |copy| copy.version.cast_signed());
-        rows = in_time(client.query(select, &[&name, &from, &AT_ONCE])).await?;
+        found = in_time(client.query(select, &[&name, &from, &AT_ONCE])).await?;
         snapshot = copy;
     }
     let entries =
-        rows.iter().map(|row| Entry { version: row.get::<_, i64>(0).cast_unsigned(), body: row.get(1) });
+        found.iter().map(|row| Entry { version: row.get::<_, i64>(0).cast_unsigned(), body: row.get(1) });
     Ok(News { snapshot, entries: entries.collect() })
 }
 
-fn read_snapshot(row: Row) -> Result<Snapshot, StoreError> {
+fn read_snapshot(row: &Row) -> Result<Snapshot, StoreError> {
     let link = row.get::<_, &[u8]>(1).try_into();
     let link =
         link.map_err(|_| StoreError::Damaged("the copy in the shared order has no digest".to_owned()))?;

@@ -92,11 +92,11 @@ async fn news(
     let version = version.cast_signed();
     let last: i64 = last.map_or(0, |row| row.get(0));
     if last < version {
-        let lost = format!(
+        let why = format!(
             "the shared order `{name}` ends at entry {last}, and this kernel knows {version}: an older database \
                             was put in its place, which could bring back what was revoked"
         );
-        return Err(StoreError::Damaged(lost));
+        return Err(StoreError::Damaged(why));
     }
     if last == version {
         return Ok(News::default());

@@ -175,13 +175,11 @@ impl IdempotencyBook {
         let Ok(ended) = timeout(patience, running.wait_for(Option::is_some)).await else {
             return Some(Err(refusal::still_running()));
         };
-        match ended.ok().and_then(|outcome| outcome.clone()) {
-            Some(outcome) => Some(retold(call, first, outcome)),
-            None => {
-                let is_lost = |known: &KeptCall| matches!(known.state, KeptState::Unknown);
-                self.known(call).filter(is_lost).map(|_| Err(refusal::unknown_outcome(first.begun_at)))
-            }
+        if let Some(outcome) = ended.ok().and_then(|outcome| outcome.clone()) {
+            return Some(retold(call, first, outcome));
         }
+        let is_lost = |known: &KeptCall| matches!(known.state, KeptState::Unknown);
+        self.known(call).filter(is_lost).map(|_| Err(refusal::unknown_outcome(first.begun_at)))
     }
 
     /// Answers with the outcome that is kept.

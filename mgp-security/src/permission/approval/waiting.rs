@@ -115,8 +115,8 @@ impl PendingApproval {
                 ApprovalSubject::Permission { permission: shown, arguments: None, .. },
                 ApprovalSubject::Permission { permission, arguments: None, .. },
             ) => shown == permission,
-            (shown @ ApprovalSubject::Permission { .. }, asked @ ApprovalSubject::Permission { .. }) => {
-                shown == asked && self.asker.as_ref() == asker
+            (shown @ ApprovalSubject::Permission { .. }, other @ ApprovalSubject::Permission { .. }) => {
+                shown == other && self.asker.as_ref() == asker
             }
             (ApprovalSubject::Call { binding: shown, .. }, ApprovalSubject::Call { binding, .. }) => {
                 shown == binding

@@ -25,7 +25,7 @@ impl SqliteRegistryStore {
     /// # Errors
     /// Another process has it, a newer version wrote it, or SQLite refuses.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::of(&Database::open(path)?)
+        Self::of(Database::open(path)?)
     }
 
     /// Creates a store in memory, which is gone with its handle.
@@ -34,10 +34,10 @@ impl SqliteRegistryStore {
     /// SQLite has no memory.
     #[cfg(test)]
     pub(super) fn in_memory() -> Result<Self, StoreError> {
-        Self::of(&Database::in_memory()?)
+        Self::of(Database::in_memory()?)
     }
 
-    fn of(database: &Database) -> Result<Self, StoreError> {
+    fn of(database: Database) -> Result<Self, StoreError> {
         database.section("registry", MIGRATIONS).map(Self)
     }
 

@@ -192,7 +192,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Status { watch: true } => status_watch::run(cx).await,
         Command::Status { watch: false } => server_commands::status(cx).await,
         Command::Stats => operate(cx, ReadStats {}).await,
-        Command::Doctor => doctor::run(cx).await,
+        Command::Doctor => Box::pin(doctor::run(cx)).await,
         Command::Completions { shell } => args::completions(&cx.output, shell),
         Command::Man { dir } => args::manual(&cx.output, dir.as_deref()),
         Command::Config(args) => config::run(cx, args).await,

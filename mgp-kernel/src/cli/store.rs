@@ -38,16 +38,16 @@ pub(super) async fn run(cx: &CommandContext, command: StoreCommand) -> Result {
     let done = match command {
         StoreCommand::Migrate => return operate(cx, MigrateStore {}).await,
         StoreCommand::Init => {
-            postgres.init().await.map_err(failed)?;
+            postgres.init().await.map_err(|error| failed(&error))?;
             "the tables are there"
         }
         StoreCommand::Check => {
-            postgres.check().await.map_err(failed)?;
+            postgres.check().await.map_err(|error| failed(&error))?;
             "the database is reached, and has the tables"
         }
         StoreCommand::Copy => {
             // No client starts a kernel meanwhile, and one that runs has the databases open.
-            let Some(_lock) = start_lock(&state)? else { return Err(failed(StoreError::InUse)) };
+            let Some(_lock) = start_lock(&state)? else { return Err(failed(&StoreError::InUse)) };
             let copy = off_the_runtime(move || {
                 let shared = [(EFFECTS, "effects"), (REGISTRY, "registry"), (DECISIONS, "policy")];
                 for (file, order) in shared.map(|(file, order)| (state.join(file), order)) {
@@ -59,13 +59,13 @@ pub(super) async fn run(cx: &CommandContext, command: StoreCommand) -> Result {
                 }
                 Ok(())
             });
-            copy.await.map_err(failed)?;
+            copy.await.map_err(|error| failed(&error))?;
             "the decisions of this kernel are those of all kernels"
         }
     };
     cx.output.line(&json!({ "done": done }), done)
 }
 
-fn failed(error: StoreError) -> Failure {
-    Failure::new(Exit::Unreachable, with_causes(&error.to_string(), &error))
+fn failed(error: &StoreError) -> Failure {
+    Failure::new(Exit::Unreachable, with_causes(&error.to_string(), error))
 }

@@ -31,12 +31,14 @@ pub(crate) struct ClusterLink {
     pub(super) gone: Mutex<BTreeSet<String>>,
 }
 
+/// A function that reads sections anew, by their names.
+type Reload = dyn Fn(BTreeSet<String>) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
+
 /// A database that follows an order.
 pub(super) struct FollowedDatabase {
     order: &'static str,
     database: Database,
-    /// The function that reads sections anew, by their names.
-    reload: Box<dyn Fn(BTreeSet<String>) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync>,
+    reload: Box<Reload>,
     /// The sections that others changed, and that were not read anew yet.
     changed: Mutex<BTreeSet<String>>,
 }

@@ -25,7 +25,7 @@ impl TestReplica {
         let database = Database::in_memory().unwrap();
         let link = link_over(order);
         share(Some(&link), &database, "policy").unwrap();
-        let things = database.section("things", &[THINGS]).unwrap();
+        let things = database.clone().section("things", &[THINGS]).unwrap();
         let (reloaded, is_failing) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<AtomicBool>::default());
         let (notes, fails) = (Arc::clone(&reloaded), Arc::clone(&is_failing));
         link.follow("policy", database, move |sections| {

@@ -60,7 +60,7 @@ impl Sections {
         let config = Arc::new(RunningConfig::new(config, state));
         let counts = Arc::new(KernelCounts::new(&config.load()));
         let audit = Arc::new(AuditTrail::open(&config.load(), config.state())?);
-        let link = ClusterLink::open(&config.load_full(), config.state()).await?;
+        let link = Box::pin(ClusterLink::open(&config.load_full(), config.state())).await?;
         let policies = Arc::new(Policies::open(&config, &audit, link.as_ref(), files).await?);
         let tools = ToolCatalog::open(&config.load_full(), config.state()).await?;
         let events = events::publisher();

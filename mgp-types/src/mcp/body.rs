@@ -31,10 +31,13 @@ use crate::{Id, RawJson, Revision};
 /// * `[since R, or value]`: and from `R` on it is required, so that fitting fills `value` in;
 /// * `[since R, before Q only predicate]`: and revisions before `Q` allow only some values.
 ///
+/// `pub struct Name with meta {` begins with the optional member `_meta`, and `with meta => with_meta` also names the
+/// method that sets it.
+///
 /// `pub struct Name, fit by method {` calls `self.method(revision)` before the gates, for changes that no gate can
 /// express.
 macro_rules! body {
-    ($(
+    (@one
         $(#[$attribute:meta])*
         pub struct $name:ident $(($tag:literal : $tag_value:literal))? $(, fit by $hook:ident)? {
             $(
@@ -42,7 +45,7 @@ macro_rules! body {
                 $presence:ident $field:ident: $type:ty = $wire:literal $([$($gate:tt)*])? $(=> $setter:ident)?;
             )*
         }
-    )+) => {$(
+    ) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
@@ -133,6 +136,22 @@ macro_rules! body {
                     $($crate::mcp::body::gate!(self.$field, revision, $($gate)*);)?
                     $crate::mcp::ForRevision::fit(&mut self.$field, revision);
                 )*
+            }
+        }
+    };
+    ($(
+        $(#[$attribute:meta])*
+        pub struct $name:ident $(with $meta:ident $(=> $setter:ident)?)?
+            $(($tag:literal : $tag_value:literal))? $(, fit by $hook:ident)? { $($fields:tt)* }
+    )+) => {$(
+        $crate::mcp::body::body! { @one
+            $(#[$attribute])*
+            pub struct $name $(($tag: $tag_value))? $(, fit by $hook)? {
+                $(
+                    /// Metadata.
+                    optional $meta: $crate::mcp::Meta = "_meta" $(=> $setter)?;
+                )?
+                $($fields)*
             }
         }
     )+};
@@ -239,9 +258,7 @@ macro_rules! pages {
     ($method:literal: $params:ident, $result:ident, $(#[$doc:meta])* $items:ident: $type:ty = $wire:literal) => {
         $crate::mcp::body::body! {
             #[doc = concat!("The params of `", $method, "`.")]
-            pub struct $params {
-                /// Metadata.
-                optional meta: $crate::mcp::Meta = "_meta" => with_meta;
+            pub struct $params with meta => with_meta {
                 /// The cursor of the wanted page; absent for the first one.
                 optional cursor: String = "cursor" => with_cursor;
             }

@@ -46,9 +46,7 @@ body! {
     }
 
     /// The params of `completion/complete`.
-    pub struct CompleteParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
+    pub struct CompleteParams with meta => with_meta {
         /// The prompt or resource template whose argument is completed.
         required reference: Reference = "ref";
         /// The argument to complete.

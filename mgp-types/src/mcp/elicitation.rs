@@ -100,9 +100,7 @@ impl ElicitResult {
 
 body! {
     /// The params of `notifications/elicitation/complete`.
-    pub struct ElicitationCompleteParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct ElicitationCompleteParams with meta {
         /// The id of the elicitation.
         required elicitation_id: String = "elicitationId";
     }

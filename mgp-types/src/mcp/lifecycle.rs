@@ -44,9 +44,7 @@ body! {
     }
 
     /// The params of `initialize`.
-    pub struct InitializeParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct InitializeParams with meta {
         /// The newest revision that the client supports.
         required protocol_version: String = "protocolVersion";
         /// The capabilities of the client.
@@ -70,22 +68,13 @@ body! {
     }
 
     /// The params of `notifications/initialized`.
-    pub struct InitializedParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
-    }
+    pub struct InitializedParams with meta {}
 
     /// The params of `ping`.
-    pub struct PingParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
-    }
+    pub struct PingParams with meta {}
 
     /// The params of `server/discover`.
-    pub struct DiscoverParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
-    }
+    pub struct DiscoverParams with meta {}
 
     /// The result of `server/discover`.
     pub struct DiscoverResult {

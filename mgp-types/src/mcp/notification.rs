@@ -7,9 +7,7 @@ use crate::{Id, RawJson};
 
 body! {
     /// The params of `notifications/cancelled`.
-    pub struct CancelledParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct CancelledParams with meta {
         /// The id of the request; absent only in 2025-11-25, which cancels tasks by `tasks/cancel`.
         optional request_id: Id = "requestId" => with_request_id;
         /// The reason of the cancellation, for people.
@@ -17,9 +15,7 @@ body! {
     }
 
     /// The params of `notifications/progress`.
-    pub struct ProgressParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
+    pub struct ProgressParams with meta => with_meta {
         /// The token of the request.
         required progress_token: ProgressToken = "progressToken";
         /// The amount of work done; it increases with every notification.
@@ -31,17 +27,13 @@ body! {
     }
 
     /// The params of `logging/setLevel`.
-    pub struct SetLevelParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct SetLevelParams with meta {
         /// The lowest level wanted.
         required level: LogLevel = "level";
     }
 
     /// The params of `notifications/message`.
-    pub struct LoggingMessageParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
+    pub struct LoggingMessageParams with meta => with_meta {
         /// The severity of the message.
         required level: LogLevel = "level";
         /// The name of the logger.
@@ -65,9 +57,7 @@ body! {
     }
 
     /// The params of `subscriptions/listen`.
-    pub struct SubscriptionsListenParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct SubscriptionsListenParams with meta {
         /// The wanted notifications.
         required notifications: SubscriptionFilter = "notifications";
     }

@@ -61,9 +61,7 @@ pages! {
 
 body! {
     /// The params of `prompts/get`.
-    pub struct GetPromptParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
+    pub struct GetPromptParams with meta => with_meta {
         /// The name of the prompt.
         required name: String = "name";
         /// The arguments of the template.
@@ -88,8 +86,5 @@ body! {
     }
 
     /// The params of `notifications/prompts/list_changed`.
-    pub struct PromptListChangedParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
-    }
+    pub struct PromptListChangedParams with meta {}
 }

@@ -87,9 +87,7 @@ pages! {
 
 body! {
     /// The params of `resources/read`.
-    pub struct ReadResourceParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
+    pub struct ReadResourceParams with meta => with_meta {
         /// The URI of the resource.
         required uri: String = "uri";
         /// The answers to the input requests of the result before.
@@ -115,31 +113,22 @@ body! {
     }
 
     /// The params of `resources/subscribe`.
-    pub struct SubscribeParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct SubscribeParams with meta {
         /// The resource whose changes are wanted.
         required uri: String = "uri";
     }
 
     /// The params of `resources/unsubscribe`.
-    pub struct UnsubscribeParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct UnsubscribeParams with meta {
         /// The resource whose changes are no longer wanted.
         required uri: String = "uri";
     }
 
     /// The params of `notifications/resources/list_changed`.
-    pub struct ResourceListChangedParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
-    }
+    pub struct ResourceListChangedParams with meta {}
 
     /// The params of `notifications/resources/updated`.
-    pub struct ResourceUpdatedParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct ResourceUpdatedParams with meta {
         /// The resource that changed; it may be a part of the subscribed one.
         required uri: String = "uri";
     }

@@ -15,10 +15,7 @@ body! {
     }
 
     /// The params of `roots/list`.
-    pub struct ListRootsParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
-    }
+    pub struct ListRootsParams with meta {}
 
     /// The result of `roots/list`.
     pub struct ListRootsResult {
@@ -29,8 +26,5 @@ body! {
     }
 
     /// The params of `notifications/roots/list_changed`.
-    pub struct RootsListChangedParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
-    }
+    pub struct RootsListChangedParams with meta {}
 }

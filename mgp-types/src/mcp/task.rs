@@ -86,33 +86,25 @@ body! {
     }
 
     /// The params of `tasks/get`.
-    pub struct GetTaskParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct GetTaskParams with meta {
         /// The id of the task.
         required task_id: String = "taskId";
     }
 
     /// The params of `tasks/result`, whose result is that of the request that became the task.
-    pub struct GetTaskPayloadParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct GetTaskPayloadParams with meta {
         /// The id of the task.
         required task_id: String = "taskId";
     }
 
     /// The params of `tasks/cancel`.
-    pub struct CancelTaskParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct CancelTaskParams with meta {
         /// The id of the task.
         required task_id: String = "taskId";
     }
 
     /// The params of `tasks/list`.
-    pub struct ListTasksParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct ListTasksParams with meta {
         /// The cursor of the wanted page; absent for the first one.
         optional cursor: String = "cursor";
     }

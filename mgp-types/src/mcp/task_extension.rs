@@ -64,17 +64,13 @@ body! {
     }
 
     /// The params of `tasks/get`.
-    pub struct GetTaskParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct GetTaskParams with meta {
         /// The id of the task.
         required task_id: String = "taskId";
     }
 
     /// The params of `tasks/update`.
-    pub struct UpdateTaskParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct UpdateTaskParams with meta {
         /// The id of the task.
         required task_id: String = "taskId";
         /// Answers to some or all of the task's input requests.
@@ -82,9 +78,7 @@ body! {
     }
 
     /// The params of `tasks/cancel`.
-    pub struct CancelTaskParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
+    pub struct CancelTaskParams with meta {
         /// The id of the task.
         required task_id: String = "taskId";
     }

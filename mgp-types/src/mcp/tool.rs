@@ -76,9 +76,7 @@ pages! {
 
 body! {
     /// The params of `tools/call`.
-    pub struct CallToolParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
+    pub struct CallToolParams with meta => with_meta {
         /// The name of the tool.
         required name: String = "name";
         /// The arguments: an object.
@@ -137,10 +135,7 @@ impl CallToolResult {
 
 body! {
     /// The params of `notifications/tools/list_changed`.
-    pub struct ToolListChangedParams {
-        /// Metadata.
-        optional meta: Meta = "_meta";
-    }
+    pub struct ToolListChangedParams with meta {}
 }
 
 /// Returns whether a schema says that its root is an object, the only root allowed before 2026-07-28.

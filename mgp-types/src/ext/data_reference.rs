@@ -16,6 +16,16 @@ words! {
         /// MD5, which proves nothing against somebody who wants to deceive; it is read and never written.
         Md5 = "md5",
     }
+
+    /// The state of an import.
+    ImportStatus {
+        /// The data is there.
+        Imported = "imported",
+        /// The data is on its way.
+        Pending = "pending",
+        /// The data did not come.
+        Failed = "failed",
+    }
 }
 
 /// The checksum of data.
@@ -86,6 +96,30 @@ record! {
         /// The checksum of the data.
         optional checksum: Checksum;
     }
+
+    /// The params of `mgp/data/import`: fetch this data from its server.
+    pub struct ImportData: Eq {
+        /// The id of the reference.
+        required ref_id: into Box<str>;
+        /// The server that holds the data.
+        required origin_server: into Box<str>;
+        /// The form that the data is to be brought into.
+        optional target_format: Box<str>;
+    }
+
+    /// The result of `mgp/data/import`.
+    pub struct ImportedData {
+        /// The state of the import.
+        required status: ImportStatus;
+        /// The name of the data at the server that fetched it.
+        optional imported_resource_id: Box<str>;
+        /// The number of rows that were imported.
+        optional rows_imported: u64;
+        /// The operation whose progress tells how the import goes on.
+        optional operation_id: Box<str>;
+        /// The reason for which the import failed.
+        optional error: StructuredError;
+    }
 }
 
 impl DataReference {
@@ -102,46 +136,6 @@ impl DataReference {
     /// Returns the reference as JSON.
     pub fn to_raw(&self) -> RawJson {
         written(self)
-    }
-}
-
-record! {
-    /// The params of `mgp/data/import`: fetch this data from its server.
-    pub struct ImportData: Eq {
-        /// The id of the reference.
-        required ref_id: into Box<str>;
-        /// The server that holds the data.
-        required origin_server: into Box<str>;
-        /// The form that the data is to be brought into.
-        optional target_format: Box<str>;
-    }
-}
-
-words! {
-    /// The state of an import.
-    ImportStatus {
-        /// The data is there.
-        Imported = "imported",
-        /// The data is on its way.
-        Pending = "pending",
-        /// The data did not come.
-        Failed = "failed",
-    }
-}
-
-record! {
-    /// The result of `mgp/data/import`.
-    pub struct ImportedData {
-        /// The state of the import.
-        required status: ImportStatus;
-        /// The name of the data at the server that fetched it.
-        optional imported_resource_id: Box<str>;
-        /// The number of rows that were imported.
-        optional rows_imported: u64;
-        /// The operation whose progress tells how the import goes on.
-        optional operation_id: Box<str>;
-        /// The reason for which the import failed.
-        optional error: StructuredError;
     }
 }
 

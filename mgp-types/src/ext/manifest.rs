@@ -69,6 +69,12 @@ words! {
         /// No proof is asked for.
         None = "none",
     }
+
+    /// The version of the form of a manifest; there is one.
+    ManifestVersion {
+        /// The only version.
+        V0_1_0 = "0.1.0",
+    }
 }
 
 record! {
@@ -128,16 +134,7 @@ record! {
         /// The times that calls took of late.
         optional latency_ms: LatencyPercentiles;
     }
-}
 
-impl ManifestTool {
-    /// Returns the name by which the tool is called in MCP.
-    pub fn mcp_name(&self) -> &str {
-        self.x_mcp_name.as_deref().unwrap_or(&self.name)
-    }
-}
-
-record! {
     /// The time in milliseconds within which half of the calls, and 99 of 100, were done.
     pub struct LatencyPercentiles: Copy, Eq {
         /// The time within which half of the calls were done.
@@ -166,6 +163,29 @@ record! {
         optional rate_limits: RateLimits;
         /// Other servers for related work.
         list recommendations: ServerRecommendation;
+    }
+
+    /// The params of `mgp/manifest/get`.
+    pub struct GetManifest: Default, Eq {
+        /// The names of the wanted tools, of MCP or of a manifest; all if absent.
+        optional tools: Vec<Box<str>>;
+        /// The revision that the caller has.
+        optional if_revision: Box<str>;
+    }
+
+    /// The result of `mgp/manifest/get` for a caller who has the manifest already.
+    pub struct ManifestNotModified: Eq {
+        /// Always true.
+        plain not_modified: bool = true;
+        /// The revision.
+        required revision: into Box<str>;
+    }
+}
+
+impl ManifestTool {
+    /// Returns the name by which the tool is called in MCP.
+    pub fn mcp_name(&self) -> &str {
+        self.x_mcp_name.as_deref().unwrap_or(&self.name)
     }
 }
 
@@ -230,14 +250,6 @@ fn scopes(tools: &[ManifestTool]) -> Vec<ScopeDefinition> {
     grants.into_iter().map(definition).collect()
 }
 
-words! {
-    /// The version of the form of a manifest; there is one.
-    ManifestVersion {
-        /// The only version.
-        V0_1_0 = "0.1.0",
-    }
-}
-
 /// An extension that a manifest may list; the list is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedExtension(ExtensionId);
@@ -265,24 +277,6 @@ impl<'de> Deserialize<'de> for ListedExtension {
         let name = Box::<str>::deserialize(deserializer)?;
         let id = ExtensionId::ALL.iter().copied().find(|id| id.name() == &*name).and_then(Self::new);
         id.ok_or_else(|| serde::de::Error::custom(format!("`{name}` is no extension that a manifest lists")))
-    }
-}
-
-record! {
-    /// The params of `mgp/manifest/get`.
-    pub struct GetManifest: Default, Eq {
-        /// The names of the wanted tools, of MCP or of a manifest; all if absent.
-        optional tools: Vec<Box<str>>;
-        /// The revision that the caller has.
-        optional if_revision: Box<str>;
-    }
-
-    /// The result of `mgp/manifest/get` for a caller who has the manifest already.
-    pub struct ManifestNotModified: Eq {
-        /// Always true.
-        plain not_modified: bool = true;
-        /// The revision.
-        required revision: into Box<str>;
     }
 }
 

@@ -45,23 +45,7 @@ record! {
         #[serde(default, deserialize_with = "confidence", skip_serializing_if = "Option::is_none")]
         required match_confidence: into Option<MatchConfidence>;
     }
-}
 
-/// Reads a word, or a number from 0 to 1, as some peers write it.
-fn confidence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MatchConfidence>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Number(f64),
-        Word(MatchConfidence),
-    }
-    Ok(Option::<Written>::deserialize(deserializer)?.map(|written| match written {
-        Written::Number(score) => MatchConfidence::of(score),
-        Written::Word(word) => word,
-    }))
-}
-
-record! {
     /// The params of `mgp/discovery/recommend`.
     pub struct RecommendServers: Eq {
         /// The capability that is needed, in words.
@@ -77,6 +61,20 @@ record! {
         /// The recommendations, the best first.
         required recommendations: Vec<ServerRecommendation>;
     }
+}
+
+/// Reads a word, or a number from 0 to 1, as some peers write it.
+fn confidence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MatchConfidence>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Word(MatchConfidence),
+    }
+    Ok(Option::<Written>::deserialize(deserializer)?.map(|written| match written {
+        Written::Number(score) => MatchConfidence::of(score),
+        Written::Word(word) => word,
+    }))
 }
 
 #[cfg(test)]

@@ -129,27 +129,7 @@ record! {
         /// The reason in words.
         optional reason: Box<str>;
     }
-}
 
-impl PermissionChecked {
-    /// Creates the answer that a call is allowed.
-    pub const fn allowed() -> Self {
-        Self { allowed: true, missing_scopes: Vec::new(), elevation_url: None, reason: None }
-    }
-
-    /// Creates the answer that a call is refused for this reason.
-    pub fn refused(reason: impl Into<Box<str>>) -> Self {
-        Self { allowed: false, missing_scopes: Vec::new(), elevation_url: None, reason: Some(reason.into()) }
-    }
-
-    /// Creates the answer that these scopes are missing.
-    pub fn missing(scopes: Vec<Box<str>>) -> Self {
-        let reason = format!("missing required scopes: {}", scopes.join(", "));
-        Self { missing_scopes: scopes, ..Self::refused(reason) }
-    }
-}
-
-record! {
     /// The params of `mgp/permission/negotiate`.
     pub struct NegotiateScopes: Eq {
         /// The wanted scopes; [`temporary`] ones bound the time of the others.
@@ -190,6 +170,24 @@ record! {
         list denied_scopes: DeniedScope;
         /// The session.
         plain session: ScopeSession;
+    }
+}
+
+impl PermissionChecked {
+    /// Creates the answer that a call is allowed.
+    pub const fn allowed() -> Self {
+        Self { allowed: true, missing_scopes: Vec::new(), elevation_url: None, reason: None }
+    }
+
+    /// Creates the answer that a call is refused for this reason.
+    pub fn refused(reason: impl Into<Box<str>>) -> Self {
+        Self { allowed: false, missing_scopes: Vec::new(), elevation_url: None, reason: Some(reason.into()) }
+    }
+
+    /// Creates the answer that these scopes are missing.
+    pub fn missing(scopes: Vec<Box<str>>) -> Self {
+        let reason = format!("missing required scopes: {}", scopes.join(", "));
+        Self { missing_scopes: scopes, ..Self::refused(reason) }
     }
 }
 

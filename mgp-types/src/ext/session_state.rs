@@ -42,6 +42,19 @@ record! {
         /// The tool that the session is about.
         optional tool_context: Box<str>;
     }
+
+    /// The params of `notifications/mgp.session.lifecycle`: something happened to a session.
+    pub struct SessionEvent: Eq {
+        /// The kind of the event.
+        #[serde(rename = "type")]
+        plain change: SessionChange;
+        /// The id of the session.
+        plain session_id: Box<str>;
+        /// The moment at which it happened.
+        plain timestamp: Timestamp;
+        /// The reason for the event.
+        optional reason: Box<str> => into with_reason;
+    }
 }
 
 words! {
@@ -55,21 +68,6 @@ words! {
         Expired = "session_expired",
         /// The server ended the session.
         Invalidated = "session_invalidated",
-    }
-}
-
-record! {
-    /// The params of `notifications/mgp.session.lifecycle`: something happened to a session.
-    pub struct SessionEvent: Eq {
-        /// The kind of the event.
-        #[serde(rename = "type")]
-        plain change: SessionChange;
-        /// The id of the session.
-        plain session_id: Box<str>;
-        /// The moment at which it happened.
-        plain timestamp: Timestamp;
-        /// The reason for the event.
-        optional reason: Box<str> => into with_reason;
     }
 }
 

@@ -151,6 +151,18 @@ words! {
         /// There is no subscription.
         Denied = "denied",
     }
+
+    /// The reason for which a subscription ended.
+    SubscriptionEnd {
+        /// The time of the subscription is over.
+        Ttl = "ttl",
+        /// The server needs the room.
+        ResourcePressure = "resource_pressure",
+        /// The server stops.
+        Shutdown = "shutdown",
+        /// The client may not have the events any more.
+        Revoked = "revoked",
+    }
 }
 
 record! {
@@ -174,6 +186,39 @@ record! {
         /// The method that the client asks with: its params are the `subscription_id`, and as a cursor the number of the
         /// last event, `after_seq`.
         optional poll_method: Box<str>;
+    }
+
+    /// The params of `notifications/mgp.event.terminated`: a subscription ended, and the client did not end it.
+    pub struct SubscriptionEnded: Eq {
+        /// The subscription.
+        plain subscription_id: SubscriptionId;
+        /// The reason for which the subscription ended; `None` for a reason of a later version.
+        #[serde(deserialize_with = "crate::mgp::if_readable")]
+        optional reason: SubscriptionEnd;
+        /// True if the client may subscribe again.
+        default resubscribe: bool;
+    }
+
+    /// A subscription in the list of its owner.
+    pub struct OwnSubscription {
+        /// The id.
+        required subscription_id: SubscriptionId;
+        /// The names and patterns of the events.
+        required events: Vec<String>;
+        /// The moment at which the subscription ends, if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        required expires_at: Option<Timestamp>;
+        /// The number of the last event so far.
+        required last_seq: u64;
+    }
+
+    /// The result of `mgp/events/list`: the subscriptions of the caller, and all events that it may subscribe to.
+    #[expect(clippy::exhaustive_structs, reason = "a list and what it is made from")]
+    pub struct OwnSubscriptions as exhaustive: Default {
+        /// The subscriptions, by their ids.
+        plain subscriptions: Vec<OwnSubscription>;
+        /// All events of the server that the caller may know of.
+        plain supported_events: Vec<String>;
     }
 }
 
@@ -225,33 +270,6 @@ pub fn event_in_both_words(event: &Event, after_gap: bool) -> Object {
     params
 }
 
-words! {
-    /// The reason for which a subscription ended.
-    SubscriptionEnd {
-        /// The time of the subscription is over.
-        Ttl = "ttl",
-        /// The server needs the room.
-        ResourcePressure = "resource_pressure",
-        /// The server stops.
-        Shutdown = "shutdown",
-        /// The client may not have the events any more.
-        Revoked = "revoked",
-    }
-}
-
-record! {
-    /// The params of `notifications/mgp.event.terminated`: a subscription ended, and the client did not end it.
-    pub struct SubscriptionEnded: Eq {
-        /// The subscription.
-        plain subscription_id: SubscriptionId;
-        /// The reason for which the subscription ended; `None` for a reason of a later version.
-        #[serde(deserialize_with = "crate::mgp::if_readable")]
-        optional reason: SubscriptionEnd;
-        /// True if the client may subscribe again.
-        default resubscribe: bool;
-    }
-}
-
 impl SubscriptionEnded {
     /// The method of the notification.
     pub const METHOD: &'static str = "notifications/mgp.event.terminated";
@@ -259,30 +277,6 @@ impl SubscriptionEnded {
     /// Creates the news that the time of a subscription is over, which the client may open again.
     pub const fn in_time(subscription_id: SubscriptionId) -> Self {
         Self { subscription_id, reason: Some(SubscriptionEnd::Ttl), resubscribe: true }
-    }
-}
-
-record! {
-    /// A subscription in the list of its owner.
-    pub struct OwnSubscription {
-        /// The id.
-        required subscription_id: SubscriptionId;
-        /// The names and patterns of the events.
-        required events: Vec<String>;
-        /// The moment at which the subscription ends, if it has one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        required expires_at: Option<Timestamp>;
-        /// The number of the last event so far.
-        required last_seq: u64;
-    }
-
-    /// The result of `mgp/events/list`: the subscriptions of the caller, and all events that it may subscribe to.
-    #[expect(clippy::exhaustive_structs, reason = "a list and what it is made from")]
-    pub struct OwnSubscriptions as exhaustive: Default {
-        /// The subscriptions, by their ids.
-        plain subscriptions: Vec<OwnSubscription>;
-        /// All events of the server that the caller may know of.
-        plain supported_events: Vec<String>;
     }
 }
 

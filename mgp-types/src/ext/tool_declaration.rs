@@ -18,20 +18,7 @@ words! {
         /// The call takes minutes.
         Minutes = "minutes",
     }
-}
 
-impl LatencyClass {
-    /// Returns the time to wait for the answer to such a call.
-    pub const fn timeout(self) -> std::time::Duration {
-        std::time::Duration::from_secs(match self {
-            Self::Instant => 10,
-            Self::Seconds => 60,
-            Self::Minutes => 600,
-        })
-    }
-}
-
-words! {
     /// The kind of costs that a call has.
     CostCategory {
         /// Calls cost nothing.
@@ -53,6 +40,17 @@ words! {
     }
 }
 
+impl LatencyClass {
+    /// Returns the time to wait for the answer to such a call.
+    pub const fn timeout(self) -> std::time::Duration {
+        std::time::Duration::from_secs(match self {
+            Self::Instant => 10,
+            Self::Seconds => 60,
+            Self::Minutes => 600,
+        })
+    }
+}
+
 crate::convert!(RiskLevel => Impact, level => match level {
     RiskLevel::Safe => Self::Safe,
     RiskLevel::Moderate => Self::Reversible,
@@ -69,39 +67,7 @@ record! {
         /// The name of the unit, for people.
         optional unit_label: Box<str>;
     }
-}
 
-impl Cost {
-    /// Creates costs of this kind.
-    pub const fn new(category: CostCategory) -> Self {
-        Self { category: Some(category), estimated_units: None, unit_label: None }
-    }
-
-    /// Creates costs of `estimated_units` for each call; their unit is called `unit_label`.
-    pub fn metered(estimated_units: f64, unit_label: impl Into<Box<str>>) -> Self {
-        Self {
-            category: Some(CostCategory::Metered),
-            estimated_units: Some(estimated_units),
-            unit_label: Some(unit_label.into()),
-        }
-    }
-}
-
-impl fmt::Display for Cost {
-    /// Writes the costs for people, marked as the estimate that they are: `about 5 credits (an estimate)`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.estimated_units, &self.category) {
-            (Some(units), _) => {
-                let label = self.unit_label.as_deref().unwrap_or("units");
-                write!(f, "about {units} {label} (an estimate)")
-            }
-            (None, Some(CostCategory::Free)) => f.write_str("nothing (an estimate)"),
-            (None, _) => f.write_str("something, without an estimate"),
-        }
-    }
-}
-
-record! {
     /// The rest of a quota.
     pub struct Quota: Copy, Eq {
         /// The calls that are left.
@@ -166,6 +132,36 @@ record! {
         flag supports_pagination;
         /// True if one call can do many things.
         flag supports_batch;
+    }
+}
+
+impl Cost {
+    /// Creates costs of this kind.
+    pub const fn new(category: CostCategory) -> Self {
+        Self { category: Some(category), estimated_units: None, unit_label: None }
+    }
+
+    /// Creates costs of `estimated_units` for each call; their unit is called `unit_label`.
+    pub fn metered(estimated_units: f64, unit_label: impl Into<Box<str>>) -> Self {
+        Self {
+            category: Some(CostCategory::Metered),
+            estimated_units: Some(estimated_units),
+            unit_label: Some(unit_label.into()),
+        }
+    }
+}
+
+impl fmt::Display for Cost {
+    /// Writes the costs for people, marked as the estimate that they are: `about 5 credits (an estimate)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.estimated_units, &self.category) {
+            (Some(units), _) => {
+                let label = self.unit_label.as_deref().unwrap_or("units");
+                write!(f, "about {units} {label} (an estimate)")
+            }
+            (None, Some(CostCategory::Free)) => f.write_str("nothing (an estimate)"),
+            (None, _) => f.write_str("something, without an estimate"),
+        }
     }
 }
 

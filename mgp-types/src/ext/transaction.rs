@@ -40,18 +40,7 @@ record! {
         /// The purpose of the transaction, in words.
         optional description: Box<str>;
     }
-}
 
-impl BeginTransaction {
-    /// Sets the time in seconds without a call after which the transaction is rolled back.
-    #[must_use]
-    pub fn with_timeout_seconds(mut self, seconds: u32) -> Self {
-        self.timeout_seconds = seconds.clamp(1, MAX_TIMEOUT_SECONDS);
-        self
-    }
-}
-
-record! {
     /// The params of the methods that name a transaction and say no more: `transaction/commit` and `transaction/status`.
     #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
     pub struct NamedTransaction as exhaustive: Eq {
@@ -66,32 +55,7 @@ record! {
         /// The reason in words.
         optional reason: Box<str>;
     }
-}
 
-words! {
-    /// The state of a transaction.
-    TransactionState {
-        /// The transaction takes steps.
-        Active = "active",
-        /// The effects of all steps are kept.
-        Committed = "committed",
-        /// The steps are being taken back.
-        RollingBack = "rolling_back",
-        /// All steps that had an effect were taken back.
-        RolledBack = "rolled_back",
-        /// A step could not be taken back, and somebody has to look after it.
-        PartiallyRolledBack = "partially_rolled_back",
-    }
-}
-
-impl TransactionState {
-    /// Returns whether nothing changes any more.
-    pub const fn is_end(self) -> bool {
-        matches!(self, Self::Committed | Self::RolledBack | Self::PartiallyRolledBack)
-    }
-}
-
-record! {
     /// The result of `transaction/begin`.
     pub struct TransactionBegun: Eq {
         /// The id of the transaction.
@@ -111,19 +75,7 @@ record! {
         /// The number of steps that were carried out.
         required steps_completed: usize;
     }
-}
 
-words! {
-    /// The outcome of taking a step back.
-    CompensationStatus {
-        /// The step was taken back.
-        Compensated = "compensated",
-        /// The step was not taken back: its effect is still there, or nobody knows.
-        CompensationFailed = "compensation_failed",
-    }
-}
-
-record! {
     /// The report about one step that was to be taken back.
     pub struct CompensatedStep {
         /// The id of the step.
@@ -133,6 +85,85 @@ record! {
         /// The reason why the step was not taken back. A peer may write it as plain text.
         #[serde(deserialize_with = "error_or_text")]
         optional error: StructuredError;
+    }
+
+    /// The result of `transaction/rollback`, and of `transaction/status`.
+    pub struct TransactionReport {
+        /// The id of the transaction.
+        required transaction_id: TransactionId;
+        /// The state; some servers do not write it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        required status: into Option<TransactionState>;
+        /// The steps that were to be taken back, the last one first.
+        default steps_compensated: Vec<CompensatedStep>;
+        /// The reason of the rollback.
+        optional reason: Box<str>;
+        /// The moment at which an active transaction is rolled back if nothing happens.
+        optional expires_at: Timestamp;
+    }
+
+    /// The word of a server about a step, in the metadata of its result.
+    pub struct StepResult {
+        /// The id of the transaction.
+        required transaction_id: TransactionId;
+        /// The id of the step.
+        required step_id: StepId;
+        /// The outcome; some servers do not write it where the step was carried out.
+        #[serde(default = "carried_out")]
+        required status: StepStatus;
+        /// The call that takes the step back.
+        optional compensation: Compensation;
+        /// The reason why the step failed.
+        #[serde(deserialize_with = "error_or_text")]
+        optional error: StructuredError;
+    }
+}
+
+impl BeginTransaction {
+    /// Sets the time in seconds without a call after which the transaction is rolled back.
+    #[must_use]
+    pub fn with_timeout_seconds(mut self, seconds: u32) -> Self {
+        self.timeout_seconds = seconds.clamp(1, MAX_TIMEOUT_SECONDS);
+        self
+    }
+}
+
+words! {
+    /// The state of a transaction.
+    TransactionState {
+        /// The transaction takes steps.
+        Active = "active",
+        /// The effects of all steps are kept.
+        Committed = "committed",
+        /// The steps are being taken back.
+        RollingBack = "rolling_back",
+        /// All steps that had an effect were taken back.
+        RolledBack = "rolled_back",
+        /// A step could not be taken back, and somebody has to look after it.
+        PartiallyRolledBack = "partially_rolled_back",
+    }
+
+    /// The outcome of taking a step back.
+    CompensationStatus {
+        /// The step was taken back.
+        Compensated = "compensated",
+        /// The step was not taken back: its effect is still there, or nobody knows.
+        CompensationFailed = "compensation_failed",
+    }
+
+    /// The outcome of a step.
+    StepStatus {
+        /// The step was carried out.
+        Ok = "ok",
+        /// The step failed; its client decides what happens to the others.
+        Failed = "failed",
+    }
+}
+
+impl TransactionState {
+    /// Returns whether nothing changes any more.
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Committed | Self::RolledBack | Self::PartiallyRolledBack)
     }
 }
 
@@ -156,23 +187,6 @@ fn error_or_text<'de, D: serde::Deserializer<'de>>(
         let text = error.to_text()?;
         Some(StructuredError::new("SERVER_ERROR", ErrorClass::Permanent, text))
     }))
-}
-
-record! {
-    /// The result of `transaction/rollback`, and of `transaction/status`.
-    pub struct TransactionReport {
-        /// The id of the transaction.
-        required transaction_id: TransactionId;
-        /// The state; some servers do not write it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        required status: into Option<TransactionState>;
-        /// The steps that were to be taken back, the last one first.
-        default steps_compensated: Vec<CompensatedStep>;
-        /// The reason of the rollback.
-        optional reason: Box<str>;
-        /// The moment at which an active transaction is rolled back if nothing happens.
-        optional expires_at: Timestamp;
-    }
 }
 
 impl TransactionReport {
@@ -209,34 +223,6 @@ impl TransactionStep {
         if let Some(step_id) = &self.step_id {
             meta.set("step_id", RawJson::from_text(step_id.as_str()));
         }
-    }
-}
-
-words! {
-    /// The outcome of a step.
-    StepStatus {
-        /// The step was carried out.
-        Ok = "ok",
-        /// The step failed; its client decides what happens to the others.
-        Failed = "failed",
-    }
-}
-
-record! {
-    /// The word of a server about a step, in the metadata of its result.
-    pub struct StepResult {
-        /// The id of the transaction.
-        required transaction_id: TransactionId;
-        /// The id of the step.
-        required step_id: StepId;
-        /// The outcome; some servers do not write it where the step was carried out.
-        #[serde(default = "carried_out")]
-        required status: StepStatus;
-        /// The call that takes the step back.
-        optional compensation: Compensation;
-        /// The reason why the step failed.
-        #[serde(deserialize_with = "error_or_text")]
-        optional error: StructuredError;
     }
 }
 

@@ -89,23 +89,7 @@ record! {
         /// The group of the agent whose entry decided, as `@name`; left out if none did.
         optional group: AgentId => optional with_group;
     }
-}
 
-impl AccessState {
-    /// Creates the state that the default policy gives.
-    pub fn by_default(policy: DefaultPolicy) -> Self {
-        Self::new(policy.permission(), AccessSource::DefaultPolicy)
-    }
-
-    /// Sets the granter and the time of the grant.
-    pub fn with_grant(mut self, by: impl Into<String>, at: Timestamp) -> Self {
-        self.granted_by = Some(by.into());
-        self.granted_at = Some(at);
-        self
-    }
-}
-
-record! {
     /// The parameters of `mgp/access/grant`.
     pub struct AccessGrant: Eq {
         /// The reach of the entry: a whole server, until [`for_tool`](Self::for_tool) narrows it.
@@ -127,18 +111,7 @@ record! {
         /// True if the entry is made although the server or tool does not exist.
         flag force;
     }
-}
 
-impl AccessGrant {
-    /// Narrows the entry to one tool.
-    pub fn for_tool(mut self, tool_name: ToolName) -> Self {
-        self.entry_type = EntryType::ToolGrant;
-        self.tool_name = Some(tool_name);
-        self
-    }
-}
-
-record! {
     /// The parameters of `mgp/access/revoke`.
     pub struct AccessRevoke: Eq {
         /// The agent of the entry.
@@ -149,6 +122,29 @@ record! {
         plain entry_type: EntryType = EntryType::ServerGrant;
         /// The tool of the entry; needed for an entry about one tool.
         nullable tool_name: ToolName;
+    }
+}
+
+impl AccessState {
+    /// Creates the state that the default policy gives.
+    pub fn by_default(policy: DefaultPolicy) -> Self {
+        Self::new(policy.permission(), AccessSource::DefaultPolicy)
+    }
+
+    /// Sets the granter and the time of the grant.
+    pub fn with_grant(mut self, by: impl Into<String>, at: Timestamp) -> Self {
+        self.granted_by = Some(by.into());
+        self.granted_at = Some(at);
+        self
+    }
+}
+
+impl AccessGrant {
+    /// Narrows the entry to one tool.
+    pub fn for_tool(mut self, tool_name: ToolName) -> Self {
+        self.entry_type = EntryType::ToolGrant;
+        self.tool_name = Some(tool_name);
+        self
     }
 }
 

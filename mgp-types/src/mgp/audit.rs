@@ -76,25 +76,7 @@ record! {
         /// The name of the party.
         required id: into String;
     }
-}
 
-impl Actor {
-    /// Returns the party that `principal` is: an operator or an agent, by its [id](Principal::id).
-    pub fn of(principal: &Principal) -> Self {
-        let kind = match principal.role() {
-            PrincipalRole::Operator => ActorType::Operator,
-            PrincipalRole::Agent => ActorType::Agent,
-        };
-        Self::new(kind, principal.id())
-    }
-
-    /// Returns the party of the kernel itself.
-    pub fn kernel() -> Self {
-        Self::new(ActorType::Kernel, "kernel")
-    }
-}
-
-record! {
     /// The object of the recorded action.
     pub struct AuditTarget: Eq {
         /// The server; null if none was found.
@@ -106,17 +88,7 @@ record! {
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         default arguments: BTreeMap<String, String>;
     }
-}
 
-impl AuditTarget {
-    /// Sets the arguments that name what the call acts on beyond the tool.
-    #[must_use]
-    pub fn with_arguments(self, arguments: BTreeMap<String, String>) -> Self {
-        Self { arguments, ..self }
-    }
-}
-
-record! {
     /// An event of the audit trail (§6.3): the parameters of `notifications/mgp.audit`.
     pub struct AuditEvent {
         /// The time of the event.
@@ -136,6 +108,30 @@ record! {
         /// The open call that the event ends, as [`AuditPort::open`] returned it.
         #[serde(skip)]
         plain ends: Option<u32>;
+    }
+}
+
+impl Actor {
+    /// Returns the party that `principal` is: an operator or an agent, by its [id](Principal::id).
+    pub fn of(principal: &Principal) -> Self {
+        let kind = match principal.role() {
+            PrincipalRole::Operator => ActorType::Operator,
+            PrincipalRole::Agent => ActorType::Agent,
+        };
+        Self::new(kind, principal.id())
+    }
+
+    /// Returns the party of the kernel itself.
+    pub fn kernel() -> Self {
+        Self::new(ActorType::Kernel, "kernel")
+    }
+}
+
+impl AuditTarget {
+    /// Sets the arguments that name what the call acts on beyond the tool.
+    #[must_use]
+    pub fn with_arguments(self, arguments: BTreeMap<String, String>) -> Self {
+        Self { arguments, ..self }
     }
 }
 

@@ -48,6 +48,50 @@ record! {
         /// to the reader.
         optional allowed_imports: Vec<Box<str>>;
     }
+
+    /// The rejection of code, in a form by which an agent can correct the code (§7.4).
+    ///
+    /// ```
+    /// use mgp_types::mgp::CodeRejection;
+    ///
+    /// let rejection = CodeRejection::new(vec!["Blocked import: 'socket'".into()]);
+    /// let json = serde_json::to_string(&rejection)?;
+    /// assert!(json.starts_with(r#"{"status":"rejected","reason":"Code validation failed""#));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[derive(thiserror::Error)]
+    #[error("{reason}: {}", violations.join(", "))]
+    #[serde(tag = "status", rename = "rejected")]
+    pub struct CodeRejection: Default, Eq {
+        /// The reason, in words.
+        plain reason: Box<str>;
+        /// The violations, each once: `Blocked import: 'X'`, `Blocked pattern: 'X'`, or a sentence.
+        default violations: Vec<Box<str>>;
+        /// The hints at code that would be accepted.
+        default hints: Box<CodeHints>;
+        /// The places of the violations. The specification does not have this member; it is left out if no place is known.
+        list locations: CodeLocation;
+    }
+
+    /// The hints at code that would be accepted (§7.4).
+    pub struct CodeHints as exhaustive: Default, Eq {
+        /// The imports that are refused as declared; others may be, too.
+        list blocked_imports: Box<str>;
+        /// The imports that are accepted as declared; empty if the check's own lists decide.
+        list allowed_imports: Box<str>;
+        /// The greatest size of accepted code in bytes, if there is a limit.
+        optional max_code_size_bytes: u64;
+    }
+
+    /// The place of a violation in the code.
+    pub struct CodeLocation as exhaustive: Eq {
+        /// The line, counted from 1.
+        plain line: usize;
+        /// The column in characters, counted from 1.
+        plain column: usize;
+        /// The violation, as it stands in [`CodeRejection::violations`].
+        plain violation: Box<str>;
+    }
 }
 
 impl CodeSafety {
@@ -74,32 +118,6 @@ impl CodeSafety {
     }
 }
 
-record! {
-    /// The rejection of code, in a form by which an agent can correct the code (§7.4).
-    ///
-    /// ```
-    /// use mgp_types::mgp::CodeRejection;
-    ///
-    /// let rejection = CodeRejection::new(vec!["Blocked import: 'socket'".into()]);
-    /// let json = serde_json::to_string(&rejection)?;
-    /// assert!(json.starts_with(r#"{"status":"rejected","reason":"Code validation failed""#));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
-    #[derive(thiserror::Error)]
-    #[error("{reason}: {}", violations.join(", "))]
-    #[serde(tag = "status", rename = "rejected")]
-    pub struct CodeRejection: Default, Eq {
-        /// The reason, in words.
-        plain reason: Box<str>;
-        /// The violations, each once: `Blocked import: 'X'`, `Blocked pattern: 'X'`, or a sentence.
-        default violations: Vec<Box<str>>;
-        /// The hints at code that would be accepted.
-        default hints: Box<CodeHints>;
-        /// The places of the violations. The specification does not have this member; it is left out if no place is known.
-        list locations: CodeLocation;
-    }
-}
-
 const REASON: &str = "Code validation failed";
 
 impl CodeRejection {
@@ -114,28 +132,6 @@ impl CodeRejection {
 
         /// Sets the places of the violations.
         pub fn with_locations(locations: Vec<CodeLocation>) => self.locations = locations;
-    }
-}
-
-record! {
-    /// The hints at code that would be accepted (§7.4).
-    pub struct CodeHints as exhaustive: Default, Eq {
-        /// The imports that are refused as declared; others may be, too.
-        list blocked_imports: Box<str>;
-        /// The imports that are accepted as declared; empty if the check's own lists decide.
-        list allowed_imports: Box<str>;
-        /// The greatest size of accepted code in bytes, if there is a limit.
-        optional max_code_size_bytes: u64;
-    }
-
-    /// The place of a violation in the code.
-    pub struct CodeLocation as exhaustive: Eq {
-        /// The line, counted from 1.
-        plain line: usize;
-        /// The column in characters, counted from 1.
-        plain column: usize;
-        /// The violation, as it stands in [`CodeRejection::violations`].
-        plain violation: Box<str>;
     }
 }
 

@@ -101,6 +101,44 @@ record! {
         /// The purpose of the server.
         optional justification: String;
     }
+
+    /// The declaration of a registered server about itself (§15.4).
+    pub struct RegisterMgp: Default, Eq {
+        /// The extensions that the server has.
+        default extensions: Vec<String>;
+        /// The permissions that the server needs.
+        default permissions_required: Vec<Permission>;
+        /// The trust that the server asks for; sandboxed if left out.
+        default trust_level: TrustLevel;
+    }
+
+    /// The result of `mgp/discovery/register`; the specification leaves its form open (§15.4).
+    pub struct RegisteredServer: Eq {
+        /// The id of the server.
+        required id: ServerId;
+        /// The status of the server.
+        required status: ServerStatus;
+        /// The next step, in words.
+        optional message: String => into with_message;
+    }
+
+    /// The parameters of `mgp/discovery/deregister` (§15.5).
+    pub struct DeregisterServer: Eq {
+        /// The id of the server.
+        required id: ServerId;
+        /// The reason, as in `no_longer_needed`.
+        optional reason: String => into with_reason;
+    }
+
+    /// The result of `mgp/discovery/deregister`; the specification leaves its form open (§15.5).
+    pub struct DeregisteredServer: Eq {
+        /// The id of the server.
+        required id: ServerId;
+        /// The status of the server.
+        plain status: ServerStatus = ServerStatus::Deregistered;
+        /// Further remarks, in words.
+        optional message: String;
+    }
 }
 
 // The arguments, the values of variables and the URL may hold secrets, and the text may reach logs.
@@ -135,52 +173,10 @@ impl RegisterServer {
     }
 }
 
-record! {
-    /// The declaration of a registered server about itself (§15.4).
-    pub struct RegisterMgp: Default, Eq {
-        /// The extensions that the server has.
-        default extensions: Vec<String>;
-        /// The permissions that the server needs.
-        default permissions_required: Vec<Permission>;
-        /// The trust that the server asks for; sandboxed if left out.
-        default trust_level: TrustLevel;
-    }
-}
-
 impl RegisterMgp {
     /// Creates the declaration of a server with this trust and these permissions.
     pub const fn new(trust_level: TrustLevel, permissions_required: Vec<Permission>) -> Self {
         Self { extensions: Vec::new(), permissions_required, trust_level }
-    }
-}
-
-record! {
-    /// The result of `mgp/discovery/register`; the specification leaves its form open (§15.4).
-    pub struct RegisteredServer: Eq {
-        /// The id of the server.
-        required id: ServerId;
-        /// The status of the server.
-        required status: ServerStatus;
-        /// The next step, in words.
-        optional message: String => into with_message;
-    }
-
-    /// The parameters of `mgp/discovery/deregister` (§15.5).
-    pub struct DeregisterServer: Eq {
-        /// The id of the server.
-        required id: ServerId;
-        /// The reason, as in `no_longer_needed`.
-        optional reason: String => into with_reason;
-    }
-
-    /// The result of `mgp/discovery/deregister`; the specification leaves its form open (§15.5).
-    pub struct DeregisteredServer: Eq {
-        /// The id of the server.
-        required id: ServerId;
-        /// The status of the server.
-        plain status: ServerStatus = ServerStatus::Deregistered;
-        /// Further remarks, in words.
-        optional message: String;
     }
 }
 

@@ -43,50 +43,13 @@ record! {
         /// The number of the last event that arrived; the server sends the later ones again.
         optional after_seq: u64;
     }
-}
 
-impl EventSubscribe {
-    /// Asks for events of these channels.
-    pub fn new<I: IntoIterator<Item: Into<String>>>(channels: I) -> Self {
-        Self { channels: channels.into_iter().map(Into::into).collect(), ..Self::default() }
-    }
-
-    crate::setters! { self =>
-        /// Narrows the wish to events of at least this severity.
-        pub fn with_min_severity(severity: EventSeverity) => self.filter.min_severity = Some(severity);
-
-        /// Resumes a subscription after the event with this number.
-        pub fn resuming(subscription: SubscriptionId, after_seq: u64) =>
-            (self.subscription_id, self.after_seq) = (Some(subscription), Some(after_seq));
-    }
-
-    /// The member with these parameters and their [answer](EventSubscribed) in the filter of `subscriptions/listen` and
-    /// in its acknowledgement. Where a connection has no way back to the client, events travel on the stream of a
-    /// request that listens.
-    pub const LISTEN_MEMBER: &str = "dev.cloto/mgp/events";
-}
-
-record! {
     /// The filter of the events of a channel (§13.2).
     pub struct EventFilter: Copy, Eq, Default {
         /// The least severity of a wanted event.
         optional min_severity: EventSeverity;
     }
-}
 
-impl EventFilter {
-    /// Returns whether all events pass.
-    pub const fn is_empty(&self) -> bool {
-        self.min_severity.is_none()
-    }
-
-    /// Returns whether an event of this severity passes.
-    pub fn includes(&self, severity: EventSeverity) -> bool {
-        self.min_severity.is_none_or(|least| severity >= least)
-    }
-}
-
-record! {
     /// The result of `mgp/events/subscribe`.
     pub struct EventSubscribed: Eq {
         /// The names and patterns that the subscription is for.
@@ -125,13 +88,7 @@ record! {
         #[serde(default = "yes")]
         required unsubscribed: bool;
     }
-}
 
-pub(crate) const fn yes() -> bool {
-    true
-}
-
-record! {
     /// The parameters of `notifications/mgp.event` (§13.3).
     #[serde(try_from = "Received")]
     pub struct Event {
@@ -162,6 +119,64 @@ record! {
         /// The reason for which the call would be of use.
         optional reason: Box<str>;
     }
+
+    /// The parameters of `mgp/events/replay` (later drafts).
+    pub struct EventReplay: Eq {
+        /// The subscription whose events are wanted.
+        required subscription_id: SubscriptionId;
+        /// The number of the last event that is not wanted.
+        #[serde(default)]
+        required after_seq: u64;
+        /// The greatest number of wanted events; the server may return fewer.
+        optional limit: u64 => with_limit;
+    }
+
+    /// The result of `mgp/events/replay`.
+    pub struct EventReplayed: Default {
+        /// The events, in order.
+        required events: Vec<Event>;
+        /// The wanted events that are lost; they come before all others.
+        optional gap: EventGap;
+        /// The number of the last event so far. There are more events if it is greater than the last number in `events`.
+        default last_seq: u64;
+    }
+}
+
+impl EventSubscribe {
+    /// Asks for events of these channels.
+    pub fn new<I: IntoIterator<Item: Into<String>>>(channels: I) -> Self {
+        Self { channels: channels.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    crate::setters! { self =>
+        /// Narrows the wish to events of at least this severity.
+        pub fn with_min_severity(severity: EventSeverity) => self.filter.min_severity = Some(severity);
+
+        /// Resumes a subscription after the event with this number.
+        pub fn resuming(subscription: SubscriptionId, after_seq: u64) =>
+            (self.subscription_id, self.after_seq) = (Some(subscription), Some(after_seq));
+    }
+
+    /// The member with these parameters and their [answer](EventSubscribed) in the filter of `subscriptions/listen` and
+    /// in its acknowledgement. Where a connection has no way back to the client, events travel on the stream of a
+    /// request that listens.
+    pub const LISTEN_MEMBER: &str = "dev.cloto/mgp/events";
+}
+
+impl EventFilter {
+    /// Returns whether all events pass.
+    pub const fn is_empty(&self) -> bool {
+        self.min_severity.is_none()
+    }
+
+    /// Returns whether an event of this severity passes.
+    pub fn includes(&self, severity: EventSeverity) -> bool {
+        self.min_severity.is_none_or(|least| severity >= least)
+    }
+}
+
+pub(crate) const fn yes() -> bool {
+    true
 }
 
 /// An event as servers write it. Later drafts have the number flat here and nested in audit events, so both places are
@@ -215,29 +230,6 @@ where
     D: Deserializer<'de>,
 {
     RawJson::deserialize(deserializer).map(|raw| raw.to().ok())
-}
-
-record! {
-    /// The parameters of `mgp/events/replay` (later drafts).
-    pub struct EventReplay: Eq {
-        /// The subscription whose events are wanted.
-        required subscription_id: SubscriptionId;
-        /// The number of the last event that is not wanted.
-        #[serde(default)]
-        required after_seq: u64;
-        /// The greatest number of wanted events; the server may return fewer.
-        optional limit: u64 => with_limit;
-    }
-
-    /// The result of `mgp/events/replay`.
-    pub struct EventReplayed: Default {
-        /// The events, in order.
-        required events: Vec<Event>;
-        /// The wanted events that are lost; they come before all others.
-        optional gap: EventGap;
-        /// The number of the last event so far. There are more events if it is greater than the last number in `events`.
-        default last_seq: u64;
-    }
 }
 
 checked_texts! {

@@ -26,23 +26,7 @@ words! {
         /// The server is stopped and started again.
         Restarting = "restarting",
     }
-}
 
-/// The cases in which a server that ended is started again (§11.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
-pub enum RestartPolicy {
-    /// The server is not started again.
-    Never,
-    /// The server is started again if it ended in error.
-    #[default]
-    OnFailure,
-    /// The server is started again in any case.
-    Always,
-}
-
-words! {
     /// The health of a server (§11.3).
     HealthStatus {
         /// The server can do everything.
@@ -66,6 +50,20 @@ words! {
         /// The kernel stops as a whole.
         KernelShutdown = "kernel_shutdown",
     }
+}
+
+/// The cases in which a server that ended is started again (§11.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
+pub enum RestartPolicy {
+    /// The server is not started again.
+    Never,
+    /// The server is started again if it ended in error.
+    #[default]
+    OnFailure,
+    /// The server is started again in any case.
+    Always,
 }
 
 record! {
@@ -118,6 +116,32 @@ record! {
         #[serde(default = "usual_timeout_ms", deserialize_with = "whole")]
         plain timeout_ms: u64 = usual_timeout_ms();
     }
+
+    /// The result of `mgp/lifecycle/shutdown`.
+    pub struct ShutdownAnswer: Eq {
+        /// True if the server stops.
+        plain accepted: bool;
+        /// The number of calls in work.
+        #[serde(deserialize_with = "whole")]
+        default pending_requests: u64;
+        /// The time in milliseconds that these calls will take, as far as the server can tell.
+        #[serde(deserialize_with = "whole")]
+        default estimated_drain_ms: u64;
+    }
+
+    /// The parameters of `notifications/mgp.lifecycle`: a server went from one state to another.
+    pub struct LifecycleChange: Eq {
+        /// The id of the server.
+        required server_id: ServerId;
+        /// The state before the change.
+        required previous_state: ServerState;
+        /// The state after the change.
+        required new_state: ServerState;
+        /// The reason: a reason for a shutdown, or other words.
+        optional reason: String => into with_reason;
+        /// The time of the change.
+        required timestamp: Timestamp;
+    }
 }
 
 impl Shutdown {
@@ -132,20 +156,6 @@ const fn usual_timeout_ms() -> u64 {
     30_000
 }
 
-record! {
-    /// The result of `mgp/lifecycle/shutdown`.
-    pub struct ShutdownAnswer: Eq {
-        /// True if the server stops.
-        plain accepted: bool;
-        /// The number of calls in work.
-        #[serde(deserialize_with = "whole")]
-        default pending_requests: u64;
-        /// The time in milliseconds that these calls will take, as far as the server can tell.
-        #[serde(deserialize_with = "whole")]
-        default estimated_drain_ms: u64;
-    }
-}
-
 impl ShutdownAnswer {
     /// Creates the answer of a server that stops once `pending_requests` are done.
     pub const fn accepted(pending_requests: u64, estimated_drain_ms: u64) -> Self {
@@ -155,22 +165,6 @@ impl ShutdownAnswer {
     /// Creates the answer of a server that does not stop.
     pub const fn refused(pending_requests: u64) -> Self {
         Self { accepted: false, pending_requests, estimated_drain_ms: 0 }
-    }
-}
-
-record! {
-    /// The parameters of `notifications/mgp.lifecycle`: a server went from one state to another.
-    pub struct LifecycleChange: Eq {
-        /// The id of the server.
-        required server_id: ServerId;
-        /// The state before the change.
-        required previous_state: ServerState;
-        /// The state after the change.
-        required new_state: ServerState;
-        /// The reason: a reason for a shutdown, or other words.
-        optional reason: String => into with_reason;
-        /// The time of the change.
-        required timestamp: Timestamp;
     }
 }
 

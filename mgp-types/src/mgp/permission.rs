@@ -107,6 +107,31 @@ record! {
         /// The time in milliseconds for which code may run.
         optional max_execution_time_ms: u64;
     }
+
+    /// The parameters of `mgp/permission/request` (§3.5).
+    pub struct PermissionRequest: Eq {
+        /// The id of the request.
+        required request_id: into String;
+        /// The permissions that are asked for, in the server's own spelling.
+        required permissions: Vec<String>;
+        /// The policy that decides.
+        required policy: ApprovalPolicy;
+        /// A text for people.
+        optional message: String => into with_message;
+    }
+
+    /// The decisions about a request (§3.6): the result of `mgp/permission/request`, the parameters of
+    /// `mgp/permission/response`, and the grants that a stateless client attaches to its calls.
+    pub struct PermissionResponse: Eq {
+        /// The id of the answered request.
+        required request_id: into String;
+        /// The decision about each permission, under the name that the request used.
+        required grants: BTreeMap<String, Grant>;
+        /// The name of the decider.
+        optional approved_by: String => into with_approved_by;
+        /// The end of the grants.
+        optional expires_at: Timestamp => optional with_expires_at;
+    }
 }
 
 /// A decision with its bounds; on the wire `"approved"`, or `{"decision":"approved","scope":{…}}`.
@@ -147,33 +172,6 @@ impl From<Grant> for WrittenGrant {
             None => Self::Word(decision),
             Some(scope) => Self::Scoped { decision, scope: Some(Box::new(scope)) },
         }
-    }
-}
-
-record! {
-    /// The parameters of `mgp/permission/request` (§3.5).
-    pub struct PermissionRequest: Eq {
-        /// The id of the request.
-        required request_id: into String;
-        /// The permissions that are asked for, in the server's own spelling.
-        required permissions: Vec<String>;
-        /// The policy that decides.
-        required policy: ApprovalPolicy;
-        /// A text for people.
-        optional message: String => into with_message;
-    }
-
-    /// The decisions about a request (§3.6): the result of `mgp/permission/request`, the parameters of
-    /// `mgp/permission/response`, and the grants that a stateless client attaches to its calls.
-    pub struct PermissionResponse: Eq {
-        /// The id of the answered request.
-        required request_id: into String;
-        /// The decision about each permission, under the name that the request used.
-        required grants: BTreeMap<String, Grant>;
-        /// The name of the decider.
-        optional approved_by: String => into with_approved_by;
-        /// The end of the grants.
-        optional expires_at: Timestamp => optional with_expires_at;
     }
 }
 

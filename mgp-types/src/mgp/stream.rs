@@ -37,6 +37,63 @@ record! {
         /// True if a part of the content is missing, because there was more than is kept.
         flag truncated;
     }
+
+    /// The parameters of `notifications/mgp.stream.progress` (§12.6): how far a long call is.
+    pub struct StreamProgress: Default {
+        /// The part of the work that is done, from 0 to 1.
+        plain progress: f64;
+        /// The current step of the work, for people.
+        optional message: String => into with_message;
+        /// The time in milliseconds that the call will still take.
+        optional estimated_remaining_ms: u64 => with_estimated_remaining_ms;
+        /// A part of the result that can be shown before the call is done.
+        optional partial_result: RawJson;
+        /// The operation that a checkpoint belongs to.
+        optional operation_id: Box<str>;
+        /// The token by which another call goes on after what was sent so far.
+        optional checkpoint_token: Box<str>;
+    }
+
+    /// The parameters of `mgp/stream/cancel` (§12.7).
+    pub struct StreamCancel: Eq, Default {
+        /// The reason of the cancellation.
+        optional reason: String => into with_reason;
+    }
+
+    /// The result of `mgp/stream/cancel`.
+    pub struct StreamCancelled: Default {
+        /// True if the call was stopped.
+        plain cancelled: bool;
+        /// The part of the result that there was.
+        optional partial_result: PartialResult;
+        /// The reason why no call was stopped: [`NOT_ACTIVE`](Self::NOT_ACTIVE), for a call that is over or never was.
+        optional reason: String;
+    }
+
+    /// The part of a result that there was when its call was cancelled.
+    pub struct PartialResult: Default {
+        /// The parts of the content. Some peers write them as one string, which is read as text.
+        #[serde(deserialize_with = "blocks_or_text")]
+        default content: Vec<ContentBlock>;
+        /// True if there was more content than is kept.
+        flag truncated;
+    }
+
+    /// The parameters of `notifications/mgp.stream.pace` (later drafts): the rate at which the caller takes chunks.
+    pub struct StreamPace {
+        /// The greatest rate in chunks per second; 0 pauses the stream until the next such message.
+        #[serde(alias = "max_chunks_per_sec")]
+        required max_chunks_per_second: f64;
+        /// The reason of the limit.
+        optional reason: String => into with_reason;
+    }
+
+    /// The parameters of `notifications/mgp.stream.gap` and `notifications/mgp.stream.gap_unrecoverable` (later drafts):
+    /// chunks that did not arrive, or cannot be sent again.
+    pub struct StreamGap: Eq {
+        /// The numbers of the chunks.
+        required missing_indices: Vec<u64>;
+    }
 }
 
 impl StreamSummary {
@@ -55,47 +112,11 @@ impl StreamSummary {
     }
 }
 
-record! {
-    /// The parameters of `notifications/mgp.stream.progress` (§12.6): how far a long call is.
-    pub struct StreamProgress: Default {
-        /// The part of the work that is done, from 0 to 1.
-        plain progress: f64;
-        /// The current step of the work, for people.
-        optional message: String => into with_message;
-        /// The time in milliseconds that the call will still take.
-        optional estimated_remaining_ms: u64 => with_estimated_remaining_ms;
-        /// A part of the result that can be shown before the call is done.
-        optional partial_result: RawJson;
-        /// The operation that a checkpoint belongs to.
-        optional operation_id: Box<str>;
-        /// The token by which another call goes on after what was sent so far.
-        optional checkpoint_token: Box<str>;
-    }
-}
-
 impl StreamProgress {
     /// Creates the report that the call is done to this part, which is held between 0 and 1.
     pub fn new(progress: f64) -> Self {
         let progress = if progress.is_nan() { 0.0 } else { progress.clamp(0.0, 1.0) };
         Self { progress, ..Self::default() }
-    }
-}
-
-record! {
-    /// The parameters of `mgp/stream/cancel` (§12.7).
-    pub struct StreamCancel: Eq, Default {
-        /// The reason of the cancellation.
-        optional reason: String => into with_reason;
-    }
-
-    /// The result of `mgp/stream/cancel`.
-    pub struct StreamCancelled: Default {
-        /// True if the call was stopped.
-        plain cancelled: bool;
-        /// The part of the result that there was.
-        optional partial_result: PartialResult;
-        /// The reason why no call was stopped: [`NOT_ACTIVE`](Self::NOT_ACTIVE), for a call that is over or never was.
-        optional reason: String;
     }
 }
 
@@ -109,40 +130,11 @@ impl StreamCancelled {
     }
 }
 
-record! {
-    /// The part of a result that there was when its call was cancelled.
-    pub struct PartialResult: Default {
-        /// The parts of the content. Some peers write them as one string, which is read as text.
-        #[serde(deserialize_with = "blocks_or_text")]
-        default content: Vec<ContentBlock>;
-        /// True if there was more content than is kept.
-        flag truncated;
-    }
-}
-
 fn blocks_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentBlock>, D::Error> {
     let raw = RawJson::deserialize(deserializer)?;
     match raw.to_text() {
         Some(text) => Ok(vec![ContentBlock::text(text)]),
         None => raw.to().map_err(serde::de::Error::custom),
-    }
-}
-
-record! {
-    /// The parameters of `notifications/mgp.stream.pace` (later drafts): the rate at which the caller takes chunks.
-    pub struct StreamPace {
-        /// The greatest rate in chunks per second; 0 pauses the stream until the next such message.
-        #[serde(alias = "max_chunks_per_sec")]
-        required max_chunks_per_second: f64;
-        /// The reason of the limit.
-        optional reason: String => into with_reason;
-    }
-
-    /// The parameters of `notifications/mgp.stream.gap` and `notifications/mgp.stream.gap_unrecoverable` (later drafts):
-    /// chunks that did not arrive, or cannot be sent again.
-    pub struct StreamGap: Eq {
-        /// The numbers of the chunks.
-        required missing_indices: Vec<u64>;
     }
 }
 

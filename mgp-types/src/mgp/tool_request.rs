@@ -30,23 +30,7 @@ record! {
         /// The trace id of the task that the request belongs to.
         optional task_trace_id: TraceId;
     }
-}
 
-impl RequestTools {
-    /// Creates a request for tools that have these capabilities.
-    pub fn new(capabilities: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let capabilities = capabilities.into_iter().map(Into::into).collect();
-        Self { requirements: ToolRequirements { capabilities, ..Default::default() }, ..Default::default() }
-    }
-
-    /// Sets the work that the agent is about to do.
-    pub fn context(mut self, context: impl Into<String>) -> Self {
-        self.context = context.into();
-        self
-    }
-}
-
-record! {
     /// The requirements that tools have to meet (§16.6).
     pub struct ToolRequirements: Default, Eq {
         /// The capabilities; a tool has a capability or lacks it.
@@ -58,25 +42,7 @@ record! {
         /// The preferred risk: among equal tools, the one with the nearest risk is taken.
         optional preferred_risk_level: RiskLevel;
     }
-}
 
-words! {
-    /// The outcome of a request for tools (§16.6).
-    ToolRequestStatus {
-        /// Tools with every capability were found, and are in the session.
-        Fulfilled = "fulfilled",
-        /// Tools with some capabilities were found.
-        Partial = "partial",
-        /// No tool has any of the capabilities.
-        Unavailable = "unavailable",
-        /// Tools were found that need a grant first (§3).
-        PendingApproval = "pending_approval",
-        /// A tool is being made (§7).
-        Creating = "creating",
-    }
-}
-
-record! {
     /// The result of `mgp/tools/request` (§16.6).
     pub struct RequestedTools {
         /// The outcome of the request.
@@ -143,16 +109,7 @@ record! {
         /// The reason, like `no_longer_needed`.
         optional reason: String;
     }
-}
 
-impl EvictTools {
-    /// Creates the request to take these tools out.
-    pub fn new(tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { tools: tools.into_iter().map(Into::into).collect(), reason: None }
-    }
-}
-
-record! {
     /// The result of `mgp/tools/session/evict`.
     pub struct EvictedTools: Eq {
         /// The tools that were taken out.
@@ -186,6 +143,43 @@ record! {
         required discovery_reserve: u32;
         /// The share of the tools that the session used, in tokens.
         required cache_limit: u32;
+    }
+}
+
+impl RequestTools {
+    /// Creates a request for tools that have these capabilities.
+    pub fn new(capabilities: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let capabilities = capabilities.into_iter().map(Into::into).collect();
+        Self { requirements: ToolRequirements { capabilities, ..Default::default() }, ..Default::default() }
+    }
+
+    /// Sets the work that the agent is about to do.
+    pub fn context(mut self, context: impl Into<String>) -> Self {
+        self.context = context.into();
+        self
+    }
+}
+
+words! {
+    /// The outcome of a request for tools (§16.6).
+    ToolRequestStatus {
+        /// Tools with every capability were found, and are in the session.
+        Fulfilled = "fulfilled",
+        /// Tools with some capabilities were found.
+        Partial = "partial",
+        /// No tool has any of the capabilities.
+        Unavailable = "unavailable",
+        /// Tools were found that need a grant first (§3).
+        PendingApproval = "pending_approval",
+        /// A tool is being made (§7).
+        Creating = "creating",
+    }
+}
+
+impl EvictTools {
+    /// Creates the request to take these tools out.
+    pub fn new(tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { tools: tools.into_iter().map(Into::into).collect(), reason: None }
     }
 }
 

@@ -37,19 +37,7 @@ record! {
         /// Set if the answer says what speaks for each tool; an addition of this implementation.
         flag explain;
     }
-}
 
-impl DiscoverTools {
-    crate::setters! { self =>
-        /// Asks what speaks for each tool.
-        pub fn explain() => self.explain = true;
-
-        /// Sets the filter of the tools.
-        pub fn filter(filter: ToolFilter) => self.filter = filter;
-    }
-}
-
-record! {
     /// The filter of a search (§16.5).
     pub struct ToolFilter: Default, Eq {
         /// The categories; a tool passes if it lies in one of them, or below it.
@@ -60,16 +48,7 @@ record! {
         /// The state of the server of a tool that passes; `None` lets only tools pass that can be called.
         optional status: ServerState;
     }
-}
 
-impl ToolFilter {
-    /// Returns whether every tool passes that can be called.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-record! {
     /// The result of `mgp/tools/discover` (§16.5).
     pub struct DiscoveredTools {
         /// The tools, the best first.
@@ -120,16 +99,7 @@ record! {
         /// The evidence for the tool that its texts do not give: the request names its server.
         plain prior: f32;
     }
-}
 
-impl MatchEvidence {
-    /// Returns the sum of all shares.
-    pub const fn sum(&self) -> f32 {
-        self.words + self.meaning + self.prior
-    }
-}
-
-record! {
     /// A tool in the index (§16.4).
     pub struct ToolIndexEntry {
         /// The id of the tool, which no other tool has.
@@ -160,6 +130,30 @@ record! {
         list embedding: f32;
         /// The name of the model that made `embedding`.
         optional embedder: String;
+    }
+}
+
+impl DiscoverTools {
+    crate::setters! { self =>
+        /// Asks what speaks for each tool.
+        pub fn explain() => self.explain = true;
+
+        /// Sets the filter of the tools.
+        pub fn filter(filter: ToolFilter) => self.filter = filter;
+    }
+}
+
+impl ToolFilter {
+    /// Returns whether every tool passes that can be called.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl MatchEvidence {
+    /// Returns the sum of all shares.
+    pub const fn sum(&self) -> f32 {
+        self.words + self.meaning + self.prior
     }
 }
 

@@ -18,19 +18,7 @@ body! {
         /// The URI or the template.
         required uri: String = "uri";
     }
-}
 
-union! {
-    /// The prompt or resource template whose argument is completed.
-    pub enum Reference by "type" {
-        /// A prompt.
-        Prompt(PromptReference) = "ref/prompt",
-        /// A resource or a template of resources.
-        Resource(ResourceTemplateReference) = "ref/resource",
-    }
-}
-
-body! {
     /// The argument that is completed.
     pub struct CompletionArgument {
         /// The name of the argument.
@@ -73,5 +61,15 @@ body! {
         required completion: Completion = "completion";
         /// Metadata.
         optional meta: Meta = "_meta";
+    }
+}
+
+union! {
+    /// The prompt or resource template whose argument is completed.
+    pub enum Reference by "type" {
+        /// A prompt.
+        Prompt(PromptReference) = "ref/prompt",
+        /// A resource or a template of resources.
+        Resource(ResourceTemplateReference) = "ref/resource",
     }
 }

@@ -26,6 +26,99 @@ body! {
         /// The time of the last change, in ISO 8601.
         optional last_modified: String = "lastModified" [since V2025_06_18] => with_last_modified;
     }
+
+    /// Text.
+    pub struct TextContent("type": "text") {
+        /// The text.
+        required text: String = "text";
+        /// Hints about the use of the content.
+        optional annotations: Box<Annotations> = "annotations" => with_annotations;
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
+    }
+
+    /// An image.
+    pub struct ImageContent("type": "image") {
+        /// The image in base64.
+        required data: String = "data";
+        /// The media type of the image.
+        required mime_type: String = "mimeType";
+        /// Hints about the use of the content.
+        optional annotations: Box<Annotations> = "annotations" => with_annotations;
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
+    }
+
+    /// Sound.
+    pub struct AudioContent("type": "audio") {
+        /// The sound in base64.
+        required data: String = "data";
+        /// The media type of the sound.
+        required mime_type: String = "mimeType";
+        /// Hints about the use of the content.
+        optional annotations: Box<Annotations> = "annotations" => with_annotations;
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
+    }
+
+    /// A link to a resource that can be read, not necessarily one of the server's list.
+    pub struct ResourceLink("type": "resource_link") {
+        /// The URI of the resource.
+        required uri: String = "uri";
+        /// The name for programs.
+        required name: String = "name";
+        /// The name for people.
+        optional title: String = "title" => with_title;
+        /// The description of the resource.
+        optional description: String = "description" => with_description;
+        /// The media type.
+        optional mime_type: String = "mimeType" => with_mime_type;
+        /// The size in bytes, before any encoding.
+        optional size: i64 = "size" => with_size;
+        /// Images for a user interface.
+        optional icons: Vec<Icon> = "icons" [since V2025_11_25];
+        /// Hints about the use of the content.
+        optional annotations: Box<Annotations> = "annotations";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+
+    /// The contents of a resource inside a message.
+    pub struct EmbeddedResource("type": "resource") {
+        /// The contents.
+        required resource: ResourceContents = "resource";
+        /// Hints about the use of the content.
+        optional annotations: Box<Annotations> = "annotations" => with_annotations;
+        /// Metadata.
+        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
+    }
+
+    /// The model's wish to call a tool.
+    pub struct ToolUseContent("type": "tool_use") {
+        /// The id that the matching result carries.
+        required id: String = "id";
+        /// The name of the tool.
+        required name: String = "name";
+        /// The arguments: an object.
+        required input: RawJson = "input";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+
+    /// The result of a tool, for the model.
+    pub struct ToolResultContent("type": "tool_result") {
+        /// The id of the matching use.
+        required tool_use_id: String = "toolUseId";
+        /// The unstructured result.
+        required content: Vec<ContentBlock> = "content";
+        /// The structured result.
+        nullable structured_content: RawJson = "structuredContent"
+            [since V2025_06_18, before V2026_07_28 only RawJson::is_object] => with_structured_content;
+        /// True if the tool failed.
+        optional is_error: bool = "isError" => with_is_error;
+        /// Metadata.
+        optional meta: Meta = "_meta" => with_meta;
+    }
 }
 
 union! {
@@ -110,109 +203,10 @@ impl SamplingContent {
     }
 }
 
-body! {
-    /// Text.
-    pub struct TextContent("type": "text") {
-        /// The text.
-        required text: String = "text";
-        /// Hints about the use of the content.
-        optional annotations: Box<Annotations> = "annotations" => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
-    }
-
-    /// An image.
-    pub struct ImageContent("type": "image") {
-        /// The image in base64.
-        required data: String = "data";
-        /// The media type of the image.
-        required mime_type: String = "mimeType";
-        /// Hints about the use of the content.
-        optional annotations: Box<Annotations> = "annotations" => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
-    }
-
-    /// Sound.
-    pub struct AudioContent("type": "audio") {
-        /// The sound in base64.
-        required data: String = "data";
-        /// The media type of the sound.
-        required mime_type: String = "mimeType";
-        /// Hints about the use of the content.
-        optional annotations: Box<Annotations> = "annotations" => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
-    }
-
-    /// A link to a resource that can be read, not necessarily one of the server's list.
-    pub struct ResourceLink("type": "resource_link") {
-        /// The URI of the resource.
-        required uri: String = "uri";
-        /// The name for programs.
-        required name: String = "name";
-        /// The name for people.
-        optional title: String = "title" => with_title;
-        /// The description of the resource.
-        optional description: String = "description" => with_description;
-        /// The media type.
-        optional mime_type: String = "mimeType" => with_mime_type;
-        /// The size in bytes, before any encoding.
-        optional size: i64 = "size" => with_size;
-        /// Images for a user interface.
-        optional icons: Vec<Icon> = "icons" [since V2025_11_25];
-        /// Hints about the use of the content.
-        optional annotations: Box<Annotations> = "annotations";
-        /// Metadata.
-        optional meta: Meta = "_meta";
-    }
-}
-
 crate::convert!(&str => ContentBlock, text => Self::text(text));
 
 crate::convert!(String => ContentBlock, text => Self::text(text));
 
 crate::convert!(ResourceLink => ContentBlock, link => Self::ResourceLink(Box::new(link)));
 
-body! {
-    /// The contents of a resource inside a message.
-    pub struct EmbeddedResource("type": "resource") {
-        /// The contents.
-        required resource: ResourceContents = "resource";
-        /// Hints about the use of the content.
-        optional annotations: Box<Annotations> = "annotations" => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
-    }
-}
-
 crate::convert!(EmbeddedResource => ContentBlock, resource => Self::Resource(Box::new(resource)));
-
-body! {
-    /// The model's wish to call a tool.
-    pub struct ToolUseContent("type": "tool_use") {
-        /// The id that the matching result carries.
-        required id: String = "id";
-        /// The name of the tool.
-        required name: String = "name";
-        /// The arguments: an object.
-        required input: RawJson = "input";
-        /// Metadata.
-        optional meta: Meta = "_meta";
-    }
-
-    /// The result of a tool, for the model.
-    pub struct ToolResultContent("type": "tool_result") {
-        /// The id of the matching use.
-        required tool_use_id: String = "toolUseId";
-        /// The unstructured result.
-        required content: Vec<ContentBlock> = "content";
-        /// The structured result.
-        nullable structured_content: RawJson = "structuredContent"
-            [since V2025_06_18, before V2026_07_28 only RawJson::is_object] => with_structured_content;
-        /// True if the tool failed.
-        optional is_error: bool = "isError" => with_is_error;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
-    }
-}

@@ -25,6 +25,16 @@ open_enum! {
         /// The user visits a page.
         Url = "url",
     }
+
+    /// The action of a user who was asked a question.
+    pub enum ElicitAction {
+        /// The user filled in the form, or agreed to visit the page.
+        Accept = "accept",
+        /// The user said no.
+        Decline = "decline",
+        /// The user closed the question without an answer.
+        Cancel = "cancel",
+    }
 }
 
 body! {
@@ -55,21 +65,7 @@ body! {
         /// The URL of the page.
         required url: String = "url";
     }
-}
 
-open_enum! {
-    /// The action of a user who was asked a question.
-    pub enum ElicitAction {
-        /// The user filled in the form, or agreed to visit the page.
-        Accept = "accept",
-        /// The user said no.
-        Decline = "decline",
-        /// The user closed the question without an answer.
-        Cancel = "cancel",
-    }
-}
-
-body! {
     /// The result of `elicitation/create`.
     pub struct ElicitResult {
         /// The action of the user.
@@ -78,6 +74,18 @@ body! {
         optional content: Map<RawJson> = "content" => with_content;
         /// Metadata.
         optional meta: Meta = "_meta" [until V2025_11_25];
+    }
+
+    /// The params of `notifications/elicitation/complete`.
+    pub struct ElicitationCompleteParams with meta {
+        /// The id of the elicitation.
+        required elicitation_id: String = "elicitationId";
+    }
+
+    /// The `data` of an error: the user must visit pages before the request can be answered.
+    pub struct UrlElicitationRequired {
+        /// The pages.
+        required elicitations: Vec<ElicitUrlParams> = "elicitations";
     }
 }
 
@@ -95,19 +103,5 @@ impl ElicitResult {
     /// Creates the result of a user who closed the question without an answer.
     pub fn cancel() -> Self {
         Self::new(ElicitAction::Cancel)
-    }
-}
-
-body! {
-    /// The params of `notifications/elicitation/complete`.
-    pub struct ElicitationCompleteParams with meta {
-        /// The id of the elicitation.
-        required elicitation_id: String = "elicitationId";
-    }
-
-    /// The `data` of an error: the user must visit pages before the request can be answered.
-    pub struct UrlElicitationRequired {
-        /// The pages.
-        required elicitations: Vec<ElicitUrlParams> = "elicitations";
     }
 }

@@ -17,6 +17,99 @@ body! {
         /// The fields that must be filled in.
         optional required: Vec<String> = "required";
     }
+
+    /// The schema of a text.
+    pub struct StringSchema("type": "string") {
+        /// The name for people.
+        optional title: String = "title" => with_title;
+        /// The text that tells the user what to fill in.
+        optional description: String = "description" => with_description;
+        /// The least number of characters.
+        optional min_length: i64 = "minLength" => with_min_length;
+        /// The greatest number of characters.
+        optional max_length: i64 = "maxLength" => with_max_length;
+        /// The format of the text.
+        optional format: StringFormat = "format" => with_format;
+        /// The value that the form shows at first.
+        optional default: String = "default" [since V2025_11_25] => with_default;
+    }
+
+    /// The schema of a number.
+    pub struct NumberSchema {
+        /// The kind of number.
+        required kind: NumberKind = "type";
+        /// The name for people.
+        optional title: String = "title" => with_title;
+        /// The text that tells the user what to fill in.
+        optional description: String = "description" => with_description;
+        /// The least number.
+        optional minimum: Number = "minimum" => with_minimum;
+        /// The greatest number.
+        optional maximum: Number = "maximum" => with_maximum;
+        /// The value that the form shows at first.
+        optional default: Number = "default" [since V2025_11_25] => with_default;
+    }
+
+    /// The schema of a yes or no.
+    pub struct BooleanSchema("type": "boolean") {
+        /// The name for people.
+        optional title: String = "title" => with_title;
+        /// The text that tells the user what to fill in.
+        optional description: String = "description" => with_description;
+        /// The value that the form shows at first.
+        optional default: bool = "default" => with_default;
+    }
+
+    /// A choice with a name for people.
+    pub struct TitledChoice {
+        /// The value.
+        required value: String = "const";
+        /// The name for people.
+        required title: String = "title";
+    }
+
+    /// The schema of one choice: of plain values (`enum`), of titled ones (`oneOf`), or in the older form of
+    /// values with a second list of titles (`enum` and `enumNames`).
+    pub struct SingleSelectSchema("type": "string"), fit by use_older_form {
+        /// The name for people.
+        optional title: String = "title" => with_title;
+        /// The text that tells the user what to choose.
+        optional description: String = "description" => with_description;
+        /// The values.
+        optional values: Vec<String> = "enum";
+        /// The names of the values for people, in the same order.
+        optional value_names: Vec<String> = "enumNames";
+        /// The values with their names.
+        optional one_of: Vec<TitledChoice> = "oneOf";
+        /// The choice that the form shows at first.
+        optional default: String = "default" [since V2025_11_25] => with_default;
+    }
+
+    /// The items of a multiple choice: plain values (`enum`) or titled ones (`anyOf`).
+    pub struct MultiSelectItems {
+        /// `string` for plain values.
+        optional kind: String = "type";
+        /// The values.
+        optional values: Vec<String> = "enum";
+        /// The values with their names.
+        optional any_of: Vec<TitledChoice> = "anyOf";
+    }
+
+    /// The schema of a multiple choice.
+    pub struct MultiSelectSchema("type": "array") {
+        /// The name for people.
+        optional title: String = "title" => with_title;
+        /// The text that tells the user what to choose.
+        optional description: String = "description" => with_description;
+        /// The least number of values.
+        optional min_items: i64 = "minItems" => with_min_items;
+        /// The greatest number of values.
+        optional max_items: i64 = "maxItems" => with_max_items;
+        /// The values to choose from.
+        required items: MultiSelectItems = "items";
+        /// The choice that the form shows at first.
+        optional default: Vec<String> = "default" => with_default;
+    }
 }
 
 impl FormSchema {
@@ -68,86 +161,13 @@ open_enum! {
         /// A date with the time.
         DateTime = "date-time",
     }
-}
 
-body! {
-    /// The schema of a text.
-    pub struct StringSchema("type": "string") {
-        /// The name for people.
-        optional title: String = "title" => with_title;
-        /// The text that tells the user what to fill in.
-        optional description: String = "description" => with_description;
-        /// The least number of characters.
-        optional min_length: i64 = "minLength" => with_min_length;
-        /// The greatest number of characters.
-        optional max_length: i64 = "maxLength" => with_max_length;
-        /// The format of the text.
-        optional format: StringFormat = "format" => with_format;
-        /// The value that the form shows at first.
-        optional default: String = "default" [since V2025_11_25] => with_default;
-    }
-}
-
-open_enum! {
     /// The kinds of numbers that a field takes.
     pub enum NumberKind {
         /// Any number.
         Number = "number",
         /// Integers.
         Integer = "integer",
-    }
-}
-
-body! {
-    /// The schema of a number.
-    pub struct NumberSchema {
-        /// The kind of number.
-        required kind: NumberKind = "type";
-        /// The name for people.
-        optional title: String = "title" => with_title;
-        /// The text that tells the user what to fill in.
-        optional description: String = "description" => with_description;
-        /// The least number.
-        optional minimum: Number = "minimum" => with_minimum;
-        /// The greatest number.
-        optional maximum: Number = "maximum" => with_maximum;
-        /// The value that the form shows at first.
-        optional default: Number = "default" [since V2025_11_25] => with_default;
-    }
-
-    /// The schema of a yes or no.
-    pub struct BooleanSchema("type": "boolean") {
-        /// The name for people.
-        optional title: String = "title" => with_title;
-        /// The text that tells the user what to fill in.
-        optional description: String = "description" => with_description;
-        /// The value that the form shows at first.
-        optional default: bool = "default" => with_default;
-    }
-
-    /// A choice with a name for people.
-    pub struct TitledChoice {
-        /// The value.
-        required value: String = "const";
-        /// The name for people.
-        required title: String = "title";
-    }
-
-    /// The schema of one choice: of plain values (`enum`), of titled ones (`oneOf`), or in the older form of
-    /// values with a second list of titles (`enum` and `enumNames`).
-    pub struct SingleSelectSchema("type": "string"), fit by use_older_form {
-        /// The name for people.
-        optional title: String = "title" => with_title;
-        /// The text that tells the user what to choose.
-        optional description: String = "description" => with_description;
-        /// The values.
-        optional values: Vec<String> = "enum";
-        /// The names of the values for people, in the same order.
-        optional value_names: Vec<String> = "enumNames";
-        /// The values with their names.
-        optional one_of: Vec<TitledChoice> = "oneOf";
-        /// The choice that the form shows at first.
-        optional default: String = "default" [since V2025_11_25] => with_default;
     }
 }
 
@@ -172,34 +192,6 @@ impl SingleSelectSchema {
             self.values = Some(values);
             self.value_names = Some(names);
         }
-    }
-}
-
-body! {
-    /// The items of a multiple choice: plain values (`enum`) or titled ones (`anyOf`).
-    pub struct MultiSelectItems {
-        /// `string` for plain values.
-        optional kind: String = "type";
-        /// The values.
-        optional values: Vec<String> = "enum";
-        /// The values with their names.
-        optional any_of: Vec<TitledChoice> = "anyOf";
-    }
-
-    /// The schema of a multiple choice.
-    pub struct MultiSelectSchema("type": "array") {
-        /// The name for people.
-        optional title: String = "title" => with_title;
-        /// The text that tells the user what to choose.
-        optional description: String = "description" => with_description;
-        /// The least number of values.
-        optional min_items: i64 = "minItems" => with_min_items;
-        /// The greatest number of values.
-        optional max_items: i64 = "maxItems" => with_max_items;
-        /// The values to choose from.
-        required items: MultiSelectItems = "items";
-        /// The choice that the form shows at first.
-        optional default: Vec<String> = "default" => with_default;
     }
 }
 

@@ -39,27 +39,7 @@ body! {
         /// The content of the message.
         required content: ContentBlock = "content";
     }
-}
 
-impl PromptMessage {
-    /// Creates a message that the user says.
-    pub fn user(text: impl Into<String>) -> Self {
-        Self::new(Role::User, ContentBlock::text(text))
-    }
-
-    /// Creates a message that the model says.
-    pub fn assistant(text: impl Into<String>) -> Self {
-        Self::new(Role::Assistant, ContentBlock::text(text))
-    }
-}
-
-pages! {
-    "prompts/list": ListPromptsParams, ListPromptsResult,
-    /// The prompts of this page.
-    prompts: Vec<Prompt> = "prompts"
-}
-
-body! {
     /// The params of `prompts/get`.
     pub struct GetPromptParams with meta => with_meta {
         /// The name of the prompt.
@@ -87,4 +67,22 @@ body! {
 
     /// The params of `notifications/prompts/list_changed`.
     pub struct PromptListChangedParams with meta {}
+}
+
+impl PromptMessage {
+    /// Creates a message that the user says.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, ContentBlock::text(text))
+    }
+
+    /// Creates a message that the model says.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, ContentBlock::text(text))
+    }
+}
+
+pages! {
+    "prompts/list": ListPromptsParams, ListPromptsResult,
+    /// The prompts of this page.
+    prompts: Vec<Prompt> = "prompts"
 }

@@ -59,33 +59,7 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
-}
 
-impl ResourceContents {
-    /// Creates contents that are text.
-    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { text: Some(text.into()), ..Self::new(uri) }
-    }
-
-    /// Creates contents that are bytes, given in base64.
-    pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
-        Self { blob: Some(blob.into()), ..Self::new(uri) }
-    }
-}
-
-pages! {
-    "resources/list": ListResourcesParams, ListResourcesResult,
-    /// The resources of this page.
-    resources: Vec<Resource> = "resources"
-}
-
-pages! {
-    "resources/templates/list": ListResourceTemplatesParams, ListResourceTemplatesResult,
-    /// The templates of this page.
-    resource_templates: Vec<ResourceTemplate> = "resourceTemplates"
-}
-
-body! {
     /// The params of `resources/read`.
     pub struct ReadResourceParams with meta => with_meta {
         /// The URI of the resource.
@@ -138,4 +112,28 @@ body! {
         /// The resource that was asked for.
         required uri: String = "uri";
     }
+}
+
+impl ResourceContents {
+    /// Creates contents that are text.
+    pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { text: Some(text.into()), ..Self::new(uri) }
+    }
+
+    /// Creates contents that are bytes, given in base64.
+    pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
+        Self { blob: Some(blob.into()), ..Self::new(uri) }
+    }
+}
+
+pages! {
+    "resources/list": ListResourcesParams, ListResourcesResult,
+    /// The resources of this page.
+    resources: Vec<Resource> = "resources"
+}
+
+pages! {
+    "resources/templates/list": ListResourceTemplatesParams, ListResourceTemplatesResult,
+    /// The templates of this page.
+    resource_templates: Vec<ResourceTemplate> = "resourceTemplates"
 }

@@ -39,6 +39,36 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta";
     }
+
+    /// An elicitation inside a result.
+    pub struct ElicitRequest("method": "elicitation/create") {
+        /// The parameters of the question.
+        required params: ElicitParams = "params";
+    }
+
+    /// A sampling request inside a result.
+    pub struct CreateMessageRequest("method": "sampling/createMessage") {
+        /// The parameters of the question.
+        required params: CreateMessageParams = "params";
+    }
+
+    /// A request for the roots inside a result.
+    pub struct ListRootsRequest("method": "roots/list") {
+        /// The parameters, which hold metadata only.
+        optional params: ListRootsParams = "params" => with_params;
+    }
+
+    /// The result that asks for input before the request can be completed.
+    pub struct InputRequiredResult {
+        /// `input_required`.
+        required result_type: ResultType = "resultType";
+        /// The questions that the server needs answered.
+        optional input_requests: InputRequests = "inputRequests";
+        /// The state that the client sends back unchanged.
+        optional request_state: String = "requestState" => with_request_state;
+        /// Metadata.
+        optional meta: Meta = "_meta" => with_meta;
+    }
 }
 
 /// The questions of a server, by keys of its choice.
@@ -59,46 +89,12 @@ union! {
     }
 }
 
-body! {
-    /// An elicitation inside a result.
-    pub struct ElicitRequest("method": "elicitation/create") {
-        /// The parameters of the question.
-        required params: ElicitParams = "params";
-    }
-
-    /// A sampling request inside a result.
-    pub struct CreateMessageRequest("method": "sampling/createMessage") {
-        /// The parameters of the question.
-        required params: CreateMessageParams = "params";
-    }
-
-    /// A request for the roots inside a result.
-    pub struct ListRootsRequest("method": "roots/list") {
-        /// The parameters, which hold metadata only.
-        optional params: ListRootsParams = "params" => with_params;
-    }
-}
-
 crate::convert!(ElicitParams => InputRequest, params => Self::Elicit(Box::new(ElicitRequest::new(params))));
 
 crate::convert!(
     CreateMessageParams => InputRequest,
     params => Self::CreateMessage(Box::new(CreateMessageRequest::new(params)))
 );
-
-body! {
-    /// The result that asks for input before the request can be completed.
-    pub struct InputRequiredResult {
-        /// `input_required`.
-        required result_type: ResultType = "resultType";
-        /// The questions that the server needs answered.
-        optional input_requests: InputRequests = "inputRequests";
-        /// The state that the client sends back unchanged.
-        optional request_state: String = "requestState" => with_request_state;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
-    }
-}
 
 impl InputRequiredResult {
     /// Creates a result that asks for `requests`.

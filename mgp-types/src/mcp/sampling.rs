@@ -93,21 +93,7 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_11_25];
     }
-}
 
-impl SamplingMessage {
-    /// Creates a message that the user says.
-    pub fn user(text: impl Into<String>) -> Self {
-        Self::new(Role::User, SamplingContent::text(text))
-    }
-
-    /// Creates a message that the model says.
-    pub fn assistant(text: impl Into<String>) -> Self {
-        Self::new(Role::Assistant, SamplingContent::text(text))
-    }
-}
-
-body! {
     /// A hint at a model.
     pub struct ModelHint {
         /// A part of the model's name.
@@ -125,53 +111,13 @@ body! {
         /// The weight of intelligence.
         optional intelligence_priority: Number = "intelligencePriority" => with_intelligence_priority;
     }
-}
 
-open_enum! {
-    /// The servers whose context the client should add; deprecated beyond `none`.
-    pub enum IncludeContext {
-        /// No server's context.
-        None = "none",
-        /// The context of the asking server.
-        ThisServer = "thisServer",
-        /// The context of all servers.
-        AllServers = "allServers",
-    }
-
-    /// The freedom of the model to call tools.
-    pub enum ToolChoiceMode {
-        /// The model decides.
-        Auto = "auto",
-        /// The model must call a tool.
-        Required = "required",
-        /// The model must not call a tool.
-        None = "none",
-    }
-}
-
-body! {
     /// The freedom of the model to call tools; absent means that the model decides.
     pub struct ToolChoice {
         /// The mode of the choice.
         optional mode: ToolChoiceMode = "mode" => with_mode;
     }
-}
 
-open_enum! {
-    /// The reason why the model stopped.
-    pub enum StopReason {
-        /// The model was done.
-        EndTurn = "endTurn",
-        /// The model wrote a stop sequence.
-        StopSequence = "stopSequence",
-        /// The model used up its tokens.
-        MaxTokens = "maxTokens",
-        /// The model wants to call tools.
-        ToolUse = "toolUse",
-    }
-}
-
-body! {
     /// The params of `sampling/createMessage`.
     pub struct CreateMessageParams {
         /// Metadata.
@@ -212,5 +158,51 @@ body! {
         optional stop_reason: StopReason = "stopReason" => with_stop_reason;
         /// Metadata.
         optional meta: Meta = "_meta" => with_meta;
+    }
+}
+
+impl SamplingMessage {
+    /// Creates a message that the user says.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, SamplingContent::text(text))
+    }
+
+    /// Creates a message that the model says.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, SamplingContent::text(text))
+    }
+}
+
+open_enum! {
+    /// The servers whose context the client should add; deprecated beyond `none`.
+    pub enum IncludeContext {
+        /// No server's context.
+        None = "none",
+        /// The context of the asking server.
+        ThisServer = "thisServer",
+        /// The context of all servers.
+        AllServers = "allServers",
+    }
+
+    /// The freedom of the model to call tools.
+    pub enum ToolChoiceMode {
+        /// The model decides.
+        Auto = "auto",
+        /// The model must call a tool.
+        Required = "required",
+        /// The model must not call a tool.
+        None = "none",
+    }
+
+    /// The reason why the model stopped.
+    pub enum StopReason {
+        /// The model was done.
+        EndTurn = "endTurn",
+        /// The model wrote a stop sequence.
+        StopSequence = "stopSequence",
+        /// The model used up its tokens.
+        MaxTokens = "maxTokens",
+        /// The model wants to call tools.
+        ToolUse = "toolUse",
     }
 }

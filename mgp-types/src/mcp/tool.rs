@@ -23,21 +23,7 @@ body! {
         /// The tool deals with a world beyond the server.
         optional open_world_hint: bool = "openWorldHint" => with_open_world_hint;
     }
-}
 
-open_enum! {
-    /// The support of a tool for tasks; absent means forbidden.
-    pub enum TaskSupport {
-        /// The tool never runs as a task.
-        Forbidden = "forbidden",
-        /// The tool runs as a task if the client wants it.
-        Optional = "optional",
-        /// The tool always runs as a task.
-        Required = "required",
-    }
-}
-
-body! {
     /// The way in which a tool runs.
     pub struct ToolExecution {
         /// The support of the tool for tasks.
@@ -66,15 +52,7 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
-}
 
-pages! {
-    "tools/list": ListToolsParams, ListToolsResult,
-    /// The tools of this page.
-    tools: Vec<Tool> = "tools"
-}
-
-body! {
     /// The params of `tools/call`.
     pub struct CallToolParams with meta => with_meta {
         /// The name of the tool.
@@ -104,6 +82,27 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta" => with_meta;
     }
+
+    /// The params of `notifications/tools/list_changed`.
+    pub struct ToolListChangedParams with meta {}
+}
+
+open_enum! {
+    /// The support of a tool for tasks; absent means forbidden.
+    pub enum TaskSupport {
+        /// The tool never runs as a task.
+        Forbidden = "forbidden",
+        /// The tool runs as a task if the client wants it.
+        Optional = "optional",
+        /// The tool always runs as a task.
+        Required = "required",
+    }
+}
+
+pages! {
+    "tools/list": ListToolsParams, ListToolsResult,
+    /// The tools of this page.
+    tools: Vec<Tool> = "tools"
 }
 
 impl CallToolResult {
@@ -131,11 +130,6 @@ impl CallToolResult {
     pub fn is_error(&self) -> bool {
         self.is_error == Some(true)
     }
-}
-
-body! {
-    /// The params of `notifications/tools/list_changed`.
-    pub struct ToolListChangedParams with meta {}
 }
 
 /// Returns whether a schema says that its root is an object, the only root allowed before 2026-07-28.

@@ -63,7 +63,6 @@
 //! Subscriptions are also served in the words of the extension `subscribe_notify`, with filters by payload, a time to
 //! live, and ids that clients choose.
 
-mod advice;
 pub mod call;
 pub mod callback;
 pub mod event;

@@ -1,9 +1,9 @@
-//! The owners of questions and subscriptions, names that cannot be guessed, and the extensions of a session.
+//! What questions and subscriptions share: their owners, the extensions of a session, and refusals.
 
 use std::sync::{Arc, Weak};
 
 use mgp_types::mgp::Extension;
-use mgp_types::{Context, Principal, Session};
+use mgp_types::{Context, Error, Principal, Session};
 
 /// The owner of a question or subscription: the principal, and in revisions that have sessions this very session.
 ///
@@ -46,4 +46,9 @@ impl PartialEq for SessionKey {
 /// Returns whether both sides of the session have the extension; without a session they do not.
 pub(crate) fn negotiated(session: Option<&Session>, extension: &Extension) -> bool {
     session.is_some_and(|session| session.has(extension))
+}
+
+/// Returns the error `code` with the recovery advice that MGP gives for it.
+pub(crate) fn refused(code: i64, message: &'static str) -> Error {
+    Error::new(code, message).with_usual_recovery()
 }

@@ -21,8 +21,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::open::{OpenCallbacks, WaitingCallback};
 use super::question::{Callback, wait_for};
-use crate::advice::refused;
-use crate::session::{SessionOwner, negotiated};
+use crate::session::{SessionOwner, negotiated, refused};
 
 /// The questions that a server has asked its clients. Clones share the questions; a [`CallbackLayer`] brings the
 /// answers.

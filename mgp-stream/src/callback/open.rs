@@ -9,8 +9,7 @@ use mgp_types::{Error, RawJson, code};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::advice::refused;
-use crate::session::SessionOwner;
+use crate::session::{SessionOwner, refused};
 
 /// The questions that wait for their answers, and the questions answered lately.
 #[derive(Debug, Default)]

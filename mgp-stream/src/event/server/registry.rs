@@ -18,8 +18,7 @@ use super::feed::{EventFeed, EventQuotas, EventRoute, pump};
 use super::gate::AudienceMember;
 use super::terms::Terms;
 use super::{EventAudience, Publisher};
-use crate::advice::refused;
-use crate::session::SessionKey;
+use crate::session::{SessionKey, refused};
 
 /// All subscriptions that were made through one gate, with their owners and their ways to the clients.
 ///

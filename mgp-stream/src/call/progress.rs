@@ -76,13 +76,11 @@ impl Progress {
     /// Returns the report about a call that has run for `elapsed`.
     pub fn report(self, message: Option<&str>, elapsed: Duration) -> StreamProgress {
         let mut report = StreamProgress::new(self.0);
-        if let Some(message) = message {
-            report = report.with_message(message);
-        }
-        if let Some(remaining) = self.remaining(elapsed) {
+        report.message = message.map(Into::into);
+        report.estimated_remaining_ms = self.remaining(elapsed).map(|remaining| {
             let millis = (remaining + Duration::from_micros(500)).as_millis();
-            report = report.with_estimated_remaining_ms(u64::try_from(millis).unwrap_or(u64::MAX));
-        }
+            u64::try_from(millis).unwrap_or(u64::MAX)
+        });
         report
     }
 }

@@ -1,8 +1,7 @@
 //! Content blocks: the pieces that tools return, prompts hold and models read and write.
 
 use super::body::body;
-use super::union::open_enum;
-use super::union::union;
+use super::union::{open_enum, union};
 use super::{Icon, Meta, Number, ResourceContents};
 use crate::{RawJson, Revision};
 
@@ -196,9 +195,7 @@ impl SamplingContent {
                 format!("[tool call left out, MCP {revision} has none: {}]", tool.name)
             }
             Self::ToolResult(_) => format!("[tool result left out, MCP {revision} has none]"),
-            Self::Text(_) | Self::Unknown(_) => {
-                format!("[content left out, MCP {revision} has no such kind]")
-            }
+            _ => format!("[content left out, MCP {revision} has no such kind]"),
         })
     }
 }

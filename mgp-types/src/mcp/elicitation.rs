@@ -2,8 +2,7 @@
 
 use super::body::body;
 use super::task::TaskMetadata;
-use super::union::open_enum;
-use super::union::union;
+use super::union::{open_enum, union};
 use super::{FormSchema, Map, Meta};
 use crate::RawJson;
 

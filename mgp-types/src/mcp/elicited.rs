@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{ElicitAction, ElicitFormParams, ElicitResult, Map, PrimitiveSchema};
-use crate::{Error, RawJson};
+use crate::{Error, Object, RawJson};
 
 /// The answer of a user to a question (`elicitation/create`), as a `T`.
 ///
@@ -51,13 +51,8 @@ impl Elicited {
 impl Elicited<Map<RawJson>> {
     /// Accepts `form` with the default of each field that has one.
     pub fn accept_defaults(form: &ElicitFormParams) -> Self {
-        let mut content = Map::new();
-        for (name, schema) in form.requested_schema.properties.iter() {
-            if let Some(value) = default_of(schema) {
-                content.insert(name, value);
-            }
-        }
-        Self::Accepted(content)
+        let fields = form.requested_schema.properties.iter();
+        Self::Accepted(fields.filter_map(|(name, schema)| Some((name, default_of(schema)?))).collect())
     }
 }
 
@@ -127,15 +122,8 @@ crate::convert!(ElicitResult => Elicited<Map<RawJson>>, result => match result.a
 });
 
 fn default_of(schema: &PrimitiveSchema) -> Option<RawJson> {
-    let written = match schema {
-        PrimitiveSchema::String(schema) => RawJson::from_value(schema.default.as_ref()?),
-        PrimitiveSchema::Number(schema) => RawJson::from_value(schema.default.as_ref()?),
-        PrimitiveSchema::Boolean(schema) => RawJson::from_value(schema.default.as_ref()?),
-        PrimitiveSchema::SingleSelect(schema) => RawJson::from_value(schema.default.as_ref()?),
-        PrimitiveSchema::MultiSelect(schema) => RawJson::from_value(schema.default.as_ref()?),
-        _ => return None,
-    };
-    written.ok()
+    let is_known = !matches!(schema, PrimitiveSchema::Unknown(_));
+    Object::from_value(schema).ok().filter(|_| is_known)?.get("default")
 }
 
 #[cfg(test)]

@@ -136,16 +136,10 @@ impl<V> Default for Map<V> {
 impl<N: Into<Box<str>>, V> FromIterator<(N, V)> for Map<V> {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(members: I) -> Self {
         let mut map = Self::new();
-        map.extend(members);
-        map
-    }
-}
-
-impl<N: Into<Box<str>>, V> Extend<(N, V)> for Map<V> {
-    fn extend<I: IntoIterator<Item = (N, V)>>(&mut self, members: I) {
         for (name, value) in members {
-            self.insert(name, value);
+            map.insert(name, value);
         }
+        map
     }
 }
 

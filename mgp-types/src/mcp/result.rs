@@ -6,8 +6,7 @@ use serde_json::value::RawValue;
 
 use super::body::body;
 use super::task_extension::CreateTaskResult;
-use super::union::open_enum;
-use super::union::{tag_of, union};
+use super::union::{open_enum, tag_of, union};
 use super::{CreateMessageParams, ElicitParams, ForRevision, ListRootsParams, Map, Meta};
 use crate::{RawJson, Revision};
 

@@ -101,13 +101,11 @@ impl CodeSafety {
     /// The configured language counts if there is one, because a server that names another language must not change how
     /// code is read.
     pub fn confine(&self, declared: &Self) -> Self {
+        let sizes = [self.max_code_size_bytes, declared.max_code_size_bytes];
         Self {
             level: self.level.max(declared.level),
             language: self.language.clone().or_else(|| declared.language.clone()),
-            max_code_size_bytes: match (self.max_code_size_bytes, declared.max_code_size_bytes) {
-                (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
-                (ours, theirs) => ours.or(theirs),
-            },
+            max_code_size_bytes: sizes.into_iter().flatten().min(),
             blocked_imports: union(&self.blocked_imports, &declared.blocked_imports),
             blocked_patterns: union(&self.blocked_patterns, &declared.blocked_patterns),
             allowed_imports: match (&self.allowed_imports, &declared.allowed_imports) {

@@ -185,7 +185,6 @@ pub(crate) const fn yes() -> bool {
 #[derive(Deserialize)]
 struct Received {
     subscription_id: SubscriptionId,
-    #[serde(default)]
     channel: Option<String>,
     #[serde(default, deserialize_with = "if_readable")]
     event: Option<String>,

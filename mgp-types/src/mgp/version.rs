@@ -73,15 +73,11 @@ impl Version {
     /// Returns the class of the change that this version announces to users of the version `old`; `None` if it is not a
     /// later version.
     pub fn announces(self, old: Self) -> Option<ChangeClass> {
-        if self <= old {
-            None
-        } else if self.major > old.major {
-            Some(ChangeClass::Breaking)
-        } else if self.minor > old.minor {
-            Some(ChangeClass::Compatible)
-        } else {
-            Some(ChangeClass::Documentation)
-        }
+        (self > old).then_some(match self {
+            Self { major, .. } if major > old.major => ChangeClass::Breaking,
+            Self { minor, .. } if minor > old.minor => ChangeClass::Compatible,
+            _ => ChangeClass::Documentation,
+        })
     }
 }
 

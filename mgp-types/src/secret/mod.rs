@@ -97,15 +97,9 @@ const MAX_WORD_BYTES: usize = 256;
 /// Returns whether a number could be that of a payment card.
 pub fn is_card_number(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|character| character.to_digit(10)).collect();
-    let sum: u32 = digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(index, digit)| match index % 2 {
-            0 => *digit,
-            _ => digit * 2 / 10 + digit * 2 % 10,
-        })
-        .sum();
+    let doubled = |digit: u32| digit * 2 / 10 + digit * 2 % 10;
+    let weight = |(index, digit): (usize, &u32)| if index % 2 == 1 { doubled(*digit) } else { *digit };
+    let sum: u32 = digits.iter().rev().enumerate().map(weight).sum();
     let begins_as_one = digits.first().is_some_and(|first| (2..=6).contains(first));
     let varies = digits.iter().any(|digit| Some(digit) != digits.first());
     (13..=19).contains(&digits.len()) && begins_as_one && varies && sum.is_multiple_of(10)

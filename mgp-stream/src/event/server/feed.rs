@@ -134,8 +134,7 @@ impl EventFeed {
         let wanted =
             buffer.after(asked.after_seq).take(usize::try_from(limit).unwrap_or(usize::MAX)).take_while(fits);
         let events = wanted.map(|(seq, event)| event.to_event(self.id.clone(), seq)).collect();
-        let mut answer = EventReplayed::default();
-        answer.events = events;
+        let mut answer = EventReplayed::new(events);
         answer.gap = buffer.gap_after(asked.after_seq);
         answer.last_seq = buffer.last_seq;
         answer

@@ -47,11 +47,8 @@ impl EventsGate {
     }
 
     pub(in crate::event) fn with_quotas(publisher: Publisher, quotas: EventQuotas) -> Self {
-        Self(Arc::new(SubscriptionRegistry::new(
-            publisher,
-            quotas,
-            Arc::new(|_: Option<&Principal>, _: &str| true),
-        )))
+        let everybody = Arc::new(|_: Option<&Principal>, _: &str| true);
+        Self(Arc::new(SubscriptionRegistry::new(publisher, quotas, everybody)))
     }
 
     /// Returns a gate with subscriptions of its own, in which each client sees what `audience` allows. Hidden channels

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::projection::projection;
+use super::projection::{ErrorProjection, projection};
 use super::written;
 use crate::macros::record;
 use crate::macros::words::open_words;
@@ -110,26 +110,21 @@ impl StructuredError {
 
     /// Returns the structured form of `error`, from its code and its recovery advice.
     pub fn of(error: &Error) -> Self {
-        let projection = projection(error.code());
+        let ErrorProjection { word, class, .. } = projection(error.code());
         let recovery = error.recovery();
         let details = recovery.as_ref().and_then(|recovery| recovery.details.as_ref());
         let details = details.and_then(|details| Object::from_raw(details).ok());
         let retry_after_ms = recovery.as_ref().and_then(|recovery| recovery.retry_after_ms);
         let may_come_again = recovery.as_ref().is_some_and(|recovery| recovery.retryable == Some(true));
         let lacks_scope = details.as_ref().is_some_and(|details| details.contains("missing_scopes"));
-        let mut structured = match error.code() {
-            code::PERMISSION_DENIED if lacks_scope => {
-                Self::new("SCOPE_INSUFFICIENT", ErrorClass::AuthRequired, error.message())
-            }
-            code::QUOTA_EXCEEDED if retry_after_ms.is_some() => {
-                Self::new(projection.word, ErrorClass::RateLimited, error.message())
-            }
+        let (word, class) = match error.code() {
+            code::PERMISSION_DENIED if lacks_scope => ("SCOPE_INSUFFICIENT", ErrorClass::AuthRequired),
+            code::QUOTA_EXCEEDED if retry_after_ms.is_some() => (word, ErrorClass::RateLimited),
             // The same request succeeds once a person has decided.
-            _ if projection.class == ErrorClass::Permanent && may_come_again => {
-                Self::new(projection.word, ErrorClass::Transient, error.message())
-            }
-            _ => Self::new(projection.word, projection.class, error.message()),
+            _ if class == ErrorClass::Permanent && may_come_again => (word, ErrorClass::Transient),
+            _ => (word, class),
         };
+        let mut structured = Self::new(word, class, error.message());
         structured.suggestion = match error.code() {
             code::SESSION_STATE_INVALID | code::SESSION_STATE_EXPIRED => {
                 Some("Start a new session without a state token.".into())

@@ -141,7 +141,11 @@ impl Offer {
     pub fn write(&self, capabilities: &mut Object, form: CapabilityMessage) {
         let offer = self.to_raw();
         for place in form.places() {
-            put(capabilities, place, offer.clone());
+            match **place {
+                // A member that is no object holds no offer and is replaced.
+                [around, name] => capabilities.object_mut_or_new(around).set(name, offer.clone()),
+                _ => capabilities.set(place.concat(), offer.clone()),
+            }
         }
     }
 
@@ -231,18 +235,6 @@ type OfferPlace = &'static [&'static str];
 /// The places in the order of the search.
 const PLACES: [OfferPlace; 3] =
     [&["extensions", EXTENSION_ID], &[LEGACY_MEMBER], &["experimental", LEGACY_MEMBER]];
-
-fn put(capabilities: &mut Object, place: OfferPlace, offer: RawJson) {
-    match *place {
-        [around, name] => {
-            // A member that is no object holds no offer and is replaced.
-            let mut inside = capabilities.object(around).unwrap_or_default();
-            inside.set(name, offer);
-            capabilities.set(around, inside.to_raw());
-        }
-        _ => capabilities.set(place.concat(), offer),
-    }
-}
 
 fn shown(place: OfferPlace) -> String {
     match place {

@@ -94,13 +94,9 @@ impl Recovery {
     /// Data that are no object have no room for the recovery and stay as they are, because their readers expect that
     /// shape.
     pub fn into_error_data(&self, data: Option<&RawJson>) -> RawJson {
-        let mut object = match data.filter(|data| !data.is_null()) {
-            None => Object::new(),
-            Some(data) => match Object::from_raw(data) {
-                Ok(object) => object,
-                Err(_) => return data.clone(),
-            },
-        };
+        let empty = RawJson::empty_object();
+        let data = data.filter(|data| !data.is_null()).unwrap_or(&empty);
+        let Ok(mut object) = Object::from_raw(data) else { return data.clone() };
         object.set(MEMBER, self.to_raw());
         object.to_raw()
     }

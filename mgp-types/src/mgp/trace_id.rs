@@ -81,6 +81,9 @@ impl TraceId {
     }
 }
 
+/// The places of the dashes in a UUID.
+const DASHES: [usize; 4] = [8, 13, 18, 23];
+
 fn as_text(ascii: &[u8]) -> &str {
     std::str::from_utf8(ascii).unwrap_or_default()
 }
@@ -92,19 +95,16 @@ impl FromStr for TraceId {
 
     fn from_str(text: &str) -> Result<Self, TraceIdError> {
         let bytes = text.as_bytes();
-        let dashed = bytes.len() == 36 && [8, 13, 18, 23].iter().all(|&place| bytes[place] == b'-');
+        let dashed = bytes.len() == 36 && DASHES.iter().all(|&place| bytes[place] == b'-');
         if !dashed && bytes.len() != 32 {
             return Err(TraceIdError);
         }
-        let mut bits = 0u128;
-        for (place, &byte) in bytes.iter().enumerate() {
-            if dashed && matches!(place, 8 | 13 | 18 | 23) {
-                continue;
-            }
-            let digit = char::from(byte).to_digit(16).ok_or(TraceIdError)?;
-            bits = (bits << 4) | u128::from(digit);
-        }
-        NonZeroU128::new(bits).map(Self).ok_or(TraceIdError)
+        let mut digits = text.bytes().enumerate().filter(|(place, _)| !dashed || !DASHES.contains(place));
+        let bits = digits.try_fold(0_u128, |bits, (_, byte)| {
+            let digit = char::from(byte).to_digit(16)?;
+            Some(bits << 4 | u128::from(digit))
+        });
+        bits.and_then(Self::from_u128).ok_or(TraceIdError)
     }
 }
 

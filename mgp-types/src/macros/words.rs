@@ -115,12 +115,7 @@ macro_rules! open_words {
             }
         }
 
-        impl From<&str> for $name {
-            fn from(word: &str) -> Self {
-                Self::read(word)
-            }
-        }
-
+        $crate::convert!(&str => $name, word => Self::read(word));
         $crate::macros::text_traits!($name: Display, Serialize, Deserialize(Self::read));
     };
 }

@@ -112,19 +112,6 @@ impl Map<RawJson> {
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, serde_json::Error> {
         self.get(name).map(RawJson::to).transpose()
     }
-
-    /// Sets the member `name` to `value` written as JSON.
-    ///
-    /// # Errors
-    /// The value's own `Serialize` refuses, or a map key in it is not a string.
-    pub fn write<T: Serialize + ?Sized>(
-        &mut self,
-        name: impl Into<Box<str>>,
-        value: &T,
-    ) -> Result<(), serde_json::Error> {
-        self.insert(name, RawJson::from_value(value)?);
-        Ok(())
-    }
 }
 
 impl<V> Default for Map<V> {

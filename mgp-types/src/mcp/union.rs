@@ -56,13 +56,7 @@ macro_rules! union {
             Unknown($crate::RawJson),
         }
 
-        $(
-            impl From<$body> for $name {
-                fn from(body: $body) -> Self {
-                    Self::$variant(body)
-                }
-            }
-        )*
+        $($crate::convert!($body => $name, body => Self::$variant(body));)*
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

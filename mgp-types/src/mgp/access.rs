@@ -140,20 +140,18 @@ impl AccessState {
 }
 
 impl AccessGrant {
-    /// Narrows the entry to one tool.
-    pub fn for_tool(mut self, tool_name: ToolName) -> Self {
-        self.entry_type = EntryType::ToolGrant;
-        self.tool_name = Some(tool_name);
-        self
+    crate::setters! { self =>
+        /// Narrows the entry to one tool.
+        pub fn for_tool(tool_name: ToolName) =>
+            (self.entry_type, self.tool_name) = (EntryType::ToolGrant, Some(tool_name));
     }
 }
 
 impl AccessRevoke {
-    /// Names the entry for one tool instead.
-    pub fn for_tool(mut self, tool_name: ToolName) -> Self {
-        self.entry_type = EntryType::ToolGrant;
-        self.tool_name = Some(tool_name);
-        self
+    crate::setters! { self =>
+        /// Names the entry for one tool instead.
+        pub fn for_tool(tool_name: ToolName) =>
+            (self.entry_type, self.tool_name) = (EntryType::ToolGrant, Some(tool_name));
     }
 }
 

@@ -31,12 +31,8 @@ words! {
     }
 }
 
-impl From<ServerState> for ServerStatus {
-    fn from(state: ServerState) -> Self {
-        // Each state is a status of the same name.
-        Self::read(state.as_str()).unwrap_or(Self::Error)
-    }
-}
+// Each state is a status of the same name.
+crate::convert!(ServerState => ServerStatus, state => Self::read(state.as_str()).unwrap_or(Self::Error));
 
 record! {
     /// The parameters of `mgp/discovery/list` (§15.2).

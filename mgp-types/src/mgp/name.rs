@@ -23,11 +23,7 @@ macro_rules! names {
             }
         }
 
-        impl From<&str> for $name {
-            fn from(name: &str) -> Self {
-                Self(name.into())
-            }
-        }
+        crate::convert!(&str => $name, name => Self(name.into()));
 
         impl Borrow<str> for $name {
             fn borrow(&self) -> &str {

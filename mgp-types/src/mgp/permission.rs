@@ -166,14 +166,10 @@ crate::convert!(WrittenGrant => Grant, written => match written {
     WrittenGrant::Scoped { decision, scope } => Self { decision, scope: scope.map(|scope| *scope) },
 });
 
-impl From<Grant> for WrittenGrant {
-    fn from(Grant { decision, scope }: Grant) -> Self {
-        match scope {
-            None => Self::Word(decision),
-            Some(scope) => Self::Scoped { decision, scope: Some(Box::new(scope)) },
-        }
-    }
-}
+crate::convert!(Grant => WrittenGrant, grant => match grant.scope {
+    None => Self::Word(grant.decision),
+    Some(scope) => Self::Scoped { decision: grant.decision, scope: Some(Box::new(scope)) },
+});
 
 impl PermissionResponse {
     /// Returns the decision about `permission` that still holds at `now`, in whatever spelling the request used.

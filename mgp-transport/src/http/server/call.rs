@@ -3,12 +3,12 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::StatusCode;
 use mgp_types::{AuthorizationDemand, Error, Id, Request, Response, RpcService};
-use pin_project_lite::pin_project;
+use parking_lot::Mutex;
 use tokio::time::{Sleep, sleep};
 
 use super::body::{EventBody, HttpBody};
@@ -21,18 +21,6 @@ use crate::http::header;
 
 /// A call with the type of its service erased. It can move between a response, a body and a task.
 pub(super) type BoxCall = Pin<Box<dyn Future<Output = PostAnswer> + Send>>;
-
-pin_project! {
-    /// Calls the service and writes its answer.
-    pub(super) struct HttpCall<S: RpcService> {
-        service: S,
-        request: Option<Request>,
-        #[pin]
-        running: Option<S::Future>,
-        form: AnswerForm,
-        in_flight: Option<InFlightCall>,
-    }
-}
 
 /// The form of the answer.
 pub(super) enum AnswerForm {
@@ -48,37 +36,22 @@ pub(super) enum AnswerForm {
     Notification,
 }
 
-impl<S: RpcService> HttpCall<S> {
-    pub(super) fn new(
-        service: S,
-        request: Request,
-        form: AnswerForm,
-        in_flight: Option<InFlightCall>,
-    ) -> Self {
-        Self { service, request: Some(request), running: None, form, in_flight }
-    }
-}
-
-impl<S: RpcService> Future for HttpCall<S> {
-    type Output = PostAnswer;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<PostAnswer> {
-        let mut this = self.project();
-        if this.request.is_some() {
-            let ready = ready!(this.service.poll_ready(cx));
-            if let (Some(request), Ok(())) = (this.request.take(), &ready) {
-                this.running.set(Some(this.service.call(request)));
-            } else if let Err(error) = ready {
-                return Poll::Ready(this.form.answer(Err(error)));
-            }
-        }
-        let outcome = match this.running.as_mut().as_pin_mut() {
-            Some(running) => ready!(running.poll(cx)),
-            None => Err(Error::internal("the call is over")),
+/// Calls a clone of `service` and writes its answer.
+pub(super) fn http_call<S: RpcService>(
+    service: &Mutex<S>,
+    request: Request,
+    form: AnswerForm,
+    in_flight: Option<InFlightCall>,
+) -> impl Future<Output = PostAnswer> + Send + use<S> {
+    let mut service = service.lock().clone();
+    async move {
+        let outcome = match poll_fn(|cx| service.poll_ready(cx)).await {
+            Ok(()) => service.call(request).await,
+            Err(error) => Err(error),
         };
         // The id is free before the peer can know that it is.
-        *this.in_flight = None;
-        Poll::Ready(this.form.answer(outcome))
+        drop(in_flight);
+        form.answer(outcome)
     }
 }
 

@@ -167,7 +167,8 @@ impl<A: Accept> HttpServer<A> {
     ) -> Result<Response, Error> {
         self.guarded(&head).map_err(|refusal| refusal.error)?;
         let request = post::request(RequestKind::Call, method, params, head);
-        Box::pin(call_once(self.stateless_service(), request)).await
+        let service = self.stateless_service().lock().clone();
+        Box::pin(call_once(service, request)).await
     }
 
     fn proceed<B: Body>(
@@ -267,9 +268,8 @@ impl<A: Accept> HttpServer<A> {
         CatchPanic::new(self.shared.accept.accept(outbox))
     }
 
-    fn stateless_service(&self) -> CaughtService<A> {
-        let make = || Mutex::new(self.accept(Outbox::CLOSED));
-        self.shared.stateless.get_or_init(make).lock().clone()
+    fn stateless_service(&self) -> &Mutex<CaughtService<A>> {
+        self.shared.stateless.get_or_init(|| Mutex::new(self.accept(Outbox::CLOSED)))
     }
 }
 

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::call::{AnswerForm, BoxCall, CallOwner, HttpCall, RunningCall};
+use super::call::{AnswerForm, BoxCall, CallOwner, RunningCall, http_call};
 use super::decide::{BodyVersion, MessageRoute};
 use super::head::{BodyHeaders, SessionMark};
 use super::in_flight::{CallPort, InFlightCall, SharedStreamPort, named};
@@ -115,7 +115,7 @@ impl<A: Accept> HttpServer<A> {
             }
             None => AnswerForm::Notification,
         };
-        let call = Box::pin(HttpCall::new(self.stateless_service(), request, form, None));
+        let call = Box::pin(http_call(self.stateless_service(), request, form, None));
         let calling = RunningCall::new(call, stream, CallOwner::Connection);
         Ok(Some(if subscribes { calling.streamed_soon() } else { calling }))
     }
@@ -128,7 +128,7 @@ impl<A: Accept> HttpServer<A> {
         let stream = Arc::new(ResponseStream::new(StreamKind::Live, Arc::clone(self.config()), 0));
         request.context.outbox = stream.standalone_outbox();
         let form = AnswerForm::Opening(id.clone(), Arc::clone(&session));
-        let handshake = HttpCall::new(live.service(), request, form, None);
+        let handshake = http_call(&live.service, request, form, None);
         let server = self.clone();
         let call: BoxCall = Box::pin(async move {
             let Ok(answer) = timeout(server.config().handshake_timeout, handshake).await else {
@@ -228,7 +228,7 @@ fn session_call<S: RpcService>(
     if session.can_poll() {
         request.extensions.insert_shared(Arc::clone(&stream));
     }
-    let call = Box::pin(HttpCall::new(live.service(), request, AnswerForm::Session(id), Some(guard)));
+    let call = Box::pin(http_call(&live.service, request, AnswerForm::Session(id), Some(guard)));
     Ok(RunningCall::new(call, stream, CallOwner::Session(Arc::clone(session))))
 }
 
@@ -263,7 +263,7 @@ pub(super) fn notification<S: RpcService>(
     }
     request.context.outbox =
         about.unwrap_or_else(|| Outbox::new(Arc::clone(&live.session) as _, StreamId::STANDALONE));
-    Some(Box::pin(HttpCall::new(live.service(), request, AnswerForm::Notification, None)))
+    Some(Box::pin(http_call(&live.service, request, AnswerForm::Notification, None)))
 }
 
 /// Creates a request with the facts that HTTP knows about it.
@@ -365,7 +365,7 @@ where
     let way = SharedStreamPort::new(id.clone(), stream, &live.session);
     let port = CallPort::Task(Arc::clone(&way));
     let guard = InFlightCall::enter(&live.session, id, &mut request, port)?;
-    let call = HttpCall::new(live.service(), request, form, Some(guard));
+    let call = http_call(&live.service, request, form, Some(guard));
     live.session.spawn(async move {
         tokio::select! {
             biased;

@@ -23,12 +23,6 @@ pub(super) struct LiveSession<S> {
     pub(super) _watch: Option<ValidityWatch>,
 }
 
-impl<S: Clone> LiveSession<S> {
-    pub(super) fn service(&self) -> S {
-        self.service.lock().clone()
-    }
-}
-
 impl<S> Drop for LiveSession<S> {
     fn drop(&mut self) {
         self.session.close();

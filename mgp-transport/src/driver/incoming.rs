@@ -16,7 +16,7 @@ use tower_service::Service;
 use super::WriteBuffer;
 use super::about::{not_active, write_about};
 use super::correlate::{BatchId, Batches, Correlation, PeerRequest, RequestStreams};
-use super::wire::{ConnectionReport, OutgoingMessage, Queue, RequestWork, Waiter, closed};
+use super::wire::{ConnectionReport, OutgoingMessage, Queue, Waiter, closed, report_outcome};
 use crate::about::{self, UNNAMED};
 use crate::deliveries::ReadStalls;
 use crate::era::{tag_result, tag_subscription};
@@ -300,7 +300,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
             }
             return self.answer(&id, &outcome, batch);
         }
-        let task = tokio::spawn(RequestWork::new(id.clone(), stream, future, self.reports.clone()));
+        let task = tokio::spawn(report_outcome(id.clone(), stream, future, self.reports.clone()));
         if method == Method::LISTEN {
             self.streams.named(stream, id.clone(), true);
         }

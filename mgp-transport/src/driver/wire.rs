@@ -1,7 +1,6 @@
 //! The way to the peer of a connection: the service, the waiters for its answers, and what the connection has to send.
 
 use std::collections::VecDeque;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
@@ -294,44 +293,18 @@ pub(super) enum ConnectionReport {
     Dropped { id: i64 },
 }
 
-/// The work on one request, in a task of its own. The work always reports an outcome: a task that is dropped without
-/// one, because the handler panicked, still answers the peer.
-pub(super) struct RequestWork {
-    future: BoxFuture<'static, Result<Response, Error>>,
-    /// The id of the request; `None` once its outcome was reported.
-    id: Option<Id>,
+/// Awaits the work on one request, in a task of its own, and reports its outcome. There always is one: a task that is
+/// dropped without one, because the handler panicked, still answers the peer.
+pub(super) fn report_outcome(
+    id: Id,
     stream: StreamId,
+    work: BoxFuture<'static, Result<Response, Error>>,
     reports: mpsc::UnboundedSender<ConnectionReport>,
-}
-
-impl RequestWork {
-    pub(super) fn new(
-        id: Id,
-        stream: StreamId,
-        future: BoxFuture<'static, Result<Response, Error>>,
-        reports: mpsc::UnboundedSender<ConnectionReport>,
-    ) -> Self {
-        Self { future, id: Some(id), stream, reports }
-    }
-
-    fn report(&mut self, outcome: Result<Response, Error>) {
-        if let Some(id) = self.id.take() {
-            // Sending fails only if the connection is gone, and then nobody needs the report.
-            let _ = self.reports.send(ConnectionReport::Done { id, stream: self.stream, outcome });
-        }
-    }
-}
-
-impl Future for RequestWork {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.future.as_mut().poll(cx).map(|outcome| self.report(outcome))
-    }
-}
-
-impl Drop for RequestWork {
-    fn drop(&mut self) {
-        self.report(Err(Error::internal("the request handler stopped without an answer")));
-    }
+) -> impl Future<Output = ()> + Send {
+    let unanswered = Err(Error::internal("the request handler stopped without an answer"));
+    let mut outcome = guard(unanswered, move |outcome| {
+        // Sending fails only if the connection is gone, and then nobody needs the report.
+        let _ = reports.send(ConnectionReport::Done { id, stream, outcome });
+    });
+    async move { *outcome = work.await }
 }

@@ -23,11 +23,7 @@ pub trait Accept: Clone + Send + Sync + 'static {
     }
 }
 
-impl<F, S> Accept for F
-where
-    F: Fn(Outbox) -> S + Clone + Send + Sync + 'static,
-    S: RpcService,
-{
+impl<F: Fn(Outbox) -> S + Clone + Send + Sync + 'static, S: RpcService> Accept for F {
     type Service = S;
 
     fn accept(&self, outbox: Outbox) -> S {

@@ -111,16 +111,12 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
 ///
 /// # Errors
 /// The result asks for nothing, or for something that is no question, or a question is not answered.
-pub async fn answered<A, F>(
+pub async fn answered<A: Fn(Request) -> F, F: Future<Output = Result<Response, Error>>>(
     ask: A,
     session: Option<Arc<Session>>,
     mut call: Request,
     asked: RawJson,
-) -> Result<Request, Error>
-where
-    A: Fn(Request) -> F,
-    F: Future<Output = Result<Response, Error>>,
-{
+) -> Result<Request, Error> {
     let asked = Object::from_raw(&asked).map_err(|_| Error::misbehaved("the result is not an object"))?;
     let questions = asked.get("inputRequests").filter(|questions| !questions.is_null());
     let state = asked.get("requestState").filter(|state| !state.is_null());

@@ -45,17 +45,12 @@ pub struct Connection<R, W, S: RpcService> {
 }
 
 /// Opens a connection: returns the way to the peer, and the future that carries it.
-pub fn connect<R, W, A>(
+pub fn connect<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, A: Accept>(
     reader: R,
     writer: W,
     accept: &A,
     limits: ConnectionLimits,
-) -> (Wire, Connection<R, W, A::Service>)
-where
-    R: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin,
-    A: Accept,
-{
+) -> (Wire, Connection<R, W, A::Service>) {
     let limits = limits.workable();
     let (messages_in, messages) = mpsc::channel(limits.max_queued);
     let (reports_in, reports) = mpsc::unbounded_channel();
@@ -75,12 +70,7 @@ where
     (wire, connection)
 }
 
-impl<R, W, S> Connection<R, W, S>
-where
-    R: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin,
-    S: RpcService,
-{
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, S: RpcService> Connection<R, W, S> {
     /// Stops reading from the peer. Calls in work may go on for `drain`, and are answered; then the connection ends.
     pub fn end_reading(&mut self, drain: Duration) {
         self.incoming.lose_answers();
@@ -167,12 +157,7 @@ where
     }
 }
 
-impl<R, W, S> Future for Connection<R, W, S>
-where
-    R: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin,
-    S: RpcService,
-{
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, S: RpcService> Future for Connection<R, W, S> {
     type Output = Result<(), Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

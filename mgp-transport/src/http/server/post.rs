@@ -351,17 +351,14 @@ fn call<S: RpcService>(
 
 /// Makes a call of a session in a task of its own, for an answer that goes to `answered`, and messages that go to a stream
 /// of several calls.
-pub(super) fn spawn_call<S: RpcService, F>(
+pub(super) fn spawn_call<S: RpcService, F: Future<Output = ()> + Send>(
     live: &LiveSession<S>,
     stream: &Arc<ResponseStream>,
     id: &Id,
     mut request: Request,
     form: AnswerForm,
     answered: impl FnOnce(PostAnswer) -> F + Send + 'static,
-) -> Result<(), Error>
-where
-    F: Future<Output = ()> + Send,
-{
+) -> Result<(), Error> {
     let way = SharedStreamPort::new(id.clone(), stream, &live.session);
     let port = CallPort::Task(Arc::clone(&way));
     let guard = InFlightCall::enter(&live.session, id, &mut request, port)?;

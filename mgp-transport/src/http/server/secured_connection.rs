@@ -85,10 +85,7 @@ struct StreamTasks {
     watched: Arc<WatchedConnection>,
 }
 
-impl<F> Executor<F> for StreamTasks
-where
-    F: Future<Output: Send> + Send + 'static,
-{
+impl<F: Future<Output: Send> + Send + 'static> Executor<F> for StreamTasks {
     fn execute(&self, stream: F) {
         let Some(tasks) = self.tasks.upgrade() else { return };
         let mut tasks = tasks.lock();

@@ -96,18 +96,13 @@ pub async fn serve_until<A: Accept>(
 ///
 /// # Errors
 /// The server cannot listen at the address.
-pub async fn serve_layered_until<A, L>(
+pub async fn serve_layered_until<A: Accept, L: Layer<Routes<A>, Service: HttpService>>(
     listen: impl Into<ListenTarget>,
     accept: A,
     config: HttpConfig,
     layer: L,
     stop: impl Future<Output = ()> + Send,
-) -> io::Result<()>
-where
-    A: Accept,
-    L: Layer<Routes<A>>,
-    L::Service: HttpService,
-{
+) -> io::Result<()> {
     let socket = match listen.into() {
         ListenTarget::At(address) => TcpListener::bind(address).await?,
         ListenTarget::On(socket) => socket,

@@ -203,7 +203,10 @@ pub(crate) struct DeliveryFeed(pub(crate) Arc<CallDeliveries>);
 
 impl Drop for DeliveryFeed {
     fn drop(&mut self) {
-        self.0.answer(Err(Error::disconnected("the connection is closed")));
+        let is_open = matches!(self.0.state.lock().progress, AnswerState::Open);
+        if is_open {
+            self.0.answer(Err(Error::disconnected("the connection is closed")));
+        }
     }
 }
 

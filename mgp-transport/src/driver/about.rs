@@ -8,7 +8,6 @@ use mgp_types::{CallSide, Id, Method, Outbox, Params, RpcService, StreamId, fram
 
 use super::WriteBuffer;
 use super::incoming::IncomingDispatcher;
-use super::wire::Waiter;
 use crate::about::{self, PeerCallName, take_id};
 use crate::deliveries::PeerOutcome;
 
@@ -18,9 +17,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         if stream == StreamId::STANDALONE {
             return None;
         }
-        let is_on =
-            |waiter: &Waiter| waiter.answer.deliveries().is_some_and(|call| call.outbox().stream() == stream);
-        self.waiting.find_ours(is_on)
+        self.waiting.find_ours(|waiter| waiter.feed.0.outbox().stream() == stream)
     }
 
     /// Returns the way back on the stream of the peer's call that a message names; `None` if it names no call.
@@ -43,7 +40,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
             None => {
                 let waiter = about::subscription(&params).and_then(|id| self.waiting.waiter(&id));
                 let listener = waiter.filter(|waiter| waiter.method == Method::LISTEN);
-                let followed = listener.and_then(|waiter| waiter.answer.deliveries());
+                let followed = listener.map(|waiter| &waiter.feed.0);
                 if let Some(call) = followed.filter(|call| call.outbox().is_open()) {
                     about::take_subscription_out(&mut params);
                     return self.stalls.put(call, method, params, bytes);
@@ -58,15 +55,14 @@ impl<S: RpcService> IncomingDispatcher<S> {
                 let asks = method == *method::CALLBACK_REQUEST;
                 let name = PeerCallName::of(&params);
                 let id = name.as_ref().and_then(PeerCallName::id);
-                let waiter = id.and_then(|id| self.waiting.waiter(&id));
-                let followed = waiter.and_then(|waiter| waiter.answer.deliveries());
-                if waiter.is_none() && !asks {
+                let call = id.and_then(|id| self.waiting.waiter(&id)).map(|waiter| &waiter.feed.0);
+                if call.is_none() && !asks {
                     return tracing::debug!(%method, "dropping a notification about a call nobody waits for");
                 }
                 if let Some(name) = name {
                     name.take_out(&mut params);
                 }
-                match followed {
+                match call {
                     Some(call) if call.outbox().is_open() && !asks => {
                         return self.stalls.put(call, method, params, bytes);
                     }
@@ -86,12 +82,10 @@ impl<S: RpcService> IncomingDispatcher<S> {
         if self.stalls.is_reading() {
             return Poll::Ready(false);
         }
-        if let Err(failed) = ready!(self.stalls.poll(cx)) {
-            let is_of =
-                |waiter: &Waiter| waiter.answer.deliveries().is_some_and(|call| Arc::ptr_eq(call, &failed));
-            if let Some(id) = self.waiting.find_ours(is_of) {
-                self.take_back(id);
-            }
+        if let Err(failed) = ready!(self.stalls.poll(cx))
+            && let Some(id) = self.waiting.find_ours(|waiter| Arc::ptr_eq(&waiter.feed.0, &failed))
+        {
+            self.take_back(id);
         }
         Poll::Ready(true)
     }

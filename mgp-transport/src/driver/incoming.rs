@@ -16,7 +16,7 @@ use tower_service::Service;
 use super::WriteBuffer;
 use super::about::{not_active, write_about};
 use super::correlate::{BatchId, Batches, Correlation, PeerRequest, RequestStreams};
-use super::wire::{ConnectionReport, OutgoingMessage, Queue, Waiter, closed, report_outcome};
+use super::wire::{ConnectionReport, OutgoingMessage, Queue, Waiter, report_outcome};
 use crate::about::{self, UNNAMED};
 use crate::deliveries::ReadStalls;
 use crate::era::{tag_result, tag_subscription};
@@ -166,14 +166,14 @@ impl<S: RpcService> IncomingDispatcher<S> {
                 }
                 self.writes.message(|out| frame::write_notification(out, &method, &params));
             }
-            OutgoingMessage::Call { answer, .. } if self.port.is_none() => answer.answer(Err(closed())),
-            OutgoingMessage::Call { id, method, mut params, about, answer } => {
+            OutgoingMessage::Call { .. } if self.port.is_none() => {} // Its feed ends the call.
+            OutgoingMessage::Call { id, method, mut params, about, feed } => {
                 if let Some(own) = about {
-                    let Some(id) = self.id_of_ours(own) else { return answer.answer(not_active()) };
+                    let Some(id) = self.id_of_ours(own) else { return feed.0.answer(not_active()) };
                     about::name(&mut params, &id.into());
                 }
                 self.writes.message(|out| frame::write_call(out, &Id::Number(id), &method, &params));
-                self.waiting.ours.insert(id, Waiter { method, answer });
+                self.waiting.ours.insert(id, Waiter { method, feed });
             }
         }
     }
@@ -214,9 +214,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     /// Fails all calls, because no answer of the peer will come any more.
     pub(super) fn lose_answers(&mut self) {
         self.port = None;
-        for (_, waiter) in self.waiting.ours.drain() {
-            waiter.answer.answer(Err(closed()));
-        }
+        self.waiting.ours.clear(); // Their feeds end the calls.
     }
 
     /// Drops all work, because the peer no longer waits for answers.
@@ -361,7 +359,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         } else if self.waiting.waiter(&id).is_some_and(|waiter| waiter.method == Method::LISTEN)
             && let Some(waiter) = self.waiting.answered(&id)
         {
-            waiter.answer.answer(Err(Error::cancelled()));
+            waiter.feed.0.answer(Err(Error::cancelled()));
         }
     }
 
@@ -375,7 +373,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         if let (true, Ok(result)) = (waiter.method == Method::INITIALIZE, &outcome) {
             self.opened(result);
         }
-        waiter.answer.answer(outcome);
+        waiter.feed.0.answer(outcome);
     }
 
     fn answer(&mut self, id: &Id, outcome: &Result<Response, Error>, batch: Option<BatchId>) {

@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
 
 use mgp_types::{
-    BoxFuture, Error, Id, Method, Outbox, OutboxPort, Params, RawJson, Request, RequestKind, Response,
-    StreamId,
+    BoxFuture, Error, Id, Method, Outbox, OutboxPort, Params, Request, RequestKind, Response, StreamId,
 };
 use scopeguard::{ScopeGuard, guard};
 use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::{TryRecvError, TrySendError};
-use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
 
 use crate::deliveries::{CallDeliveries, DeliveryFeed};
@@ -55,7 +54,7 @@ pub(super) enum OutgoingMessage {
         params: Params,
         /// The stream of the call of ours that this call is about, if it is about one.
         about: Option<StreamId>,
-        answer: AnswerRoute,
+        feed: DeliveryFeed,
     },
 }
 
@@ -80,38 +79,27 @@ impl Wire {
 
     fn send(self, stream: StreamId, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
         let Request { kind, method, params, context, .. } = request;
-        let outbox = context.outbox;
-        let about = about::own(&method, &outbox);
+        let about = about::own(&method, &context.outbox);
         if kind == RequestKind::Notify {
             let message = OutgoingMessage::Notify { stream, about, method, params };
             return Box::pin(async move { self.queue(message).await.map(|()| Response::empty()) });
         }
-        if about.is_none() && about::is_followed(&outbox) {
-            return Box::pin(self.follow(outbox, method, params));
-        }
-        Box::pin(self.ask(about, method, params))
-    }
-
-    /// Makes a call without following the messages about it.
-    async fn ask(self, about: Option<StreamId>, method: Method, params: Params) -> Result<Response, Error> {
-        let (answer, reply) = oneshot::channel();
-        let answer = AnswerRoute::Alone(answer);
-        let id = self.next_id();
-        let message = OutgoingMessage::Call { id, method, params, about, answer };
-        self.queue(message).await?;
-        let unanswered = guard(id, |id| self.give_up(id));
-        let outcome = reply.await.unwrap_or_else(|_| Err(closed()));
-        ScopeGuard::into_inner(unanswered);
-        outcome
+        let outbox = if about.is_none() { context.outbox } else { Outbox::CLOSED };
+        Box::pin(self.ask(outbox, about, method, params))
     }
 
     /// Makes a call, and delivers the peer's messages about it to `outbox`.
-    async fn follow(self, outbox: Outbox, method: Method, params: Params) -> Result<Response, Error> {
+    async fn ask(
+        self,
+        outbox: Outbox,
+        about: Option<StreamId>,
+        method: Method,
+        params: Params,
+    ) -> Result<Response, Error> {
         let deliveries = Arc::new(CallDeliveries::new(outbox, &self.0.limits));
-        let answer = AnswerRoute::Followed(DeliveryFeed(Arc::clone(&deliveries)));
-        let id = self.next_id();
-        let message = OutgoingMessage::Call { id, method, params, about: None, answer };
-        self.queue(message).await?;
+        let feed = DeliveryFeed(Arc::clone(&deliveries));
+        let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
+        self.queue(OutgoingMessage::Call { id, method, params, about, feed }).await?;
         let unanswered = guard(id, |id| {
             deliveries.close();
             self.give_up(id);
@@ -131,9 +119,6 @@ impl Wire {
         self.0.messages.send(message).await.map_err(|_| closed())
     }
 
-    fn next_id(&self) -> i64 {
-        self.0.next_id.fetch_add(1, Ordering::Relaxed)
-    }
 }
 
 impl Service<Request> for Wire {
@@ -166,39 +151,14 @@ impl OutboxPort for Wire {
 
 mgp_types::partial_debug!(Wire, self => closed: self.is_closed());
 
-pub(super) fn closed() -> Error {
+fn closed() -> Error {
     Error::disconnected("the connection is closed")
 }
 
 /// The waiter for an answer of the peer.
 pub(super) struct Waiter {
     pub(super) method: Method,
-    pub(super) answer: AnswerRoute,
-}
-
-/// The way of the answer to its waiter.
-pub(super) enum AnswerRoute {
-    /// The answer comes alone.
-    Alone(oneshot::Sender<Result<Response, Error>>),
-    /// The answer comes behind the peer's messages about the call.
-    Followed(DeliveryFeed),
-}
-
-impl AnswerRoute {
-    /// Hands the answer over. The answer is lost if the caller gives up in this moment.
-    pub(super) fn answer(self, outcome: Result<RawJson, Error>) {
-        match self {
-            Self::Alone(waiting) => {
-                let _ = waiting.send(outcome.map(Response::new));
-            }
-            Self::Followed(feed) => feed.0.answer(outcome),
-        }
-    }
-
-    /// Returns the queue of messages of a followed call.
-    pub(super) fn deliveries(&self) -> Option<&Arc<CallDeliveries>> {
-        if let Self::Followed(feed) = self { Some(&feed.0) } else { None }
-    }
+    pub(super) feed: DeliveryFeed,
 }
 
 /// The messages of our side in the order they were made. Messages and reports come through two channels, and a report

@@ -141,17 +141,9 @@ impl<A: Accept> HttpServer<A> {
         self.sessions().clear();
     }
 
-    fn end_listening(&self) {
-        self.sessions().end_listening();
-    }
-
     /// Answers one request.
     pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
-        let (parts, body) = request.into_parts();
-        // The head is shared from the start: the handler gets it in the end, and moving it on the way is expensive.
-        let parts = Arc::new(parts);
-        let checked = self.check(&parts);
-        self.proceed(checked, parts, body)
+        self.proceed(request, |parts| self.check(parts))
     }
 
     /// Calls a method for the sender of a request that is none of MCP, such as one at a path of the owner's. The parameters
@@ -173,19 +165,21 @@ impl<A: Accept> HttpServer<A> {
 
     fn proceed<B: Body>(
         &self,
-        checked: Result<CheckedHead, HttpRefusal>,
-        parts: Arc<Parts>,
-        body: B,
+        request: http::Request<B>,
+        check: impl FnOnce(&Parts) -> Result<CheckedHead, HttpRefusal>,
     ) -> ResponseFuture<A, B> {
-        match checked {
+        let (parts, body) = request.into_parts();
+        // The head is shared from the start: the handler gets it in the end, and moving it on the way is expensive.
+        let parts = Arc::new(parts);
+        let state = match check(&parts) {
             Ok(CheckedHead::Post(target)) => {
                 let body = BodyReader::new(body, Arc::clone(self.config()));
-                let post = Some(Post { server: self.clone(), parts, target });
-                ResponseFuture { state: State::Reading { body, post } }
+                State::Reading { body, post: Some(Post { server: self.clone(), parts, target }) }
             }
-            Ok(CheckedHead::Done(response)) => ResponseFuture::ready(response),
-            Err(refusal) => ResponseFuture::ready(refusal.into_response()),
-        }
+            Ok(CheckedHead::Done(response)) => State::Done { response: Some(response) },
+            Err(refusal) => State::Done { response: Some(refusal.into_response()) },
+        };
+        ResponseFuture { state }
     }
 
     fn check(&self, parts: &Parts) -> Result<CheckedHead, HttpRefusal> {
@@ -331,12 +325,6 @@ enum PostTarget {
     Endpoint(BodyHeaders),
     /// A session of HTTP+SSE.
     Sse(SessionId),
-}
-
-impl<A: Accept, B> ResponseFuture<A, B> {
-    fn ready(response: http::Response<HttpBody>) -> Self {
-        Self { state: State::Done { response: Some(response) } }
-    }
 }
 
 impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {

@@ -115,10 +115,10 @@ pub async fn serve_layered_until<A: Accept, L: Layer<Routes<A>, Service: HttpSer
     drop(socket);
     let grace = routes.server().config().shutdown_grace;
     places.finish();
-    routes.server().end_listening();
+    routes.server().sessions().end_listening();
     if !ended(&mut tasks, grace.min(FIRST_REQUEST)).await {
         places.end_silent();
-        routes.server().end_listening();
+        routes.server().sessions().end_listening();
     }
     if !ended(&mut tasks, grace).await {
         routes.server().close_sessions();
@@ -348,22 +348,16 @@ impl<A: Accept> Routes<A> {
 
     /// Answers one request.
     pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
-        if request.extensions().get::<HealthOnly>().is_some() {
-            let why = "too many connections are open; try again later";
-            let refusal = HttpRefusal::because(StatusCode::SERVICE_UNAVAILABLE, why);
-            return ResponseFuture::ready(refusal.into_response());
-        }
-        if request.uri().path() == &*self.server.config().path {
-            return self.server.handle(request);
-        }
-        let (parts, body) = request.into_parts();
-        let parts = Arc::new(parts);
-        let checked = match parts.uri.path() {
-            SSE_STREAM => self.check_stream(&parts),
-            SSE_MESSAGES => self.check_message(&parts),
+        self.server.proceed(request, |parts| match parts.uri.path() {
+            _ if parts.extensions.get::<HealthOnly>().is_some() => {
+                let why = "too many connections are open; try again later";
+                Err(HttpRefusal::because(StatusCode::SERVICE_UNAVAILABLE, why))
+            }
+            path if path == &*self.server.config().path => self.server.check(parts),
+            SSE_STREAM => self.check_stream(parts),
+            SSE_MESSAGES => self.check_message(parts),
             _ => Err(HttpRefusal::because(StatusCode::NOT_FOUND, "there is nothing here")),
-        };
-        self.server.proceed(checked, parts, body)
+        })
     }
 
     fn check_stream(&self, parts: &Parts) -> Result<CheckedHead, HttpRefusal> {

@@ -33,13 +33,9 @@ macro_rules! settings {
         }
 
         impl $name {
-            $(
-                $(#[$doc])*
-                pub fn $field(mut self, $field: $type) -> Self {
-                    self.$field = $field;
-                    self
-                }
-            )*
+            mgp_types::setters! { self =>
+                $($(#[$doc])* pub fn $field($field: $type) => self.$field = $field;)*
+            }
         }
     };
 }

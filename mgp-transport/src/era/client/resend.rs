@@ -140,7 +140,7 @@ impl<W: RpcService, R: ResendRule> ResendableCall<W, R> {
     ) -> Result<Response, Error> {
         loop {
             self.request = next.await?;
-            if let Some(agreed) = &*self.shared.agreement.load() {
+            if let Some(agreed) = &*self.shared.options.agreement.load() {
                 self.agreed = Arc::clone(agreed);
             }
             let outcome = call_once(self.shared.port.wire(), self.written()).await;

@@ -33,9 +33,8 @@ pub struct ClientEra<W, R = ()> {
 pub(super) struct ClientEraShared<W> {
     /// The wire from which further ones are made; the session's outbox leads to it, too.
     pub(super) port: Arc<WirePort<W>>,
-    pub(super) agreement: Agreement,
     identity: ClientIdentity,
-    options: EraOptions,
+    pub(super) options: EraOptions,
     pub(super) standing: StandingRequests,
     /// The lock of the handshake, so that there is one at a time.
     renewing: tokio::sync::Mutex<()>,
@@ -60,11 +59,10 @@ impl<W: RpcService> ClientEra<W> {
             Handshake { wire: wire.clone(), identity: &identity, options: &options, outbox, generation: 0 };
         let agreed = handshake.run().await?;
         tracing::info!(revision = %agreed.session.revision, "connected to the server");
-        let agreement = options.agreement.clone();
-        agreement.store(agreed);
+        options.agreement.store(agreed);
         let standing = StandingRequests::default();
         let renewing = tokio::sync::Mutex::default();
-        let shared = ClientEraShared { port, agreement, identity, options, standing, renewing };
+        let shared = ClientEraShared { port, identity, options, standing, renewing };
         Ok(Self { wire, shared: Arc::new(shared), rules: () })
     }
 
@@ -77,7 +75,7 @@ impl<W: RpcService> ClientEra<W> {
 impl<W, R> ClientEra<W, R> {
     /// Returns the current agreement with the server.
     pub fn agreement(&self) -> &Agreement {
-        &self.shared.agreement
+        &self.shared.options.agreement
     }
 
     /// Returns the wire.
@@ -101,7 +99,7 @@ impl<W: RpcService> ClientEraShared<W> {
     /// Agrees with the server once more, unless another caller did since `generation`.
     pub(super) async fn renew(&self, generation: u64) -> Result<(), Error> {
         let _alone = self.renewing.lock().await;
-        let era = match &*self.agreement.load() {
+        let era = match &*self.options.agreement.load() {
             Some(agreed) if agreed.generation != generation => return Ok(()),
             Some(agreed) if agreed.stamp.is_some() => Era::Stateless,
             _ => Era::Session,
@@ -110,10 +108,10 @@ impl<W: RpcService> ClientEraShared<W> {
         let Self { identity, options, port, .. } = self;
         let (wire, outbox) = (port.wire(), outbox(port));
         let handshake = Handshake { wire, identity, options, outbox, generation: generation + 1 };
-        self.agreement.store(handshake.renew(era).await?);
+        options.agreement.store(handshake.renew(era).await?);
         if era == Era::Session {
             for mut request in self.standing.requests() {
-                prepare(&mut request, &self.agreement);
+                prepare(&mut request, &options.agreement);
                 if let Err(error) = call_once(self.port.wire(), request).await {
                     tracing::warn!(%error, "a request of the old session failed in the new one");
                 }
@@ -134,7 +132,7 @@ impl<W: RpcService, R: ResendRule> Service<Request> for ClientEra<W, R> {
     mgp_types::ready_as_inner!(wire);
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let guard = self.shared.agreement.load();
+        let guard = self.shared.options.agreement.load();
         let Some(agreed) = &*guard else { return EraFuture::new(self.wire.call(request), None) };
         let state = match request.kind {
             RequestKind::Call => match self.rules.begin(&request) {
@@ -160,7 +158,7 @@ fn prepare(request: &mut Request, agreement: &Agreement) {
     }
 }
 
-mgp_types::partial_debug!([W, R] ClientEra<W, R>, self => agreement: self.shared.agreement);
+mgp_types::partial_debug!([W, R] ClientEra<W, R>, self => agreement: self.shared.options.agreement);
 
 /// A wire from which further ones are made.
 pub(super) struct WirePort<W> {

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::error::{TryRecvError, TrySendError};
 use tower_service::Service;
 
 use crate::deliveries::{CallDeliveries, DeliveryFeed};
-use crate::sent_future::SentFuture;
+use crate::sent_future::sent;
 use crate::{ConnectionLimits, about};
 
 /// The way to the peer of a connection: a service that sends requests and yields the answers.
@@ -138,7 +138,7 @@ impl OutboxPort for Wire {
         let message = OutgoingMessage::Notify { stream, about, method, params };
         // With room in the queue there is no wait, and a future without a wait costs nothing.
         match self.0.messages.try_send(message) {
-            Ok(()) => Box::pin(SentFuture),
+            Ok(()) => sent(),
             Err(TrySendError::Full(message)) => Box::pin(self.queue(message)),
             Err(TrySendError::Closed(_)) => Box::pin(std::future::ready(Err(closed()))),
         }

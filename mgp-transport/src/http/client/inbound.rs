@@ -19,7 +19,7 @@ use super::core::ClientCore;
 use crate::AskedDuring;
 use crate::about::{self, PeerCallName, UNNAMED, number, take_id};
 use crate::deliveries::{CallDeliveries, PeerOutcome, ReadStalls};
-use crate::sent_future::SentFuture;
+use crate::sent_future::sent;
 
 /// Brings the messages of one stream to the service that answers the server.
 pub(super) struct StreamReceiver<I: RpcService> {
@@ -399,7 +399,7 @@ impl<I: RpcService> OutboxPort for ReplyPort<I> {
         if notification.method.about_call() == Some(CallSide::Receiver) {
             let Some(id) = self.request_on(stream) else {
                 tracing::debug!(method = %notification.method, "dropping a message about no call in work");
-                return Box::pin(SentFuture);
+                return sent();
             };
             about::name(&mut notification.params, id);
         }

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use super::session::HttpSession;
 use super::stream::ResponseStream;
 use crate::about::{UNNAMED, take_id};
-use crate::sent_future::SentFuture;
+use crate::sent_future::sent;
 
 /// The calls in work, by their ids. An entry belongs to its call until the call is dropped.
 pub(super) struct InFlightCalls {
@@ -169,7 +169,7 @@ impl OutboxPort for SharedStreamPort {
         let (own, id) = &self.call;
         if *own != stream || self.over.load(Ordering::Acquire) {
             tracing::debug!(method = %notification.method, "dropping a message about a call that is over");
-            return Box::pin(SentFuture);
+            return sent();
         }
         self.stream.notify_about(id, &notification)
     }

@@ -15,7 +15,7 @@ use super::replay::{ReplayWindow, ResumeError};
 use super::session::HttpSession;
 use crate::era::tag_subscription;
 use crate::http::sse::Event;
-use crate::sent_future::SentFuture;
+use crate::sent_future::sent;
 
 /// The stream of events that may become the answer to one POST.
 ///
@@ -185,7 +185,7 @@ impl ResponseStream {
     /// Writes a message as [`push`](Self::push) does, without cost where there is room at once.
     fn push_soon(&self, json: Vec<u8>) -> BoxFuture<'_, Result<(), Error>> {
         match self.try_push(&json) {
-            Ok(true) => Box::pin(SentFuture),
+            Ok(true) => sent(),
             Ok(false) => Box::pin(async move { self.push(&json).await }),
             Err(error) => Box::pin(std::future::ready(Err(error))),
         }
@@ -367,7 +367,7 @@ impl OutboxPort for ResponseStream {
                 Some((own, id)) if *own == stream => self.notify_about(id, &notification),
                 _ => {
                     tracing::debug!(method = %notification.method, "dropping a message about no call in work");
-                    Box::pin(SentFuture)
+                    sent()
                 }
             };
         }

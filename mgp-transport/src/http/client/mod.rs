@@ -86,7 +86,17 @@ pub struct HttpClient<I>(Arc<ClientOwner<I>>);
 impl HttpClient<()> {
     /// Returns the builder of a client of the server at `url`.
     pub fn builder(url: impl Into<String>) -> HttpClientBuilder {
-        HttpClientBuilder::new(url.into())
+        HttpClientBuilder {
+            url: url.into(),
+            headers: HeaderMap::new(),
+            auth: Bytes::new(),
+            authorizer: None,
+            limits: ConnectionLimits::default(),
+            connect_timeout: Duration::from_secs(10),
+            max_idle_connections: 64,
+            dial: None,
+            tls: ClientTls::default(),
+        }
     }
 }
 
@@ -157,20 +167,6 @@ pub struct HttpClientBuilder {
 }
 
 impl HttpClientBuilder {
-    fn new(url: String) -> Self {
-        Self {
-            url,
-            headers: HeaderMap::new(),
-            auth: Bytes::new(),
-            authorizer: None,
-            limits: ConnectionLimits::default(),
-            connect_timeout: Duration::from_secs(10),
-            max_idle_connections: 64,
-            dial: None,
-            tls: ClientTls::default(),
-        }
-    }
-
     /// Sends a key with every message, as the member `auth` beside `params`, to a server that reads keys there. A
     /// request without a message, such as one that listens, has no key: servers that want one there need a
     /// [`header`](Self::header).

@@ -47,19 +47,15 @@ mgp_types::with_defaults! {
     }
 }
 
-/// The names of the settings for long messages, where the reader of an error can change them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "the names of two settings")]
-pub struct SettingNames {
-    /// The name of [`max_frame_bytes`](ConnectionLimits::max_frame_bytes).
-    pub max_frame_bytes: &'static str,
-    /// The name of [`memory`](ConnectionLimits::memory).
-    pub memory: &'static str,
-}
-
-impl Default for SettingNames {
-    fn default() -> Self {
-        Self { max_frame_bytes: "ConnectionLimits::max_frame_bytes", memory: "ConnectionLimits::memory" }
+mgp_types::with_defaults! {
+    /// The names of the settings for long messages, where the reader of an error can change them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[expect(clippy::exhaustive_structs, reason = "the names of two settings")]
+    pub struct SettingNames {
+        /// The name of [`max_frame_bytes`](ConnectionLimits::max_frame_bytes).
+        pub max_frame_bytes: &'static str = "ConnectionLimits::max_frame_bytes",
+        /// The name of [`memory`](ConnectionLimits::memory).
+        pub memory: &'static str = "ConnectionLimits::memory",
     }
 }
 

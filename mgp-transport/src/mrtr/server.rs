@@ -32,11 +32,9 @@ impl MrtrGate {
         Self { key, ttl: Duration::from_mins(10) }
     }
 
-    /// Sets the time that the user has to answer.
-    #[must_use]
-    pub fn with_ttl(mut self, ttl: Duration) -> Self {
-        self.ttl = ttl;
-        self
+    mgp_types::setters! { #[must_use] self =>
+        /// Sets the time that the user has to answer.
+        pub fn with_ttl(ttl: Duration) => self.ttl = ttl;
     }
 
     fn exchange(&self, request: &Request) -> Result<Option<RequestRounds>, Error> {

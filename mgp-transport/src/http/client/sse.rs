@@ -210,10 +210,8 @@ impl EventData {
 }
 
 fn milliseconds(digits: &[u8]) -> Option<Duration> {
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(digits).ok()?.parse().ok().map(Duration::from_millis)
+    let digits = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
+    digits.parse().ok().map(Duration::from_millis)
 }
 
 #[cfg(test)]

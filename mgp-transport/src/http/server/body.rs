@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes};
 use http::StatusCode;
@@ -111,7 +110,6 @@ pub(super) struct EventBody {
     call: Option<BoxCall>,
     /// The rest of an event that is too long to be written in one piece.
     rest: Bytes,
-    keep_alive: Duration,
     next_keep_alive: Pin<Box<Sleep>>,
     /// The function that is called when the stream ends.
     on_end: Option<Box<dyn FnOnce() + Send>>,
@@ -122,10 +120,9 @@ const PIECE: usize = 64 << 10;
 
 impl EventBody {
     pub(super) fn new(stream: Arc<ResponseStream>, reader: u64) -> Self {
-        let keep_alive = stream.config.keep_alive;
         stream.config.open_streams.fetch_add(1, Ordering::Relaxed);
-        let next_keep_alive = Box::pin(sleep(keep_alive));
-        Self { stream, reader, call: None, rest: Bytes::new(), keep_alive, next_keep_alive, on_end: None }
+        let next_keep_alive = Box::pin(sleep(stream.config.keep_alive));
+        Self { stream, reader, call: None, rest: Bytes::new(), next_keep_alive, on_end: None }
     }
 
     mgp_types::setters! { self =>
@@ -155,7 +152,7 @@ impl EventBody {
         if self.next_keep_alive.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        self.next_keep_alive.set(sleep(self.keep_alive));
+        self.next_keep_alive.set(sleep(self.stream.config.keep_alive));
         Poll::Ready(Some(Bytes::from_static(sse::KEEP_ALIVE)))
     }
 

@@ -94,11 +94,7 @@ impl<'a> RequestHead<'a> {
 impl VersionHeader {
     fn read(value: &HeaderValue) -> Self {
         let text = value.to_str().map(str::trim).unwrap_or_default();
-        // The revision that nearly every request names comes first.
-        Revision::ALL
-            .into_iter()
-            .find(|revision| revision.as_str() == text)
-            .map_or_else(|| Self::Unknown(value.clone()), Self::Known)
+        text.parse::<Revision>().map_or_else(|_| Self::Unknown(value.clone()), Self::Known)
     }
 }
 

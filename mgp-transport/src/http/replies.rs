@@ -67,12 +67,6 @@ impl WaitingReply<'_> {
     pub(super) async fn answer(&mut self) -> PeerOutcome {
         (&mut self.answer).await.unwrap_or_else(|_| Err(Error::disconnected(self.replies.ended)))
     }
-
-    /// Returns whether the answer did not come yet, and still can.
-    #[cfg(feature = "http-server")]
-    pub(super) fn is_awaited(&self) -> bool {
-        self.replies.is_awaited(self.id)
-    }
 }
 
 impl Drop for WaitingReply<'_> {

@@ -243,8 +243,8 @@ impl HttpSession {
     /// Dropping the future takes the request back.
     pub(super) async fn ask(&self, stream: &ResponseStream, request: Request) -> Result<Response, Error> {
         let id = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut reply = guard(self.questions.wait(id)?, |reply| {
-            if reply.is_awaited() && stream.is_used() {
+        let mut reply = guard(self.questions.wait(id)?, |_reply| {
+            if self.questions.is_awaited(id) && stream.is_used() {
                 let params = Object::from([("requestId", Id::Number(id).to_raw())]);
                 let mut json = Vec::new();
                 frame::write_notification(&mut json, &Method::CANCELLED, &params);

@@ -210,8 +210,8 @@ impl EventData {
 }
 
 fn milliseconds(digits: &[u8]) -> Option<Duration> {
-    let digits = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
-    digits.parse().ok().map(Duration::from_millis)
+    let digits = digits.iter().all(u8::is_ascii_digit).then_some(digits)?;
+    std::str::from_utf8(digits).ok()?.parse().ok().map(Duration::from_millis)
 }
 
 #[cfg(test)]

@@ -173,7 +173,7 @@ fn keys_before_the_present_one_open_and_others_do_not() {
 #[test]
 fn a_token_has_as_many_bytes_as_its_purpose_allows_and_no_more() {
     for purpose in ALL {
-        let content = vec![7; purpose.max_bytes() / 4 * 3 - super::key::OVERHEAD];
+        let content = vec![7; purpose.max_bytes() / 4 * 3 - super::OVERHEAD];
         let token = key().seal(&content, &own(purpose), MINUTE).unwrap();
         assert_eq!(token.len(), purpose.max_bytes(), "{purpose:?}");
         assert_eq!(key().open(&token, &own(purpose)).unwrap(), content, "{purpose:?}");

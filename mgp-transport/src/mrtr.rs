@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use mgp_types::{
-    Context, Error, Flow, Gate, Gated, InputExchange, InputQuestion, Method, Object, Origin, Params, Principal,
-    RawJson, Request, RequestKind, Response, ResultKind, RpcService, Session, call_once, code,
+    Context, Error, Flow, Gate, Gated, InputExchange, InputQuestion, Method, Object, Origin, Params,
+    Principal, RawJson, Request, RequestKind, Response, ResultKind, RpcService, Session, call_once, code,
 };
 
 use crate::era::{Agreement, NextStep, ResendRule, RoundHandler};

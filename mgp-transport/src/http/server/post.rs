@@ -158,6 +158,7 @@ impl<A: Accept> HttpServer<A> {
         Ok(None)
     }
 
+    /// Starts every message of a batch, in order; returns `None` if none of them is answered.
     fn batch(
         &self,
         parts: &Arc<Parts>,
@@ -174,7 +175,31 @@ impl<A: Accept> HttpServer<A> {
         if live.session.is_busy() || messages.len() > self.config().limits.max_in_flight {
             return Err(not_entered(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
         }
-        Ok(dispatch(&live, parts, messages))
+        let stream = Arc::new(live.session.new_stream());
+        let mut answers = Vec::new();
+        for message in messages {
+            match message {
+                Ok(Message::Call { id, method, params }) => {
+                    let request = request(RequestKind::Call, method, params, Arc::clone(parts));
+                    answers.push(call(&live, &stream, &id, request));
+                }
+                Ok(Message::Notify { method, params }) => {
+                    if let Some(call) = notification(&live, Arc::clone(parts), method, params) {
+                        live.session.spawn(call);
+                    }
+                }
+                Ok(Message::Reply { id, outcome }) => live.session.answer(id.as_ref(), outcome),
+                Err(malformed) if malformed.answerable => {
+                    answers.push(known(malformed.id.as_ref(), &malformed.error));
+                }
+                Err(_) => {}
+            }
+        }
+        if answers.is_empty() {
+            return Ok(None);
+        }
+        let call: BoxCall = Box::pin(collect(answers));
+        Ok(Some(RunningCall::new(call, stream, CallOwner::Session(Arc::clone(&live.session)))))
     }
 
     /// Returns the session that a request names, for the principal that the request comes from.
@@ -287,39 +312,6 @@ pub(super) fn not_entered(error: Error) -> HttpRefusal {
 
 pub(super) fn refuse(malformed: Malformed) -> HttpRefusal {
     HttpRefusal::bad_request(malformed.error).of(malformed.id)
-}
-
-/// Starts every message of a batch, in order; returns `None` if none of them is answered.
-pub(super) fn dispatch<S: RpcService>(
-    live: &LiveSession<S>,
-    parts: &Arc<Parts>,
-    messages: Vec<Result<Message, Malformed>>,
-) -> Option<RunningCall> {
-    let stream = Arc::new(live.session.new_stream());
-    let mut answers = Vec::new();
-    for message in messages {
-        match message {
-            Ok(Message::Call { id, method, params }) => {
-                let request = request(RequestKind::Call, method, params, Arc::clone(parts));
-                answers.push(call(live, &stream, &id, request));
-            }
-            Ok(Message::Notify { method, params }) => {
-                if let Some(call) = notification(live, Arc::clone(parts), method, params) {
-                    live.session.spawn(call);
-                }
-            }
-            Ok(Message::Reply { id, outcome }) => live.session.answer(id.as_ref(), outcome),
-            Err(malformed) if malformed.answerable => {
-                answers.push(known(malformed.id.as_ref(), &malformed.error));
-            }
-            Err(_) => {}
-        }
-    }
-    if answers.is_empty() {
-        return None;
-    }
-    let call: BoxCall = Box::pin(collect(answers));
-    Some(RunningCall::new(call, stream, CallOwner::Session(Arc::clone(&live.session))))
 }
 
 /// An answer that belongs into the array; a call that was cancelled has none.

@@ -177,20 +177,17 @@ impl<I: RpcService> StreamReceiver<I> {
         let asks = method == *method::CALLBACK_REQUEST;
         let mut request = Request::notify(method, params);
         request.context.outbox = outbox;
-        let started = self.start(request).await;
-        let mut taking_in = match started {
+        let mut taking_in = match self.start(request).await {
             Ok(future) => Box::pin(future),
             Err(error) => return tracing::debug!(%error, "a notification was not handled"),
         };
         // A slow service slows the server down, and all notifications are handled before the answer; but the stream of
         // HTTP+SSE also brings the answers that the service may wait for.
         if !self.peer.is_sse && !asks {
-            log_refusal(taking_in.await);
-            return;
+            return log_refusal(taking_in.await);
         }
         if let Some(outcome) = (&mut taking_in).now_or_never() {
-            log_refusal(outcome);
-            return;
+            return log_refusal(outcome);
         }
         // When all the room is taken, the stream is not read on, for as long as the server may be kept waiting.
         let core = &self.peer;

@@ -61,12 +61,10 @@ impl PostAnswer {
 }
 
 fn challenge(demand: &AuthorizationDemand) -> Option<Box<HeaderValue>> {
-    HeaderValue::from_str(demand.challenge())
-        .inspect_err(
-            |error| tracing::warn!(%error, "a challenge is left out: it is not the value of a header"),
-        )
-        .ok()
-        .map(Box::new)
+    let value = HeaderValue::from_str(demand.challenge()).inspect_err(|error| {
+        tracing::warn!(%error, "a challenge is left out: it is not the value of a header");
+    });
+    value.ok().map(Box::new)
 }
 
 /// Returns the status of an error that answers a request without a session.

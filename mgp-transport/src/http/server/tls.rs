@@ -128,10 +128,9 @@ impl TlsConfig {
 
 impl TlsParts {
     fn agreed(&self) -> Result<Arc<ServerConfig>, Error> {
-        let unavailable = |error| Error::internal("TLS is not available").with_source(error);
         let mut config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
-            .map_err(unavailable)?
+            .map_err(|error| Error::internal("TLS is not available").with_source(error))?
             .with_client_cert_verifier(Arc::clone(&self.clients))
             .with_cert_resolver(Arc::new(SingleCertAndKey::from(Arc::clone(&self.certified))));
         config.alpn_protocols = vec![HTTP2.to_vec(), HTTP1.to_vec()];

@@ -139,14 +139,12 @@ pub(super) enum BodyVersion {
 
 /// Reads the `_meta` of one request after the other. Clients repeat themselves, so some of the last results are kept.
 #[derive(Debug, Default)]
-pub(super) struct Envelopes {
-    read: SmallCache<(Bytes, BodyVersion)>,
-}
+pub(super) struct Envelopes(SmallCache<(Bytes, BodyVersion)>);
 
 impl Envelopes {
     pub(super) fn version(&self, params: &Params) -> BodyVersion {
         let Some(meta) = params.bytes("_meta") else { return BodyVersion::Absent };
-        if let Some((of, version)) = self.read.get(meta).as_deref()
+        if let Some((of, version)) = self.0.get(meta).as_deref()
             && of == meta
         {
             return version.clone();
@@ -154,7 +152,7 @@ impl Envelopes {
         let meta = Bytes::copy_from_slice(meta);
         let version = body_version(&meta);
         if meta.len() <= MAX_KEPT && version != BodyVersion::Absent {
-            self.read.put(&meta, (meta.clone(), version.clone()));
+            self.0.put(&meta, (meta.clone(), version.clone()));
         }
         version
     }

@@ -74,7 +74,7 @@ impl AnswerEvents {
 
     /// Returns the time for which the server wants to be left alone before the next attempt.
     pub(super) fn retry(&self) -> Option<Duration> {
-        self.decoder.retry()
+        self.decoder.retry
     }
 
     fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {

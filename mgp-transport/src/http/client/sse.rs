@@ -24,7 +24,8 @@ pub(super) struct SseDecoder {
     /// The id of the last `id` field; it counts once its event is complete.
     next_id: Bytes,
     last_id: Bytes,
-    retry: Option<Duration>,
+    /// The time for which the server wants a reader to wait before it comes back.
+    pub(super) retry: Option<Duration>,
 }
 
 /// One event of a stream.
@@ -96,11 +97,6 @@ impl SseDecoder {
     /// Returns the id to resume behind: that of the last complete event that had one.
     pub(super) fn last_id(&self) -> Option<&Bytes> {
         (!self.last_id.is_empty()).then_some(&self.last_id)
-    }
-
-    /// Returns the time for which the server wants a reader to wait before it comes back.
-    pub(super) fn retry(&self) -> Option<Duration> {
-        self.retry
     }
 
     /// Prepares for the stream that continues this one: an unfinished event is forgotten, the last id and the waiting
@@ -276,7 +272,7 @@ mod tests {
         let (events, decoder) = decode(&[b"id: 7\nretry: 500\ndata:\n\n"]);
         assert_eq!(events, [(String::new(), String::new())]);
         assert_eq!(decoder.last_id().unwrap(), "7");
-        assert_eq!(decoder.retry(), Some(Duration::from_millis(500)));
+        assert_eq!(decoder.retry, Some(Duration::from_millis(500)));
     }
 
     #[test]
@@ -297,10 +293,10 @@ mod tests {
     fn only_digits_are_a_waiting_time() {
         for (field, expected) in [("10", Some(10)), ("1.5", None), ("-1", None), ("", None), ("x", None)] {
             let (_, decoder) = decode(&[format!("retry: {field}\n\n").as_bytes()]);
-            assert_eq!(decoder.retry(), expected.map(Duration::from_millis), "{field}");
+            assert_eq!(decoder.retry, expected.map(Duration::from_millis), "{field}");
         }
         let (_, decoder) = decode(&[b"retry: 10\nretry: 99999999999999999999999\n\n"]);
-        assert_eq!(decoder.retry(), Some(Duration::from_millis(10)));
+        assert_eq!(decoder.retry, Some(Duration::from_millis(10)));
     }
 
     #[test]
@@ -310,7 +306,7 @@ mod tests {
         decoder.push(b"data: c\n\n");
         assert_eq!(decoder.next_event().unwrap().unwrap().data, "c");
         assert_eq!(decoder.last_id().unwrap(), "1");
-        assert_eq!(decoder.retry(), Some(Duration::from_millis(5)));
+        assert_eq!(decoder.retry, Some(Duration::from_millis(5)));
     }
 
     #[test]
@@ -359,7 +355,7 @@ mod tests {
             let (parts, at_parts_end) = decode(&chunks);
             prop_assert_eq!(whole, parts);
             prop_assert_eq!(at_end.last_id(), at_parts_end.last_id());
-            prop_assert_eq!(at_end.retry(), at_parts_end.retry());
+            prop_assert_eq!(at_end.retry, at_parts_end.retry);
         }
 
         #[test]

@@ -155,28 +155,22 @@ impl<W: RpcService, R: ResendRule> ResendableCall<W, R> {
 pin_project! {
     /// The future of [`ClientEra`](super::ClientEra).
     pub struct EraFuture<W: RpcService, R: ResendRule> {
+        // The first request, which is the last one of most calls.
         #[pin]
-        attempts: Attempts<W, R>,
-    }
-}
-
-pin_project! {
-    #[project = ProjectedAttempts]
-    enum Attempts<W: RpcService, R: ResendRule> {
-        /// The first request, which is the last one of most calls.
-        First { #[pin] inner: W::Future, call: Option<ResendableCall<W, R>> },
-        Further { outcome: BoxFuture<'static, Result<Response, Error>> },
+        first: Option<W::Future>,
+        call: Option<ResendableCall<W, R>>,
+        further: Option<BoxFuture<'static, Result<Response, Error>>>,
     }
 }
 
 impl<W: RpcService, R: ResendRule> EraFuture<W, R> {
-    pub(super) fn new(inner: W::Future, call: Option<ResendableCall<W, R>>) -> Self {
-        Self { attempts: Attempts::First { inner, call } }
+    pub(super) fn new(first: W::Future, call: Option<ResendableCall<W, R>>) -> Self {
+        Self { first: Some(first), call, further: None }
     }
 
     /// Creates the future of a call that is not sent.
     pub(super) fn refused(error: Error) -> Self {
-        Self { attempts: Attempts::Further { outcome: Box::pin(std::future::ready(Err(error))) } }
+        Self { first: None, call: None, further: Some(Box::pin(std::future::ready(Err(error)))) }
     }
 }
 
@@ -184,23 +178,17 @@ impl<W: RpcService, R: ResendRule> Future for EraFuture<W, R> {
     type Output = Result<Response, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut attempts = self.project().attempts;
-        loop {
-            match attempts.as_mut().project() {
-                ProjectedAttempts::First { inner, call } => {
-                    let outcome = ready!(inner.poll(cx));
-                    let Some(mut call) = call.take() else { return Poll::Ready(outcome) };
-                    match call.judge(outcome) {
-                        NextStep::Return(outcome) => return Poll::Ready(outcome),
-                        NextStep::SendAgain(next) => {
-                            let outcome = Box::pin(call.send_until_done(next));
-                            attempts.set(Attempts::Further { outcome });
-                        }
-                    }
-                }
-                ProjectedAttempts::Further { outcome } => return outcome.as_mut().poll(cx),
+        let mut this = self.project();
+        if let Some(first) = this.first.as_mut().as_pin_mut() {
+            let outcome = ready!(first.poll(cx));
+            let Some(mut call) = this.call.take() else { return Poll::Ready(outcome) };
+            match call.judge(outcome) {
+                NextStep::Return(outcome) => return Poll::Ready(outcome),
+                NextStep::SendAgain(next) => *this.further = Some(Box::pin(call.send_until_done(next))),
             }
+            this.first.set(None);
         }
+        this.further.as_mut().map_or(Poll::Pending, |further| further.as_mut().poll(cx))
     }
 }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use mgp_types::json::ObjectWriter;
 use mgp_types::{Error, Origin, code};
-use tokio::sync::Semaphore;
 
 mgp_types::with_defaults! {
     /// The limits of one connection, which hold whatever its peer does.
@@ -70,13 +69,6 @@ impl ConnectionLimits {
         } else {
             Err(TooLong::Memory { budget_bytes: self.memory.bytes() })
         }
-    }
-
-    /// Returns these limits, with values raised that would stop the connection, and lowered that no queue can have.
-    pub(crate) fn workable(mut self) -> Self {
-        self.max_queued = self.max_queued.clamp(1, Semaphore::MAX_PERMITS);
-        self.max_unwritten_bytes = self.max_unwritten_bytes.max(1);
-        self
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use mgp_types::{Error, OutboxPort, RpcService};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Sleep, sleep};
 
 use self::incoming::IncomingDispatcher;
@@ -49,9 +49,11 @@ pub fn connect<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, A: Accept>(
     reader: R,
     writer: W,
     accept: &A,
-    limits: ConnectionLimits,
+    mut limits: ConnectionLimits,
 ) -> (Wire, Connection<R, W, A::Service>) {
-    let limits = limits.workable();
+    // Zero would stop the connection, and no queue has more places than a semaphore has permits.
+    limits.max_queued = limits.max_queued.clamp(1, Semaphore::MAX_PERMITS);
+    limits.max_unwritten_bytes = limits.max_unwritten_bytes.max(1);
     let (messages_in, messages) = mpsc::channel(limits.max_queued);
     let (reports_in, reports) = mpsc::unbounded_channel();
     let wire = Wire::new(messages_in, reports_in.clone(), limits.clone());

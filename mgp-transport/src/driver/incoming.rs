@@ -86,10 +86,6 @@ impl<S: RpcService> IncomingDispatcher<S> {
         }
     }
 
-    pub(super) fn in_work(&self) -> usize {
-        self.waiting.theirs.len()
-    }
-
     /// Handles a frame.
     pub(super) fn frame(&mut self, bytes: &Bytes, cx: &mut Context<'_>) {
         match frame::decode(bytes) {

@@ -155,7 +155,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, S: RpcService> Connection<R, W
     /// Returns whether nothing more is read, and the calls in work are done or had their time.
     fn is_finished(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(patience) = &mut self.drain else { return false };
-        self.incoming.in_work() == 0 || patience.as_mut().poll(cx).is_ready()
+        self.incoming.waiting.theirs.is_empty() || patience.as_mut().poll(cx).is_ready()
     }
 }
 
@@ -190,7 +190,7 @@ impl<R, W, S: RpcService> Drop for Connection<R, W, S> {
     }
 }
 
-mgp_types::partial_debug!([R, W, S: RpcService] Connection<R, W, S>, self => in_work: self.incoming.in_work());
+mgp_types::partial_debug!([R, W, S: RpcService] Connection<R, W, S>, self => in_work: self.incoming.waiting.theirs.len());
 
 fn broken(error: io::Error) -> Error {
     Error::disconnected("the connection broke").with_source(error)

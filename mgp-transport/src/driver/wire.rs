@@ -102,17 +102,12 @@ impl Wire {
         self.queue(OutgoingMessage::Call { id, method, params, about, feed }).await?;
         let unanswered = guard(id, |id| {
             deliveries.close();
-            self.give_up(id);
+            // Sending fails only if the connection is gone, and then nobody needs the report.
+            let _ = self.0.reports.send(ConnectionReport::Dropped { id });
         });
         let outcome = deliveries.run().await;
         ScopeGuard::into_inner(unanswered);
         outcome.map(Response::new)
-    }
-
-    /// Tells the connection that the caller of `id` no longer waits.
-    fn give_up(&self, id: i64) {
-        // Sending fails only if the connection is gone, and then nobody needs the report.
-        let _ = self.0.reports.send(ConnectionReport::Dropped { id });
     }
 
     async fn queue(&self, message: OutgoingMessage) -> Result<(), Error> {

@@ -81,7 +81,7 @@ impl Body for HttpBody {
             BodyContent::Pieces(pieces) => ready!(pieces.poll_recv(cx)),
         };
         if let (Some(active), Some(bytes)) = (&this.active, &bytes) {
-            active.connection().note_queued(bytes.len());
+            active.0.note_queued(bytes.len());
         }
         Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
     }

@@ -144,14 +144,7 @@ impl WatchedConnection {
 
 /// A request in work, until the last byte of its answer was taken.
 #[derive(Debug)]
-pub(super) struct ActiveRequest(Arc<WatchedConnection>);
-
-impl ActiveRequest {
-    /// Returns the connection of the request.
-    pub(super) fn connection(&self) -> &WatchedConnection {
-        &self.0
-    }
-}
+pub(super) struct ActiveRequest(pub(super) Arc<WatchedConnection>);
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {

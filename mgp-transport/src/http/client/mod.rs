@@ -17,7 +17,6 @@ mod binary;
 mod body;
 mod core;
 mod events;
-mod followed;
 mod head;
 mod inbound;
 mod listen;

@@ -86,8 +86,8 @@ impl Batches {
     }
 
     /// Notes that one more answer belongs to the batch.
-    pub(super) fn expect(&mut self, id: BatchId) {
-        if let Some(answers) = self.open.get_mut(&id) {
+    pub(super) fn expect(&mut self, id: Option<BatchId>) {
+        if let Some(answers) = id.and_then(|id| self.open.get_mut(&id)) {
             answers.awaited += 1;
         }
     }

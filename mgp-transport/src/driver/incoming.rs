@@ -230,9 +230,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     ) {
         match message {
             Ok(Message::Call { id, method, params }) => {
-                if let Some(batch) = batch {
-                    self.batches.expect(batch);
-                }
+                self.batches.expect(batch);
                 self.call(id, method, params, batch, cx);
             }
             Ok(Message::Notify { method, params }) if method == Method::CANCELLED => {
@@ -245,9 +243,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
             }
             Err(malformed) if malformed.answerable => {
                 tracing::debug!(error = %malformed.error, "refusing a malformed message");
-                if let Some(batch) = batch {
-                    self.batches.expect(batch);
-                }
+                self.batches.expect(batch);
                 self.write_answer(batch, |out| {
                     frame::write_error(out, malformed.id.as_ref(), &malformed.error);
                 });

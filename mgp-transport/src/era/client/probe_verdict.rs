@@ -113,10 +113,8 @@ fn refused(error: Error, identity: &ClientIdentity, kind: WireKind) -> ProbeVerd
         if let Some(revision) = ours().find(|revision| revision.is_stateless()) {
             return ProbeVerdict::Retry(revision);
         }
-        let names_sessions = supported
-            .iter()
-            .any(|version| version.parse().is_ok_and(|known: Revision| !known.is_stateless()));
-        if names_sessions {
+        let is_session = |version: &String| version.parse().is_ok_and(|known: Revision| !known.is_stateless());
+        if supported.iter().any(is_session) {
             return ProbeVerdict::Session;
         }
         return ProbeVerdict::Fail(UnsupportedVersion::new(supported, identity).into_error());

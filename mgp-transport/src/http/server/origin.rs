@@ -26,11 +26,8 @@ impl HttpConfig {
         }
         let Some(name) = std::str::from_utf8(host).ok().and_then(without_port) else { return false };
         // An allowed host may carry a port, or lack the brackets of IPv6.
-        is_loopback(name)
-            || self
-                .hosts
-                .iter()
-                .any(|allowed| without_port(allowed).unwrap_or(allowed).eq_ignore_ascii_case(name))
+        let is = |allowed: &str| without_port(allowed).unwrap_or(allowed).eq_ignore_ascii_case(name);
+        is_loopback(name) || self.hosts.iter().any(|allowed| is(allowed))
     }
 
     /// Returns whether a web page of this `origin` may send requests.

@@ -324,8 +324,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     pub(super) fn notified(&mut self, method: Method, params: Params, outbox: Outbox, cx: &mut Context<'_>) {
         while self.notified.try_join_next().is_some() {}
         if self.notified.len() >= self.max_in_flight {
-            tracing::warn!(%method, "dropping a notification: too many are in work");
-            return;
+            return tracing::warn!(%method, "dropping a notification: too many are in work");
         }
         let mut request = Request::notify(method, params);
         request.context.outbox = outbox;
@@ -357,8 +356,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
 
     fn replied(&mut self, id: &Id, outcome: Result<RawJson, Error>) {
         let Some(waiter) = self.waiting.answered(id) else {
-            tracing::debug!(?id, "ignoring an answer nobody waits for");
-            return;
+            return tracing::debug!(?id, "ignoring an answer nobody waits for");
         };
         let outcome =
             outcome.and_then(|result| frame::check_result(&waiter.method, &result).map(|()| result));

@@ -118,8 +118,7 @@ impl<I: RpcService> ClientCore<I> {
     /// Sends a message beside the calls: if there is room for it, for a bounded time, and without a report of its success.
     pub(super) fn post_aside(self: &Arc<Self>, message: Vec<u8>, session: Option<Arc<Session>>) {
         let Ok(room) = Arc::clone(&self.chores).try_acquire_owned() else {
-            tracing::debug!("too many messages beside the calls; one is dropped");
-            return;
+            return tracing::debug!("too many messages beside the calls; one is dropped");
         };
         let sender = Arc::clone(self);
         self.tasks.spawn(async move {

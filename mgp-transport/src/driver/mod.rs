@@ -107,7 +107,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, S: RpcService> Connection<R, W
                     FramedLine::Frame(frame) => self.incoming.frame(&frame, cx),
                     FramedLine::TooLong(why, first) => self.incoming.too_long(why, &first),
                     FramedLine::Skipped(last) => self.incoming.skipped(&last),
-                    FramedLine::Endless => return Err(Error::misbehaved("the peer sends a line without end")),
+                    FramedLine::Endless => {
+                        return Err(Error::misbehaved("the peer sends a line without end"));
+                    }
                     FramedLine::Partial => break,
                 }
                 any = true;

@@ -113,7 +113,7 @@ fn refused(error: Error, identity: &ClientIdentity, kind: WireKind) -> ProbeVerd
         if let Some(revision) = ours().find(|revision| revision.is_stateless()) {
             return ProbeVerdict::Retry(revision);
         }
-        let is_session = |version: &String| version.parse().is_ok_and(|known: Revision| !known.is_stateless());
+        let is_session = |name: &String| name.parse().is_ok_and(|known: Revision| !known.is_stateless());
         if supported.iter().any(is_session) {
             return ProbeVerdict::Session;
         }

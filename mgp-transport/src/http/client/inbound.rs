@@ -168,7 +168,9 @@ impl<I: RpcService> StreamReceiver<I> {
             Some(CallSide::Receiver) => match self.of_ours(&method, &mut params) {
                 MessageRecipient::Service(outbox) => outbox,
                 MessageRecipient::Caller(call, id) => return self.deliver(&call, id, method, params).await,
-                MessageRecipient::Nobody => return tracing::debug!(%method, "dropping a message nobody waits for"),
+                MessageRecipient::Nobody => {
+                    return tracing::debug!(%method, "dropping a message nobody waits for");
+                }
             },
         };
         // People take their time to answer, and only messages that have to wait for them do.

@@ -45,7 +45,7 @@ impl OpenedSession {
     /// Gives the request an outbox to the peer, as far as the peer is ready for it.
     pub(super) fn connect(&self, request: &mut Request) {
         if request.method == Method::INITIALIZED && request.kind == RequestKind::Notify {
-            self.initialized.set();
+            self.initialized.0.send_replace(true);
         }
         let outbox = std::mem::take(&mut request.context.outbox);
         request.context.outbox = self.initialized.holding(outbox);
@@ -166,10 +166,6 @@ pub(super) fn exists(method: &Method, revision: Revision) -> Result<(), Error> {
 struct Initialized(watch::Sender<bool>);
 
 impl Initialized {
-    fn set(&self) {
-        self.0.send_replace(true);
-    }
-
     /// Returns an outbox that holds requests until the client is ready for them.
     ///
     //= mcp 2025-11-25 lifecycle

@@ -193,18 +193,14 @@ async fn accept_until<S: HttpService>(
             // The peer left at once, or file descriptors are short: neither ends the server.
             Err(error) => {
                 tracing::warn!(%error, "connection not accepted");
-                if is_descriptor_shortage(&error) {
+                // The system has no descriptor left, or the process has all that it may.
+                if cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24)) {
                     places.end_idle(SlotKind::is_usual);
                 }
                 sleep(Duration::from_millis(50)).await;
             }
         }
     }
-}
-
-/// Returns whether the process, or the system, can open no further file (`EMFILE`, `ENFILE`).
-fn is_descriptor_shortage(error: &io::Error) -> bool {
-    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
 }
 
 async fn ended(connections: &mut JoinSet<()>, within: Duration) -> bool {

@@ -193,7 +193,7 @@ async fn accept_until<S: HttpService>(
             // The peer left at once, or file descriptors are short: neither ends the server.
             Err(error) => {
                 tracing::warn!(%error, "connection not accepted");
-                // The system has no descriptor left, or the process has all that it may.
+                // `EMFILE` or `ENFILE`: the process, or the system, can open no further file.
                 if cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24)) {
                     places.end_idle(SlotKind::is_usual);
                 }

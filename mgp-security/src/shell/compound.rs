@@ -16,7 +16,7 @@ impl Parser<'_> {
         if self.take("(") {
             let inner = self.list(&[")"]);
             self.expect(")", Flaw::Grammar);
-            return Some(Body::Group(vec![inner]));
+            return Some(Body::Group(inner));
         }
         let word = self.reserved();
         let reader = match word {
@@ -42,7 +42,7 @@ impl Parser<'_> {
         self.depth -= 1;
         let body = body.unwrap_or_else(|| {
             self.flawed(Flaw::Grammar);
-            Body::Group(Vec::new())
+            Body::Group(Script::default())
         });
         self.one(start, body)
     }
@@ -57,21 +57,21 @@ impl Parser<'_> {
     fn group(&mut self) -> Body {
         let inner = self.list(&["}"]);
         self.expect("}", Flaw::Grammar);
-        Body::Group(vec![inner])
+        Body::Group(inner)
     }
 
     fn branches(&mut self) -> Body {
-        let mut scripts = Vec::new();
+        let mut all = Script::default();
         loop {
-            scripts.push(self.list(&["then", "elif", "else", "fi"]));
+            all.pipelines.extend(self.list(&["then", "elif", "else", "fi"]).pipelines);
             let word = self.reserved();
             if !matches!(word, "then" | "elif" | "else" | "fi") {
                 self.flawed(Flaw::Grammar);
-                return Body::Group(scripts);
+                return Body::Group(all);
             }
             self.at += word.len();
             if word == "fi" {
-                return Body::Group(scripts);
+                return Body::Group(all);
             }
         }
     }
@@ -135,7 +135,7 @@ impl Parser<'_> {
         } else {
             self.flawed(Flaw::Grammar);
         }
-        let mut scripts = Vec::new();
+        let mut branches = Vec::new();
         loop {
             self.lines();
             if self.reserved() == "esac" {
@@ -158,7 +158,7 @@ impl Parser<'_> {
             }
             self.expect(")", Flaw::Grammar);
             let before = self.at;
-            scripts.push(self.list(&["esac"]));
+            branches.extend(self.list(&["esac"]).pipelines);
             if !(self.take(";;&") || self.take(";;") || self.take(";&"))
                 && self.at == before
                 && self.reserved() != "esac"
@@ -169,9 +169,9 @@ impl Parser<'_> {
         }
         // The patterns of the branches are expanded too, so they are judged like words.
         words.retain(|word| !word.parts.is_empty());
-        let patterns = self.one(start, Body::Simple(Simple { words, ..Simple::default() }));
-        scripts.insert(0, patterns);
-        Body::Group(scripts)
+        let mut all = self.one(start, Body::Simple(Simple { words, ..Simple::default() }));
+        all.pipelines.extend(branches);
+        Body::Group(all)
     }
 
     fn function(&mut self) -> Body {
@@ -239,7 +239,7 @@ impl Parser<'_> {
             }
         }
         let pipelines = commands.into_iter().map(|stage| Pipeline { stages: vec![stage], background: false });
-        Body::Group(vec![Script { pipelines: pipelines.collect() }])
+        Body::Group(Script { pipelines: pipelines.collect() })
     }
 
     /// Returns the body for `(( .. ))`, whose `length` bytes and closing parentheses have just been read. Only its

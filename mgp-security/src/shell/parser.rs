@@ -325,8 +325,9 @@ impl<'s> Parser<'s> {
         if odd.is_empty() {
             return whole;
         }
-        odd.insert(0, Script { pipelines: vec![Pipeline { stages: vec![whole], background: false }] });
-        Stage { body: Body::Group(odd), redirects: Vec::new(), span }
+        let mut pipelines = vec![Pipeline { stages: vec![whole], background: false }];
+        pipelines.extend(odd.into_iter().flat_map(|script| script.pipelines));
+        Stage { body: Body::Group(Script { pipelines }), redirects: Vec::new(), span }
     }
 
     fn function_name(&mut self, simple: &Simple) -> Option<String> {

@@ -35,7 +35,7 @@ pub(crate) enum Body {
     /// One program with its arguments.
     Simple(Simple),
     /// `{ .. }`, `( .. )`, or the branches of `if` and `case`, all of which may run.
-    Group(Vec<Script>),
+    Group(Script),
     /// `for variable in values`. Without values, the loop runs over the arguments of the script.
     For { variable: String, values: Vec<Word>, body: Script },
     /// A loop with `while` or `until`.
@@ -166,18 +166,15 @@ impl Stage {
                 simple.assignments.iter().for_each(|assignment| assignment.value.walk(see));
                 simple.words.iter().for_each(|word| word.walk(see));
             }
-            Body::Group(scripts) => scripts.iter().for_each(|script| script.walk(see)),
             Body::For { values, body, .. } => {
-                for value in values {
-                    value.walk(see);
-                }
+                values.iter().for_each(|value| value.walk(see));
                 body.walk(see);
             }
             Body::Loop { condition, body } => {
                 condition.walk(see);
                 body.walk(see);
             }
-            Body::Function { body, .. } => body.walk(see),
+            Body::Group(body) | Body::Function { body, .. } => body.walk(see),
         }
     }
 }

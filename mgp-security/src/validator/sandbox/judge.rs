@@ -157,13 +157,7 @@ impl<'p> Judge<'p> {
     fn body(&mut self, body: &Body, input: &Flow) -> Result<Flow, Finding> {
         match body {
             Body::Simple(simple) => self.simple(simple, input),
-            Body::Group(scripts) => self.deeper(|judge| {
-                let mut out = Flow::default();
-                for script in scripts {
-                    out.then(judge.script(script, input)?);
-                }
-                Ok(out)
-            }),
+            Body::Group(script) => self.deeper(|judge| judge.script(script, input)),
             Body::For { variable, values, body } => {
                 self.deeper(|judge| judge.for_loop(variable, values, body, input))
             }

@@ -45,9 +45,7 @@ fn of_script(script: &Script, commands: &mut Vec<Vec<String>>) -> Result<(), Fin
                 let words: Option<Vec<String>> = simple.words.iter().map(literal).collect();
                 commands.push(words.ok_or_else(|| refuse(Danger::Undecidable))?);
             }
-            Body::Group(scripts) => {
-                scripts.iter().try_for_each(|script| of_script(script, commands))?;
-            }
+            Body::Group(script) => of_script(script, commands)?,
             _ => return Err(refuse(Danger::Undecidable)),
         }
     }

@@ -123,9 +123,7 @@ impl<'t> JavaScriptScopes<'t> {
             });
             scopes.around.push(around);
         }
-        for node in tree.nodes() {
-            scopes.declare(node);
-        }
+        tree.nodes().for_each(|node| scopes.declare(node));
         scopes
     }
 
@@ -176,42 +174,22 @@ impl<'t> JavaScriptScopes<'t> {
     }
 
     fn declare(&mut self, node: Node<'t>) {
-        match node.kind() {
+        let mut value = None;
+        let (scope, pattern) = match node.kind() {
             "variable_declarator" => {
-                let (Some(name), Some(parent)) = (node.field("name"), node.parent()) else { return };
+                let name = node.field("name");
+                value = node.field("value").filter(|_| name.is_some_and(|name| name.kind() == "identifier"));
                 // At the top level, `var` does not hide a global name; elsewhere it belongs to the function.
-                let scope = match parent.kind() {
-                    "variable_declaration" => {
-                        self.scopes_around(node).find(|scope| LISTS.has("functions", scope.kind()))
-                    }
-                    _ => self.scopes_around(node).next(),
-                };
-                let value = node.field("value").filter(|_| name.kind() == "identifier");
-                if let Some(scope) = scope {
-                    self.bind(scope, name, value);
-                }
+                let is_var = node.parent().is_some_and(|parent| parent.kind() == "variable_declaration");
+                let is_its = |scope: &Node<'_>| !is_var || LISTS.has("functions", scope.kind());
+                (self.scopes_around(node).find(is_its), name)
             }
-            "formal_parameters" => {
-                if let Some(function) = node.parent() {
-                    self.bind(function, node, None);
-                }
-            }
-            "catch_clause" | "arrow_function" => {
-                if let Some(parameter) = node.field("parameter") {
-                    self.bind(node, parameter, None);
-                }
-            }
+            "formal_parameters" => (node.parent(), Some(node)),
+            "catch_clause" | "arrow_function" => (Some(node), node.field("parameter")),
             "function_declaration" | "generator_function_declaration" | "class_declaration" => {
-                let scope = self.scopes_around(node).next();
-                if let (Some(name), Some(scope)) = (node.field("name"), scope) {
-                    self.bind(scope, name, None);
-                }
+                (self.scopes_around(node).next(), node.field("name"))
             }
-            "for_in_statement" => {
-                if let (Some(left), Some(_)) = (node.field("left"), node.field("kind")) {
-                    self.bind(node, left, None);
-                }
-            }
+            "for_in_statement" => (Some(node), node.field("left").filter(|_| node.field("kind").is_some())),
             "import_clause" => {
                 let names = node.descendants().filter(|name| name.kind() == "identifier");
                 let scope = self.scopes_around(node).last();
@@ -222,8 +200,12 @@ impl<'t> JavaScriptScopes<'t> {
                         self.bind(scope, name, None);
                     }
                 }
+                return;
             }
-            _ => {}
+            _ => return,
+        };
+        if let (Some(scope), Some(pattern)) = (scope, pattern) {
+            self.bind(scope, pattern, value);
         }
     }
 

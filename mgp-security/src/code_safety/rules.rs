@@ -156,12 +156,7 @@ impl Rules {
         let mut rules = Self { all: Vec::new(), by_kind: HashMap::new(), lists };
         let mut names: Vec<(&str, String)> = Vec::new();
         for Section { heading, entries } in sections(file) {
-            let level = match heading {
-                "standard" => Some(SafetyLevel::Standard),
-                "strict" => Some(SafetyLevel::Strict),
-                "readonly" => Some(SafetyLevel::Readonly),
-                _ => None,
-            };
+            let level = (heading != "names").then(|| SafetyLevel::read(heading));
             for entry in &entries {
                 let text = names
                     .iter()

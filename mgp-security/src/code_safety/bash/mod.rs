@@ -64,15 +64,11 @@ impl<'c> BashCheck<'c> {
     }
 
     fn simple(&mut self, simple: &Simple, at: usize) {
-        for assignment in &simple.assignments {
-            self.variable(&assignment.name, assignment.value.span.start);
-        }
+        simple.assignments.iter().for_each(|it| self.variable(&it.name, it.value.span.start));
         let Some((first, rest)) = simple.words.split_first() else { return };
         if matches!(first.text().as_deref(), Some("export" | "declare" | "typeset" | "readonly" | "local")) {
-            for assignment in rest.iter().filter_map(assignment) {
-                self.variable(&assignment.name, assignment.value.span.start);
-            }
-            return;
+            let assigned = rest.iter().filter_map(assignment);
+            return assigned.for_each(|it| self.variable(&it.name, it.value.span.start));
         }
         let is_hidden = first.parts.iter().any(|part| match part {
             Part::Ansi { hidden, .. } => *hidden,

@@ -43,9 +43,7 @@ impl<'t> PythonScopes<'t> {
         for node in tree.nodes() {
             scopes.of.push(scopes.place(node));
         }
-        for node in tree.nodes() {
-            scopes.bind_node(node);
-        }
+        tree.nodes().for_each(|node| scopes.bind_node(node));
         scopes
     }
 
@@ -139,10 +137,12 @@ impl<'t> PythonScopes<'t> {
                 }
             }
             "augmented_assignment" | "for_statement" | "for_in_clause" => {
-                if let Some(left) = node.field("left") {
-                    let value = node.field("right").filter(|_| node.kind() != "augmented_assignment");
-                    self.bind_loop(left, value, scope);
-                }
+                let Some(left) = node.field("left") else { return };
+                // A loop binds its target to each of the elements if they are written down, else to an unknown value.
+                self.bind_target(left, None, scope);
+                let is_known = left.kind() == "identifier" && node.kind() != "augmented_assignment";
+                let over = elements(node.field("right").filter(|_| is_known));
+                over.into_iter().for_each(|element| self.bind_target(left, Some(element), scope));
             }
             "function_definition" | "class_definition" => {
                 if let Some(name) = node.field("name") {
@@ -156,15 +156,12 @@ impl<'t> PythonScopes<'t> {
             }
             "parameters" | "lambda_parameters" => self.bind_parameters(node, scope),
             "as_pattern_target" => {
-                for name in node.descendants().filter(|name| name.kind() == "identifier") {
-                    let value = node.parent().and_then(|pattern| pattern.named_children().next());
-                    self.bind(scope, name, value.map_or(Binding::Unknown, Binding::Value));
-                }
+                let value = node.parent().and_then(|pattern| pattern.named_children().next());
+                let names = node.descendants().filter(|name| name.kind() == "identifier");
+                names.for_each(|name| self.bind_target(name, value, scope));
             }
             "global_statement" | "nonlocal_statement" => {
-                for name in node.named_children() {
-                    self.foreign.insert((scope.index(), plain(name.text())));
-                }
+                self.foreign.extend(node.named_children().map(|name| (scope.index(), plain(name.text()))));
             }
             "delete_statement" => {
                 let names = node.descendants().filter(|name| name.kind() == "identifier");
@@ -200,11 +197,10 @@ impl<'t> PythonScopes<'t> {
     fn bind_parameters(&mut self, node: Node<'t>, scope: Node<'t>) {
         for parameter in node.named_children() {
             let name = parameter.field("name").unwrap_or(parameter);
-            let value = parameter.field("value");
             let first =
                 std::iter::once(name).chain(name.descendants()).find(|part| part.kind() == "identifier");
             if let Some(name) = first {
-                self.bind(scope, name, value.map_or(Binding::Unknown, Binding::Value));
+                self.bind_target(name, parameter.field("value"), scope);
             }
         }
     }
@@ -224,14 +220,6 @@ impl<'t> PythonScopes<'t> {
         for (index, part) in parts.iter().enumerate() {
             let is_known = values.len() == parts.len() && part.kind() == "identifier";
             self.bind_target(*part, values.get(index).copied().filter(|_| is_known), scope);
-        }
-    }
-
-    /// Binds the target of a loop: to each of the elements if they are written down, else to an unknown value.
-    fn bind_loop(&mut self, left: Node<'t>, over: Option<Node<'t>>, scope: Node<'t>) {
-        self.bind_target(left, None, scope);
-        for element in elements(over.filter(|_| left.kind() == "identifier")) {
-            self.bind(scope, left, Binding::Value(element));
         }
     }
 

@@ -100,18 +100,15 @@ impl CallEffects {
         let program = name.iter().find(|word| is_listed("program in the name of a tool", word));
         let of_tool = tool.security.effect?;
         let is_reader = NameManner::of(tool.name.as_str()) == NameManner::Reads;
+        let moves = has("verb that moves files").then_some((MemberList::Destination, true));
+        let replaces = has("verb that replaces files") && !has("word of what is not replaced");
         Some(Self {
             of_tool,
             is_reader,
             starts_programs: !is_reader && has("word of containers"),
             program: program.map(|word| word.as_str().into()),
             presses: has("verb that presses"),
-            replaced: if has("verb that moves files") {
-                Some((MemberList::Destination, true))
-            } else {
-                let replaces = has("verb that replaces files") && !has("word of what is not replaced");
-                replaces.then_some((MemberList::Source, false))
-            },
+            replaced: moves.or(replaces.then_some((MemberList::Source, false))),
             declared: natures.declared().map(|name| (name.into(), MemberLists::of(name))).collect(),
         })
     }

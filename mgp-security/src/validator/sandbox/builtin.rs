@@ -12,9 +12,8 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
         "eval" => return evaluate(judge, call).map(Some),
         "source" | "." => return source(judge, call).map(Some),
         "alias" => {
-            for (_, command) in call.args.iter().filter_map(|arg| arg.text.split_once('=')) {
-                judge.text(command, &Flow::default())?;
-            }
+            let mut named = call.args.iter().filter_map(|arg| arg.text.split_once('='));
+            named.try_for_each(|(_, command)| judge.text(command, &Flow::default()).map(drop))?;
         }
         "trap" => {
             if let Some(action) = call.operands().next() {
@@ -34,9 +33,8 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
         }
         "unset" if call.has("HISTFILE") => return Err(refuse(Danger::LogWiping)),
         "read" | "mapfile" | "readarray" | "getopts" | "unset" => {
-            for arg in call.operands() {
-                judge.assign(&arg.text, None, call.input.marks.without(Marks::TELLING));
-            }
+            let marks = call.input.marks.without(Marks::TELLING);
+            call.operands().for_each(|arg| judge.assign(&arg.text, None, marks));
         }
         "printf" if call.has("-v") => {
             call.operands().take(1).for_each(|arg| judge.assign(&arg.text, None, arg.marks));

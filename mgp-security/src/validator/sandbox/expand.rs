@@ -40,9 +40,7 @@ impl Judge<'_> {
     pub(super) fn expand(&mut self, word: &Word) -> Result<Vec<Arg>, Finding> {
         let whole = self.gathered(word)?;
         let mut args = Vec::new();
-        for cells in braces(whole.list) {
-            split(&cells, whole.marks, whole.quoted, &mut args);
-        }
+        braces(whole.list).iter().for_each(|cells| split(cells, whole.marks, whole.quoted, &mut args));
         Ok(args)
     }
 

@@ -34,9 +34,7 @@ pub(super) fn check(
     match call.program {
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" | "goawk" => awk(judge, call)?,
         "sed" | "gsed" | "ssed" => sed(judge, call, reading)?,
-        "parallel" if call.operands().next().is_none() => {
-            feed(judge, call.input)?;
-        }
+        "parallel" if call.operands().next().is_none() => drop(feed(judge, call.input)?),
         "go" | "rustc" | "gcc" | "cc" | "tcc" | "java" | "nim" | "swift" | "cargo" | "dotnet" => {
             for arg in call.args {
                 if judge.files.contains_key(&file_key(&arg.text)) {
@@ -197,9 +195,8 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
         if !text.contains(['{', '(', '|']) {
             continue;
         }
-        for file in AWK_WRITES.captures_iter(text) {
-            super::argv::check_output(&Arg::new(&file[1]), &call.files)?;
-        }
+        let mut files = AWK_WRITES.captures_iter(text);
+        files.try_for_each(|file| super::argv::check_output(&Arg::new(&file[1]), &call.files))?;
         for run in AWK_RUNS.captures_iter(text) {
             let expression = run.iter().skip(1).flatten().next().map_or("", |found| found.as_str());
             let command = joined(expression);
@@ -221,14 +218,10 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
 
 /// Judges the texts that are assigned in an awk program, in place of a variable that the program runs.
 fn assigned(judge: &mut Judge<'_>, program: &str) -> Result<(), Finding> {
-    let mut found = false;
-    for value in AWK_ASSIGNS.captures_iter(program) {
-        found = true;
-        let command = joined(&value[1]);
-        // Not every assigned text is the command that is run.
-        tolerate(judge.text(&command, &Flow::default()))?;
-    }
-    refuse_if(!found, Danger::Undecidable)
+    let mut values = AWK_ASSIGNS.captures_iter(program).peekable();
+    refuse_if(values.peek().is_none(), Danger::Undecidable)?;
+    // Not every assigned text is the command that is run.
+    values.try_for_each(|value| tolerate(judge.text(&joined(&value[1]), &Flow::default())))
 }
 
 /// Returns the text of an awk expression: its literals, with holes for everything else.

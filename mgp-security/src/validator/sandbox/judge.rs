@@ -213,9 +213,7 @@ impl<'p> Judge<'p> {
             argv::check_assignment(self, name, &value)?;
             self.assign(name, Some(value.text), value.marks);
         }
-        if let Some(first) = simple.words.first() {
-            check_spelling(first)?;
-        }
+        simple.words.first().map_or(Ok(()), check_spelling)?;
         let mut args = Vec::with_capacity(simple.words.len());
         for word in &simple.words {
             args.extend(self.expand(word)?);

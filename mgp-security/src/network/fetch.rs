@@ -116,19 +116,18 @@ impl Fetcher {
     async fn follow(&self, url: &str, headers: &HeaderMap) -> FetchOutcome {
         let mut redirects = Redirects::new(url, &self.connector.policy)?;
         let first = redirects.at.clone();
-        let mut at = first.clone();
         for _ in 0..=MAX_REDIRECTS {
-            let sent = if at.origin() == first.origin() { headers.clone() } else { HeaderMap::new() };
-            let fetched = self.send(Method::GET, &at, sent, Bytes::new()).await?;
+            let is_there = redirects.at.origin() == first.origin();
+            let sent = if is_there { headers.clone() } else { HeaderMap::new() };
+            let fetched = self.send(Method::GET, &redirects.at, sent, Bytes::new()).await?;
             if !matches!(fetched.status.as_u16(), 301..=303 | 307 | 308) {
                 return Ok(fetched);
             }
             let location = fetched.headers.get(LOCATION).and_then(|location| location.to_str().ok());
             redirects.follow(location.ok_or(FetchError::Redirected)?)?;
-            if redirects.at.scheme() != at.scheme() {
+            if redirects.at.scheme() != first.scheme() {
                 return Err(FetchError::Redirected);
             }
-            at = redirects.at.clone();
         }
         Err(FetchError::Redirected)
     }

@@ -123,11 +123,8 @@ impl NetworkPolicy {
             return Ok(());
         }
         let named = matches!(host, Host::Domain(name) if is_allowed(&|pattern| pattern.covers_name(name)));
-        match self.barrier(ip) {
-            None => Ok(()),
-            Some(barrier) if named && barrier != NonPublicReason::Metadata => Ok(()),
-            Some(barrier) => Err(self.with_way(barrier.finding(), host, port)),
-        }
+        let barrier = self.barrier(ip).filter(|barrier| !named || *barrier == NonPublicReason::Metadata);
+        barrier.map_or(Ok(()), |barrier| Err(self.with_way(barrier.finding(), host, port)))
     }
 
     /// Returns the reason why an address that no pattern names is refused, if there is one.
@@ -319,11 +316,8 @@ fn network(base: &str, bits: &str) -> Result<HostMatch, InvalidHostPattern> {
     let bits: u8 = bits.parse().ok().filter(|_| is_number).ok_or(InvalidHostPattern)?;
     let rest_is_zero = leading(base).checked_shl(bits.into()).unwrap_or(0) == 0;
     let most = if base.is_ipv4() { 32 } else { 128 };
-    if (1..=most).contains(&bits) && rest_is_zero {
-        Ok(HostMatch::Network { base, bits })
-    } else {
-        Err(InvalidHostPattern)
-    }
+    let is_valid = (1..=most).contains(&bits) && rest_is_zero;
+    if is_valid { Ok(HostMatch::Network { base, bits }) } else { Err(InvalidHostPattern) }
 }
 
 /// The error for a text that is not a valid pattern of hosts.

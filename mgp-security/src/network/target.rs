@@ -204,18 +204,15 @@ impl<'p> Redirects<'p> {
 pub(crate) fn check_nested(rest: &str) -> Result<(), Finding> {
     let mut text = Cow::Borrowed(rest);
     for _ in 0..MAX_LAYERS {
-        if leads_to_metadata(&text)? {
-            return Err(NonPublicReason::Metadata.finding());
-        }
+        check_layer(&text)?;
         let Some(decoded) = percent_decoded(&text) else { break };
         text = Cow::Owned(decoded);
     }
     Ok(())
 }
 
-/// Returns whether `text` contains a URL, or a parameter that begins with a host and a port or path, that names a
-/// metadata service.
-fn leads_to_metadata(text: &str) -> Result<bool, Finding> {
+/// Refuses a text with a URL, or a parameter that begins with a host and a port or path, that names a metadata service.
+fn check_layer(text: &str) -> Result<(), Finding> {
     let mut looked_at = 0;
     for (at, byte) in text.bytes().enumerate() {
         let is_url = byte == b'/' && text.as_bytes().get(at + 1) == Some(&b'/');
@@ -231,10 +228,10 @@ fn leads_to_metadata(text: &str) -> Result<bool, Finding> {
         let host = host_of(inner);
         let goes_on = inner.split_once(host).is_some_and(|(_, rest)| rest.starts_with([':', '/']));
         if (is_url || goes_on) && is_metadata(host) {
-            return Ok(true);
+            return Err(NonPublicReason::Metadata.finding());
         }
     }
-    Ok(false)
+    Ok(())
 }
 
 /// Returns the host at the beginning of `text`, without credentials.

@@ -233,12 +233,9 @@ impl<'a> Expansion<'a> {
             None => {}
         }
         let _ = self.known.insert(schema, None);
-        let mut inner = self.places.referred(members)?;
-        inner.extend(applied(members).into_iter().map(|(one, _)| one));
-        let mut sum: u64 = 0;
-        for one in inner {
-            sum = sum.saturating_add(self.steps(one)?);
-        }
+        let referred = self.places.referred(members)?.into_iter();
+        let mut inner = referred.chain(applied(members).into_iter().map(|(one, _)| one));
+        let sum = inner.try_fold(0, |sum: u64, one| self.steps(one).map(|steps| sum.saturating_add(steps)))?;
         let steps = sum.saturating_mul(times(members)).saturating_add(1);
         let _ = self.known.insert(schema, Some(steps));
         Ok(steps)
@@ -260,9 +257,8 @@ impl<'a> Walk<'a> {
             return None;
         }
         for _ in 0..times(members) {
-            for referred in self.places.referred(members).ok()? {
-                self.check(referred, value, depth + 1)?;
-            }
+            let mut referred = self.places.referred(members).ok()?.into_iter();
+            referred.try_for_each(|one| self.check(one, value, depth + 1))?;
             applied(members).into_iter().try_for_each(|(one, to)| self.apply(one, to, value, depth + 1))?;
         }
         Some(())

@@ -89,8 +89,7 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
 /// the effective values.
 pub fn describe(definition: &Object, security: &EffectiveSecurity) -> Object {
     let mut shown = definition.clone();
-    let declared = definition.object(ToolSecurity::MEMBER);
-    let mut members = declared.unwrap_or_default();
+    let mut members = definition.object(ToolSecurity::MEMBER).unwrap_or_default();
     let mut set = |name: &'static str, value: Result<RawJson, serde_json::Error>| {
         if let Ok(value) = value {
             members.set(name, value);

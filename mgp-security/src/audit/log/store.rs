@@ -168,20 +168,9 @@ impl LogStore {
         // One transaction covers both reads; otherwise the head could be newer than the last entry.
         let transaction = connection.transaction()?;
         let head = transaction.query_row("SELECT seq, hash FROM audit_head", [], read_head).optional()?;
-        let last = transaction
-            .query_row(
-                &format!("SELECT {COLUMNS} FROM audit_events ORDER BY seq DESC LIMIT 1"),
-                [],
-                read_entry,
-            )
-            .optional()?;
-        let checkpoint = transaction
-            .query_row(
-                "SELECT seq, hash, removed, reason, told_by FROM audit_checkpoints ORDER BY seq DESC LIMIT 1",
-                [],
-                read_checkpoint,
-            )
-            .optional()?;
+        let newest = format!("SELECT {COLUMNS} FROM audit_events ORDER BY seq DESC LIMIT 1");
+        let last = transaction.query_row(&newest, [], read_entry).optional()?;
+        let checkpoint = transaction.query_row(LAST_CHECKPOINT, [], read_checkpoint).optional()?;
         Ok(Tail { head, last, checkpoint })
     }
 
@@ -447,6 +436,10 @@ static INSERT_GROUP: LazyLock<String> = LazyLock::new(|| inserting(GROUP));
 const MOVE_ON: &str = "INSERT INTO audit_head (only, seq, hash) VALUES (1, ?1, ?2)
     ON CONFLICT (only) DO UPDATE SET seq = excluded.seq, hash = excluded.hash
     WHERE audit_head.seq = ?3 AND audit_head.hash = ?4";
+
+/// The statement that finds the checkpoint from which the log is verified.
+const LAST_CHECKPOINT: &str =
+    "SELECT seq, hash, removed, reason, told_by FROM audit_checkpoints ORDER BY seq DESC LIMIT 1";
 
 /// The columns from which an entry is read.
 const COLUMNS: &str = "seq, millis, event_type, agent, server, result, trace, event, prev, hash";

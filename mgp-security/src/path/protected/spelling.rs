@@ -86,12 +86,10 @@ fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<Strin
         let own = homes.iter().filter_map(|home| below(&home.iter().map(String::as_str).collect::<Vec<_>>()));
         let at_home: Vec<_> = known.chain(own).collect();
         readings.push(reading);
-        for names in mounts.into_iter().filter(|names| !names.is_empty()) {
-            add(readings, PathReading::new(PathAnchor::Root, names), homes);
-        }
-        for names in at_home {
-            add(readings, PathReading::new(PathAnchor::Home, names), homes);
-        }
+        let mounts = mounts.into_iter().filter(|names| !names.is_empty());
+        mounts.for_each(|names| add(readings, PathReading::new(PathAnchor::Root, names), homes));
+        let at_home = at_home.into_iter();
+        at_home.for_each(|names| add(readings, PathReading::new(PathAnchor::Home, names), homes));
     } else {
         readings.push(reading);
     }

@@ -27,9 +27,8 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
             }
         }
         "mkfifo" | "mknod" => {
-            for arg in call.operands() {
-                judge.files.insert(file_key(&arg.text), Flow::unknown(Marks::NONE));
-            }
+            let made = call.operands().map(|arg| (file_key(&arg.text), Flow::unknown(Marks::NONE)));
+            judge.files.extend(made);
             return Flow::default();
         }
         _ => {}
@@ -150,9 +149,7 @@ fn pass(judge: &Judge<'_>, call: &Call<'_>, marks: Marks) -> Flow {
 fn copies(judge: &mut Judge<'_>, call: &Call<'_>) {
     match call.program {
         "tee" => {
-            for file in call.operands() {
-                judge.files.insert(file_key(&file.text), call.input.clone());
-            }
+            judge.files.extend(call.operands().map(|file| (file_key(&file.text), call.input.clone())));
         }
         "cp" | "mv" | "ln" | "install" => {
             let operands: Vec<&Arg> = call.operands().collect();
@@ -186,9 +183,8 @@ fn downloads(judge: &mut Judge<'_>, call: &Call<'_>) {
     let folder = call.value("-P,--directory-prefix").filter(|_| call.program == "wget");
     for name in chosen.into_iter().chain(named).chain(copied).filter(|name| !name.is_empty()) {
         let inside = folder.map(|folder| format!("{}/{name}", folder.trim_end_matches('/')));
-        for file in inside.iter().map(String::as_str).chain([name]) {
-            judge.files.insert(file_key(file), Flow::unknown(Marks::FETCHED));
-        }
+        let files = inside.iter().map(String::as_str).chain([name]);
+        judge.files.extend(files.map(|file| (file_key(file), Flow::unknown(Marks::FETCHED))));
     }
 }
 

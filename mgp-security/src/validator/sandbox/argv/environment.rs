@@ -64,11 +64,8 @@ fn loads_code(call: &Call<'_>, program: &str, options: &str) -> bool {
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
     if matches!(call.program, "env" | "sudo" | "doas" | "make" | "gmake" | "configure") {
-        for arg in call.args {
-            if let Some((name, value)) = arg.text.split_once('=') {
-                check_variable(call, name, value)?;
-            }
-        }
+        let mut assigned = call.args.iter().filter_map(|arg| arg.text.split_once('='));
+        assigned.try_for_each(|(name, value)| check_variable(call, name, value))?;
     }
     if call.program == "git" || call.program == "yadm" { git(call) } else { Ok(()) }
 }

@@ -259,15 +259,10 @@ fn read_object<T: DeserializeOwned>(json: Vec<u8>) -> Result<T, JoseError> {
 
 /// Returns the header, the payload and the signature of a token.
 fn parts(token: &str) -> Result<(&str, &str, &str), JoseError> {
-    let mut parts = token.split('.');
-    match [(); 4].map(|()| parts.next()) {
-        [Some(header), Some(payload), Some(signature), None]
-            if [header, payload, signature].iter().all(|part| !part.is_empty()) =>
-        {
-            Ok((header, payload, signature))
-        }
-        _ => Err(JoseError::Malformed),
-    }
+    let (signed, signature) = token.rsplit_once('.').ok_or(JoseError::Malformed)?;
+    let (header, payload) = signed.split_once('.').ok_or(JoseError::Malformed)?;
+    let is_malformed = payload.contains('.') || [header, payload, signature].contains(&"");
+    if is_malformed { Err(JoseError::Malformed) } else { Ok((header, payload, signature)) }
 }
 
 /// The longest token.

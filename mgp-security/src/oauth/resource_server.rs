@@ -412,12 +412,9 @@ impl ResourceServerParts {
             (Some(key), TokenScheme::Dpop) => {
                 self.proofs.judge(key, &principal, shown, self.settings.clock.now())?;
             }
+            (None, TokenScheme::Bearer) if self.settings.dpop == DpopPolicy::Accepted => {}
             // A bound token is worth nothing without its proof, and a proof is worth nothing for another token.
-            (Some(_), TokenScheme::Bearer) | (None, TokenScheme::Dpop) => return Err(TokenError::Proof),
-            (None, TokenScheme::Bearer) if self.settings.dpop == DpopPolicy::Required => {
-                return Err(TokenError::Proof);
-            }
-            (None, TokenScheme::Bearer) => {}
+            _ => return Err(TokenError::Proof),
         }
         let text = Some(&*shown.token);
         let (kept, opaque) =

@@ -99,26 +99,24 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
             return Method::Patterns;
         }
     };
-    let mut broken = None;
+    let (mut whole, mut broken) = (None, None);
     for (grammar, prefix, suffix) in readings {
         let Some(tree) = Tree::parse(*grammar, prefix, code, suffix) else { continue };
         if !tree.has_errors {
-            check_tree(&tree, code, policy, findings);
-            return Method::SyntaxTree;
+            whole = Some(tree);
+            break;
         }
         broken.get_or_insert(tree);
     }
     // A fragment may become a whole program once everything it leaves open is closed.
     let (grammar, prefix, _) = readings[0];
-    let closed = closing(code, &policy.language).and_then(|end| Tree::parse(grammar, prefix, code, &end));
-    if let Some(tree) = closed.filter(|tree| !tree.has_errors) {
-        check_tree(&tree, code, policy, findings);
-        return Method::SyntaxTree;
-    }
+    let closed = || Tree::parse(grammar, prefix, code, &closing(code, &policy.language)?);
+    let whole = whole.or_else(|| closed().filter(|tree| !tree.has_errors));
     // An interpreter may run code that this parser cannot read: below strict its pieces are checked, from strict on it
     // is refused.
-    match broken {
-        Some(tree) if policy.level < SafetyLevel::Strict => {
+    match (whole, broken) {
+        (Some(tree), _) => check_tree(&tree, code, policy, findings),
+        (None, Some(tree)) if policy.level < SafetyLevel::Strict => {
             check_tree(&tree, code, policy, findings);
             check_other(code, policy, findings);
         }

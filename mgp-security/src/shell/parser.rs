@@ -209,10 +209,8 @@ impl<'s> Parser<'s> {
                     }
                     continue;
                 }
+                Some(b')') if until.contains(&")") => break,
                 Some(b')') => {
-                    if until.contains(&")") {
-                        break;
-                    }
                     self.flawed(Flaw::Grammar);
                     self.at += 1;
                     continue;

@@ -49,15 +49,13 @@ impl Parser<'_> {
                     self.at += c.len_utf8();
                     word.parts.push(if c == '\n' { Part::Continuation } else { Part::Escaped(c) });
                 }
-                b'\'' => {
+                b'\'' | b'"' => {
                     flush(&mut bare, &mut word.parts);
                     self.at += 1;
-                    word.parts.push(Part::Single(self.until_quote(false)));
-                }
-                b'"' => {
-                    flush(&mut bare, &mut word.parts);
-                    self.at += 1;
-                    word.parts.push(Part::Double(self.quoted(Some(b'"'))));
+                    word.parts.push(match byte {
+                        b'"' => Part::Double(self.quoted(Some(b'"'))),
+                        _ => Part::Single(self.until_quote(false)),
+                    });
                 }
                 b'`' | b'$' => {
                     flush(&mut bare, &mut word.parts);

@@ -302,21 +302,15 @@ impl ToolSubject {
             (written || text.says("sign of loaded")).then_some(written)
         });
         let is_plain = words.len() == 1;
-        if verb("moving") || any("written-to") {
-            true
-        } else if let Some(written) = stated {
-            written
-        } else if any("read-from") {
-            false
-        } else if verb("keeping") {
-            true
-        } else if verb("giving") {
+        match stated {
+            _ if verb("moving") || any("written-to") => true,
+            Some(written) => written,
+            None if any("read-from") => false,
+            None if verb("keeping") => true,
             // The file that is passed on is read; a plain name beside it is the place that it is put into.
-            has_others && is_plain
-        } else if verb("converting") && has_others {
-            !is_plain
-        } else {
-            self.manner != NameManner::Reads
+            None if verb("giving") => has_others && is_plain,
+            None if verb("converting") && has_others => !is_plain,
+            None => self.manner != NameManner::Reads,
         }
     }
 }

@@ -156,21 +156,13 @@ impl<'t> Resolver<'t> {
         for path in functions.iter() {
             match (&**path, first, second) {
                 ("builtins.getattr", Some(object), Some(name)) => {
-                    if let Some(name) = self.text(name) {
-                        found
-                            .extend(self.resolve(object, depth).iter().map(|path| join(path, &plain(&name))));
-                    }
+                    let Some(name) = self.text(name) else { continue };
+                    found.extend(self.resolve(object, depth).iter().map(|path| join(path, &plain(&name))));
                 }
                 ("builtins.vars", Some(object), _) => {
                     found.extend(self.resolve(object, depth).iter().map(|path| join(path, "__dict__")));
                 }
-                (
-                    "builtins.__import__" | "importlib.import_module" | "importlib.__import__",
-                    Some(name),
-                    _,
-                ) => {
-                    found.extend(self.text(name));
-                }
+                (path, Some(name), _) if IMPORTERS.contains(&path) => found.extend(self.text(name)),
                 _ => {
                     // The call `mapping.get('x')` is `mapping['x']`.
                     let of = path.strip_suffix(".get").or_else(|| path.strip_suffix(".__getitem__"));
@@ -213,6 +205,9 @@ fn member(path: &str, key: &str) -> Rc<str> {
         },
     }
 }
+
+/// The functions that return the module with a name.
+const IMPORTERS: [&str; 3] = ["builtins.__import__", "importlib.import_module", "importlib.__import__"];
 
 /// The deepest nesting of expressions that is followed; people do not write deeper ones.
 const MAX_DEPTH: usize = 100;

@@ -181,12 +181,11 @@ impl<'s> Parser<'s> {
         }
         loop {
             self.lines();
+            let ends_branch = self.rest().starts_with(";;") || self.rest().starts_with(";&");
             match self.peek() {
                 None => break,
-                Some(b';') if self.rest().starts_with(";;") || self.rest().starts_with(";&") => {
-                    if until.contains(&"esac") {
-                        break;
-                    }
+                Some(b';') if ends_branch && until.contains(&"esac") => break,
+                Some(b';') if ends_branch => {
                     self.flawed(Flaw::Grammar);
                     self.at += 2;
                     continue;

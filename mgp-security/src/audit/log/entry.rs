@@ -107,11 +107,8 @@ impl LogEntry {
             self.to_event().map_err(|_| StoreError::Damaged(format!("event {} is no event", self.seq)))?;
         let details = event.details.to_raw();
         let arguments = &event.target.arguments;
-        let arguments = if arguments.is_empty() {
-            String::new()
-        } else {
-            serde_json::to_string(arguments).unwrap_or_default()
-        };
+        let arguments = (!arguments.is_empty()).then(|| serde_json::to_string(arguments));
+        let arguments = arguments.and_then(Result::ok).unwrap_or_default();
         let kind = serde_json::to_value(event.actor.kind).unwrap_or_default();
         let cells = [
             &*self.seq.to_string(),

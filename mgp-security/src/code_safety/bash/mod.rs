@@ -227,11 +227,8 @@ fn is_endless(condition: &Script, body: &Script) -> bool {
 fn expanded(word: &Word) -> Vec<Option<String>> {
     let Some(text) = word.text() else { return vec![None] };
     let is_braced = word.parts.iter().any(|part| matches!(part, Part::Bare(text) if text.contains('{')));
-    if is_braced {
-        expand_braces(&text, MAX_BRACED_WORDS).into_iter().map(Some).collect()
-    } else {
-        vec![Some(text)]
-    }
+    let words = if is_braced { expand_braces(&text, MAX_BRACED_WORDS) } else { vec![text] };
+    words.into_iter().map(Some).collect()
 }
 
 /// Returns the default texts in expansions like `${name:-text}`.

@@ -109,14 +109,11 @@ fn of_stage(stage: &Stage, line: &str, input: &StandardInput) -> CallEffect {
 /// Returns the effect of writing to a file, whose name is not known if variables make it.
 fn of_written(file: Option<String>, is_kept: bool) -> CallEffect {
     let Some(file) = file else { return CallEffect::Destroys };
-    let is_folder = file.ends_with(['/', '.']);
+    let keeps = |file: &str| file.ends_with(['/', '.']) || is_listed("file that keeps nothing", file);
+    let is_replaced = || !is_kept && !keeps(&file) && may_be_there(Path::new(&file));
     if list("file that gives access").any(|part| file.contains(part)) {
         CallEffect::GivesAccess
-    } else if !is_kept
-        && !is_folder
-        && !is_listed("file that keeps nothing", &file)
-        && may_be_there(Path::new(&file))
-    {
+    } else if is_replaced() {
         CallEffect::Destroys
     } else {
         CallEffect::Runs

@@ -55,11 +55,8 @@ fn check(tokens: &[SqlToken<'_>]) -> Result<(), Finding> {
     check_brackets(tokens)?;
     let mut statements =
         tokens.split(|token| *token == SqlToken::Mark(';')).filter(|tokens| !tokens.is_empty());
-    if statements.next().is_some_and(reads) && statements.all(reads) {
-        Ok(())
-    } else {
-        Err(writes("only queries may be sent here: use SELECT, SHOW or EXPLAIN"))
-    }
+    let is_query = statements.next().is_some_and(reads) && statements.all(reads);
+    if is_query { Ok(()) } else { Err(writes("only queries may be sent here: use SELECT, SHOW or EXPLAIN")) }
 }
 
 fn check_brackets(tokens: &[SqlToken<'_>]) -> Result<(), Finding> {
@@ -173,13 +170,10 @@ fn is_of_family(name: &str) -> bool {
 /// semicolon, and in the effects of functions.
 fn check_word(word: &str, before: &[SqlToken<'_>], after: &[SqlToken<'_>]) -> Result<(), Finding> {
     check_function(word, before, after)?;
-    let is_part = before.last() == Some(&SqlToken::Mark('.'));
-    // In Oracle, reading `nextval` of a sequence advances it.
-    if is_part && word.eq_ignore_ascii_case("nextval") {
-        return Err(writes("the query changes a sequence: leave it out"));
-    }
-    if is_part {
-        return Ok(());
+    if before.last() == Some(&SqlToken::Mark('.')) {
+        // In Oracle, reading `nextval` of a sequence advances it.
+        let advances = word.eq_ignore_ascii_case("nextval");
+        return if advances { Err(writes("the query changes a sequence: leave it out")) } else { Ok(()) };
     }
     let name = word.to_ascii_uppercase();
     let next = after.first().map(keyword).unwrap_or_default();

@@ -91,8 +91,8 @@ pub(in crate::validator) fn check_command_reads(words: &[&str]) -> Result<(), Fi
     let operands = reading.kinds().filter(|(_, kind)| !scripted || *kind != Some(Kind::Sed));
     let values = reading.given.iter().map(|given| (&given.value, Some(given.kind)));
     for (value, kind) in operands.chain(values) {
-        kind.map_or(Ok(()), |kind| check_value(&call, kind, &value.text))
-            .map_err(|_| unknown(&value.text))?;
+        let judged = kind.map_or(Ok(()), |kind| check_value(&call, kind, &value.text));
+        judged.map_err(|_| unknown(&value.text))?;
     }
     Ok(())
 }

@@ -263,12 +263,8 @@ fn check_separators(text: &str) -> Result<(), Finding> {
         // A single word before the sign is not the beginning of a sentence.
         let single = sign == ";" && !text[..at].trim().contains(' ');
         let prints = matches!(name, "echo" | "printf" | "sleep" | "start" | "touch");
-        let evidence =
-            if doubled || ((tight || single) && prints) || closes || (text.starts_with('-') && tight) {
-                Evidence::Any
-            } else {
-                Evidence::Some
-            };
+        let is_tied = doubled || ((tight || single) && prints) || closes || (text.starts_with('-') && tight);
+        let evidence = if is_tied { Evidence::Any } else { Evidence::Some };
         let follows = commands > MAX_COMMANDS || (is_command(behind, evidence) && !quoted_list(text, at));
         refuse_if(follows, Danger::Separator)?;
     }

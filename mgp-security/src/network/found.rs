@@ -126,11 +126,9 @@ fn is_address(word: &str) -> bool {
 
 /// Returns whether a part of an address is a number: decimal, octal or hexadecimal.
 fn is_number(part: &str) -> bool {
-    let digits = part.strip_prefix("0x").or_else(|| part.strip_prefix("0X"));
-    match digits {
-        Some(hex) => !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        None => !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()),
-    }
+    let hex = part.strip_prefix("0x").or_else(|| part.strip_prefix("0X"));
+    let (digits, radix) = hex.map_or((part, 10), |hex| (hex, 16));
+    !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix))
 }
 
 /// Returns whether the character ends a URL in prose, code and command lines.

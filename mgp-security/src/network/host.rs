@@ -52,12 +52,8 @@ fn barred(ip: Ipv4Addr) -> Result<(), Finding> {
 /// Checks a name of a service that resolves to the address written in the name. The written address decides; a name
 /// without a readable address is refused.
 fn check_wildcard(name: &str) -> Result<(), Finding> {
-    let mut found = false;
-    for ip in dotted(name).into_iter().chain(name.split('.').filter_map(label_address)) {
-        barred(ip)?;
-        found = true;
-    }
-    if found { Ok(()) } else { Err(inward()) }
+    let mut written = dotted(name).into_iter().chain(name.split('.').filter_map(label_address)).peekable();
+    if written.peek().is_some() { written.try_for_each(barred) } else { Err(inward()) }
 }
 
 /// Returns the address in the first four consecutive labels that form one. Ordinary names do not have four numbers in a

@@ -108,10 +108,7 @@ impl Gate for ValidateGate {
         let judged = if is_long { None } else { Some(self.judge(request, false)) };
         match judged {
             Some(judged) if !is_unasked(&judged) => decided(request, judged).into(),
-            judged => {
-                let (request, gate) = (request.take(), self.clone());
-                Flow::wait(gate.judge_waiting(request, judged))
-            }
+            judged => Flow::wait(self.clone().judge_waiting(request.take(), judged)),
         }
     }
 

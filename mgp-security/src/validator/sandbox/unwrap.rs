@@ -24,18 +24,15 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
     if call.program == "command" && call.gives("-v,-V") {
         return Ok(inner);
     }
-    reading
-        .given
-        .iter()
-        .try_for_each(|given| of_value(call, reading, given.kind, &given.value, &mut inner))?;
+    let mut given = reading.given.iter();
+    given.try_for_each(|given| of_value(call, reading, given.kind, &given.value, &mut inner))?;
     if reading.facts.every == Some(Kind::Setting) {
         let words: Vec<&str> = reading.operands.iter().map(|arg| arg.text.as_str()).collect();
         setting(call, &words.join("="), &mut inner)?;
     }
     for (operand, kind) in reading.kinds() {
-        match kind {
-            Some(Kind::Setting) | None => {}
-            Some(kind) => of_value(call, reading, kind, operand, &mut inner)?,
+        if let Some(kind) = kind.filter(|kind| *kind != Kind::Setting) {
+            of_value(call, reading, kind, operand, &mut inner)?;
         }
     }
     // A program that serves a folder serves the working directory if no other is given.

@@ -316,9 +316,8 @@ impl NodeTest {
                 .is_some_and(|text| text.split(['.', '[', ']']).any(|word| wanted(&plain(word)))),
             "known" => code.text(node).is_some(),
             "file" => code.text(node).is_some_and(|text| {
-                let is_absolute = path_text::is_absolute(&text) && wanted("absolute");
-                is_absolute
-                    || wanted("system") && (path_text::is_of_system(&text) || path_text::is_flag(&text))
+                let of_system = || path_text::is_of_system(&text) || path_text::is_flag(&text);
+                wanted("absolute") && path_text::is_absolute(&text) || wanted("system") && of_system()
             }),
             "argument" => {
                 let positional = node.parent().into_iter().flat_map(Node::named_children);

@@ -266,16 +266,14 @@ impl<'s> Parser<'s> {
 
     fn stage(&mut self) -> Stage {
         let start = self.at;
-        if let Some(body) = self.compound() {
-            let mut redirects = Vec::new();
-            loop {
-                self.blanks();
-                let Some(redirect) = self.redirect() else { break };
-                redirects.push(redirect);
-            }
-            return Stage { body, redirects, span: self.span(start, self.at) };
+        let Some(body) = self.compound() else { return self.simple() };
+        let mut redirects = Vec::new();
+        loop {
+            self.blanks();
+            let Some(redirect) = self.redirect() else { break };
+            redirects.push(redirect);
         }
-        self.simple()
+        Stage { body, redirects, span: self.span(start, self.at) }
     }
 
     fn simple(&mut self) -> Stage {

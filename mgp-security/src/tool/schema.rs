@@ -121,16 +121,13 @@ impl SchemaReader<'_> {
             let branches = schema.get(keyword).and_then(|raw| raw.to::<Vec<RawJson>>().ok());
             if let Some(branches) = branches.filter(|branches| !branches.is_empty()) {
                 // A value must fit all branches of `allOf`, but only one of the other keywords.
-                let takes =
-                    if keyword == "allOf" { branches.iter().all(below) } else { branches.iter().any(below) };
-                return takes;
+                let mut branches = branches.iter();
+                return if keyword == "allOf" { branches.all(below) } else { branches.any(below) };
             }
         }
         let has_members = schema.contains("properties") || schema.contains("additionalProperties");
-        let kinds = schema
-            .get("type")
-            .and_then(|kinds| kinds.to_text().map(|kind| vec![kind]).or_else(|| kinds.to().ok()));
-        match kinds {
+        let listed = |kinds: RawJson| kinds.to_text().map(|kind| vec![kind]).or_else(|| kinds.to().ok());
+        match schema.get("type").and_then(listed) {
             None if schema.contains("items") => schema.get("items").is_none_or(|items| below(&items)),
             None => !has_members,
             Some(kinds) => kinds.iter().any(|kind| match &**kind {

@@ -74,25 +74,24 @@ fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<Strin
     if readings.len() >= MAX_READINGS || readings.contains(&reading) {
         return;
     }
-    if matches!(reading.anchor, PathAnchor::Root | PathAnchor::Climbing) {
-        let below = |prefix: &[&str]| {
-            let fits = reading.names.len() >= prefix.len()
-                && prefix.iter().zip(&reading.names).all(|(own, name)| name_meets(own, name, false));
-            fits.then(|| reading.names[prefix.len()..].to_vec())
-        };
-        let parts = |text: &'static str| -> Vec<&'static str> { text[1..].split('/').collect() };
-        let mounts: Vec<_> = TABLE.mounts.iter().filter_map(|mount| below(&parts(mount))).collect();
-        let known = TABLE.homes.iter().filter_map(|home| below(&parts(home)));
-        let own = homes.iter().filter_map(|home| below(&home.iter().map(String::as_str).collect::<Vec<_>>()));
-        let at_home: Vec<_> = known.chain(own).collect();
-        readings.push(reading);
-        let mounts = mounts.into_iter().filter(|names| !names.is_empty());
-        mounts.for_each(|names| add(readings, PathReading::new(PathAnchor::Root, names), homes));
-        let at_home = at_home.into_iter();
-        at_home.for_each(|names| add(readings, PathReading::new(PathAnchor::Home, names), homes));
-    } else {
-        readings.push(reading);
+    if !matches!(reading.anchor, PathAnchor::Root | PathAnchor::Climbing) {
+        return readings.push(reading);
     }
+    let below = |prefix: &[&str]| {
+        let fits = reading.names.len() >= prefix.len()
+            && prefix.iter().zip(&reading.names).all(|(own, name)| name_meets(own, name, false));
+        fits.then(|| reading.names[prefix.len()..].to_vec())
+    };
+    let parts = |text: &'static str| -> Vec<&'static str> { text[1..].split('/').collect() };
+    let mounts = TABLE.mounts.iter().filter_map(|mount| below(&parts(mount)));
+    let mounts: Vec<_> = mounts.filter(|names| !names.is_empty()).collect();
+    let known = TABLE.homes.iter().filter_map(|home| below(&parts(home)));
+    let own = homes.iter().filter_map(|home| below(&home.iter().map(String::as_str).collect::<Vec<_>>()));
+    let at_home: Vec<_> = known.chain(own).collect();
+    readings.push(reading);
+    let mut further = |anchor, names| add(readings, PathReading::new(anchor, names), homes);
+    mounts.into_iter().for_each(|names| further(PathAnchor::Root, names));
+    at_home.into_iter().for_each(|names| further(PathAnchor::Home, names));
 }
 
 /// Returns the text with braces expanded, as it stands and with each layer of encoding decoded.

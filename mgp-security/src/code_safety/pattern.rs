@@ -92,12 +92,11 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte.is_ascii() && byte != b'\\') {
         return Cow::Borrowed(text);
     }
-    let mut unescaped = String::new();
-    if text.contains("\\u") {
-        unescape(text, &mut unescaped);
-    } else {
-        unescaped.push_str(text);
+    if !text.contains("\\u") {
+        return Cow::Owned(text.nfkc().collect());
     }
+    let mut unescaped = String::new();
+    unescape(text, &mut unescaped);
     Cow::Owned(unescaped.nfkc().collect())
 }
 

@@ -242,14 +242,12 @@ fn continue_with(
 ) {
     for event in events {
         let behind = newest.since(event.timestamp);
-        if behind > TOLERANCE {
-            // The order is that of the numbers. The time of the clock is kept, with a note that it is behind.
-            if let Ok(behind) = RawJson::from_value(&behind.as_millis()) {
-                event.details.set("clock_behind_ms", behind);
-            }
-            *newest = event.timestamp;
-        } else {
-            *newest = event.timestamp.max(*newest);
+        *newest = if behind > TOLERANCE { event.timestamp } else { event.timestamp.max(*newest) };
+        // The order is that of the numbers. The time of the clock is kept, with a note that it is behind.
+        if behind > TOLERANCE
+            && let Ok(behind) = RawJson::from_value(&behind.as_millis())
+        {
+            event.details.set("clock_behind_ms", behind);
         }
         if let Some(json) = encode(event) {
             entries.push(LogEntry::behind(head, json, EventFacets::of(event)));

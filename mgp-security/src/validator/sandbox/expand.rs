@@ -1,7 +1,7 @@
 //! The expansion of words as a shell does it: braces, variables, substitutions, splitting, patterns.
 
 use crate::Finding;
-use crate::shell::syntax::{Body, Part, Script, Word};
+use crate::shell::syntax::{Body, Part, Pipeline, Script, Stage, Word};
 
 use super::{Arg, Danger, Flow, HOLE, Judge, Marks, Text, is_listed, is_shell, refuse, refuse_if};
 
@@ -173,10 +173,9 @@ impl Judge<'_> {
 
 /// Returns whether the script is only the name of a shell, such as `bash`.
 fn is_lone_shell(script: &Script) -> bool {
-    let [pipeline] = script.pipelines.as_slice() else { return false };
-    let [stage] = pipeline.stages.as_slice() else { return false };
-    let Body::Simple(simple) = &stage.body else { return false };
-    stage.redirects.is_empty()
+    let [Pipeline { stages, .. }] = script.pipelines.as_slice() else { return false };
+    let [Stage { body: Body::Simple(simple), redirects, .. }] = stages.as_slice() else { return false };
+    redirects.is_empty()
         && matches!(simple.words.as_slice(), [word] if matches!(word.parts.as_slice(), [Part::Bare(name)] if is_shell(name)))
 }
 

@@ -267,12 +267,11 @@ impl<'p> Judge<'p> {
         };
         refuse_if(installs && rest.iter().any(fetched), Danger::DownloadAndRun)?;
         for inner in inner_commands(&call, &reading)? {
-            let flow = self.deeper(|judge| match inner {
+            out = self.deeper(|judge| match inner {
                 Inner::Command(args) => judge.command(&args, input),
                 Inner::Shell(text) => judge.text(&text, input),
                 Inner::Never(danger) => Err(refuse(danger)),
             })?;
-            out = flow;
         }
         if out.text == Text::Absent {
             out.text = Text::Unknown;

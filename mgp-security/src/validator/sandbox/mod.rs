@@ -96,15 +96,9 @@ fn check_readings(text: &str, judge: impl Fn(&str) -> Result<(), Finding>) -> Re
     if text.is_ascii() {
         return Ok(());
     }
-    let folded: String = text.nfkc().map(fold_dash).collect();
+    let is_dash = |c| matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}');
+    let folded: String = text.nfkc().map(|c| if is_dash(c) { '-' } else { c }).collect();
     if folded == text { Ok(()) } else { check(&folded) }
-}
-
-fn fold_dash(c: char) -> char {
-    match c {
-        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
-        other => other,
-    }
 }
 
 /// The largest length of a command line in bytes; longer text is a program and not a line.

@@ -98,11 +98,8 @@ pub(super) fn check(
     policy: &CommandPolicy,
 ) -> Result<(), Finding> {
     kernel::check(call, reading)?;
-    for effect in rules(call) {
-        if let RuleEffect::Refuse(danger) = effect {
-            return Err(refuse(danger));
-        }
-    }
+    let refused = |effect| if let RuleEffect::Refuse(danger) = effect { Err(refuse(danger)) } else { Ok(()) };
+    rules(call).try_for_each(refused)?;
     delete::check(call, policy)?;
     files::check_written(call, reading)?;
     network::check(call)?;

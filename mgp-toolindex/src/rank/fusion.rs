@@ -77,7 +77,7 @@ impl Spread {
     /// Returns the distribution of numbers with this count, sum, and sum of squares. Few numbers tell little, so that
     /// some of the usual deviation are added.
     #[expect(clippy::cast_possible_truncation, reason = "the precision is enough")]
-    pub(super) fn of(count: u32, sum: f64, squares: f64) -> Self {
+    pub(super) fn of((count, sum, squares): (u32, f64, f64)) -> Self {
         let count = f64::from(count);
         let mean = if count > 0.0 { sum / count } else { 0.0 };
         let variance =
@@ -162,7 +162,7 @@ mod tests {
     fn scored(words: &[f32], likeness: &[f32]) -> Vec<f32> {
         let count = u32::try_from(likeness.len()).unwrap();
         let numbers = || likeness.iter().map(|number| f64::from(*number));
-        let typical = Spread::of(count, numbers().sum(), numbers().map(|number| number * number).sum());
+        let typical = Spread::of((count, numbers().sum(), numbers().map(|number| number * number).sum()));
         let likeness: Vec<_> = likeness.iter().copied().map(Some).collect();
         let evidence = evidence(words, &likeness, typical, 1.0, &FusionWeights::default());
         evidence.iter().map(MatchEvidence::sum).collect()
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn of_few_tools_it_is_not_believed_that_all_are_alike() {
-        let spread = Spread::of(2, 0.8, 0.32);
+        let spread = Spread::of((2, 0.8, 0.32));
         assert!((spread.mean - 0.4).abs() < 1e-6);
         assert!(spread.deviation > 0.05);
         assert!(spread.above(Some(0.5)) < 2.0);

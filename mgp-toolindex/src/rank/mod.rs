@@ -169,8 +169,16 @@ impl Ranking<'_> {
                 }
                 _ => Vec::new(),
             };
-            let words = self.words.map(|words| words.ask(&part.words));
-            SearchedPart::new(words, part.own_words, named, scores.zip(query), grasped)
+            let likeness = scores.zip(query);
+            let moments = likeness.map(|(scores, query)| scores.moments(query));
+            SearchedPart {
+                words: self.words.map(|words| words.ask(&part.words)),
+                own_words: part.own_words,
+                named,
+                likeness,
+                grasped,
+                typical: moments.map(Spread::of).unwrap_or_default(),
+            }
         };
         request.parts.iter().enumerate().map(look_up).collect()
     }
@@ -191,21 +199,7 @@ struct SearchedPart<'a> {
     typical: Spread,
 }
 
-impl<'a> SearchedPart<'a> {
-    fn new(
-        words: Option<KeywordQuery<'a>>,
-        own_words: usize,
-        named: Vec<(Slot, f32)>,
-        likeness: Option<(&'a Scores<'a>, usize)>,
-        grasped: f32,
-    ) -> Self {
-        let typical = likeness.map_or_else(Spread::default, |(scores, query)| {
-            let (count, sum, squares) = scores.moments(query);
-            Spread::of(count, sum, squares)
-        });
-        Self { words, own_words, named, likeness, grasped, typical }
-    }
-
+impl SearchedPart<'_> {
     /// Returns the best of each side, in no order.
     fn best(&self, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> impl Iterator<Item = Slot> {
         let words =

@@ -32,11 +32,7 @@ pub(crate) fn prefer(
         let first = ranked.len().min(FIRST);
         put_harmless_first(&mut ranked[..first], |slot| Some(standing(slot).manner?.max(asked)));
     }
-    let mut scores: Vec<f32> = ranked.iter().map(|tool| tool.score).collect();
-    relevance::in_order(&mut scores);
-    for (tool, lowered) in ranked.iter_mut().zip(scores) {
-        tool.score = lowered;
-    }
+    relevance::in_order(ranked.iter_mut().map(|tool| &mut tool.score));
 }
 
 /// The share of a deprecated tool's fit that is good enough to take its place.

@@ -29,7 +29,7 @@ pub(super) fn share(covered: Option<f32>, likeness: Option<f32>, typical: f32, g
 ///
 /// Raising those in front instead would make a tool that fits badly look like the one behind it that fits well, and
 /// where no tool fits there is always one that fits by chance.
-pub(super) fn in_order(scores: &mut [f32]) {
+pub(super) fn in_order<'s>(scores: impl IntoIterator<Item = &'s mut f32>) {
     let mut least = 1.0_f32;
     for score in scores {
         least = least.min(*score);

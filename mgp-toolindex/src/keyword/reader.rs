@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tantivy::fastfield::AliveBitSet;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{BlockSegmentPostings, TermInfo};
+use tantivy::schema::IndexRecordOption;
 
 use super::segment::{IndexSegment, SegmentField};
 use crate::slot::{BestSlots, Slot};
@@ -57,7 +58,20 @@ impl KeywordReader {
 
     /// Looks up the words of a query.
     pub(crate) fn ask(&self, words: &QueryWords) -> KeywordQuery<'_> {
-        KeywordQuery::new(self, words)
+        let find = |text: &SegmentField| {
+            let terms = words.terms.iter().enumerate();
+            terms.filter_map(|(number, term)| Some((number, text.find(&term.text)?))).collect()
+        };
+        let found = self.parts.iter();
+        let found = found.map(|part| TermPostings { words: find(&part.words), name: find(&part.name) });
+        let found: Vec<TermPostings> = found.collect();
+        let mut counts = vec![0; words.terms.len()];
+        for (number, term) in found.iter().flat_map(|found| &found.words) {
+            counts[*number] += u64::from(term.doc_freq);
+        }
+        let worth =
+            counts.iter().zip(&words.terms).map(|(n, term)| term.weight * rarity(*n, self.count)).collect();
+        KeywordQuery { index: self, worth, found }
     }
 
     /// Returns whether a word, in any form, is part of the name of a tool.
@@ -178,25 +192,6 @@ const STRETCH: u32 = 4096;
 const NAME_SHARE: f32 = 0.5;
 
 impl<'a> KeywordQuery<'a> {
-    pub(super) fn new(index: &'a KeywordReader, words: &QueryWords) -> Self {
-        let find = |text: &SegmentField| {
-            let terms = words.terms.iter().enumerate();
-            terms.filter_map(|(number, term)| Some((number, text.find(&term.text)?))).collect()
-        };
-        let found: Vec<TermPostings> = index
-            .parts
-            .iter()
-            .map(|part| TermPostings { words: find(&part.words), name: find(&part.name) })
-            .collect();
-        let mut counts = vec![0; words.terms.len()];
-        for (number, term) in found.iter().flat_map(|found| &found.words) {
-            counts[*number] += u64::from(term.doc_freq);
-        }
-        let worth =
-            counts.iter().zip(&words.terms).map(|(n, term)| term.weight * rarity(*n, index.count)).collect();
-        Self { index, worth, found }
-    }
-
     /// Returns the best tools that `fits` lets pass, the best first. `fits` is asked only about tools that could be
     /// among them.
     pub(crate) fn best(&self, limit: usize, fits: &mut dyn FnMut(Slot) -> bool) -> Vec<(Slot, f32)> {
@@ -276,7 +271,8 @@ impl<'a> KeywordQuery<'a> {
         let (index, part, found) = (self.index, &self.index.parts[number], &self.found[number]);
         let scan =
             |text: &'a SegmentField, norms: &'a LengthNorms, share: f32, word: usize, term: &TermInfo| {
-                let postings = text.postings(term).ok()?;
+                let with_freqs = IndexRecordOption::WithFreqs;
+                let postings = text.terms.read_block_postings_from_terminfo(term, with_freqs).ok()?;
                 let (weight, lengths) = (share * self.worth[word], &*text.lengths);
                 Some(PostingScan { word, postings, at: 0, weight, lengths, factors: norms })
             };

@@ -1,11 +1,10 @@
 //! Segments of the word index.
 
-use std::io;
 use std::sync::Arc;
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::index::{InvertedIndexReader, SegmentId};
-use tantivy::postings::{BlockSegmentPostings, TermInfo};
+use tantivy::postings::TermInfo;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{SegmentReader, TantivyError};
 
@@ -62,10 +61,6 @@ impl SegmentField {
     pub(super) fn find(&self, term: &str) -> Option<TermInfo> {
         // An index in memory can always be read.
         self.terms.terms().get(term).ok().flatten()
-    }
-
-    pub(super) fn postings(&self, term: &TermInfo) -> io::Result<BlockSegmentPostings> {
-        self.terms.read_block_postings_from_terminfo(term, IndexRecordOption::WithFreqs)
     }
 }
 

@@ -67,23 +67,16 @@ impl Chunk {
     /// Returns the correction of a row's score for the losses of rounding.
     pub(super) fn correction(&self, row: usize, query: &QueryVector) -> f32 {
         let Some(scale) = self.scales.get(row) else { return 0.0 };
-        let dimension = query.codes.len();
-        let (low, high) = self.losses(row, dimension);
-        let (first, second) = query.codes.split_at(dimension.div_ceil(2));
-        let product: i32 = low.zip(first).map(|(loss, code)| i32::from(loss) * i32::from(*code)).sum::<i32>()
-            + high.zip(second).map(|(loss, code)| i32::from(loss) * i32::from(*code)).sum::<i32>();
+        let half = query.codes.len().div_ceil(2);
+        let losses = self.losses.get(row * half..(row + 1) * half).unwrap_or_default();
+        let (first, second) = query.codes.split_at(half);
+        let product = |bits: u32, codes: &[i16]| -> i32 {
+            let products = losses.iter().zip(codes);
+            products.map(|(loss, code)| (i32::from(loss >> bits & 15) - 8) * i32::from(*code)).sum()
+        };
         #[expect(clippy::cast_precision_loss, reason = "it is a small part of a score")]
-        {
-            product as f32 / 16.0 * query.scale * scale
-        }
-    }
-
-    /// Returns the losses of the first half of a row, and of the second.
-    fn losses(&self, row: usize, dimension: usize) -> (impl Iterator<Item = i8>, impl Iterator<Item = i8>) {
-        let half = dimension.div_ceil(2);
-        let row = self.losses.get(row * half..(row + 1) * half).unwrap_or_default();
-        let low = row.iter().map(|loss| (loss & 15).cast_signed() - 8);
-        (low, row.iter().map(|loss| (loss >> 4).cast_signed() - 8))
+        let product = (product(0, first) + product(4, second)) as f32;
+        product / 16.0 * query.scale * scale
     }
 }
 

@@ -60,9 +60,22 @@ impl Vectors {
         self.chunks.get(chunk).is_some_and(|chunk| chunk.has(row))
     }
 
-    /// Returns the likeness of every vector to each of these queries; to none of them if one has another dimension.
+    /// Returns the likeness of every vector to each of these queries, in one pass over them; to none of them if one has
+    /// another dimension.
     pub(crate) fn scan<'a>(&'a self, queries: &'a [QueryVector]) -> Scores<'a> {
-        scan(&self.chunks, self.dimension, queries)
+        let (arch, dimension) = (Arch::new(), self.dimension);
+        let size = queries.len() * ROWS;
+        let comparable = dimension > 0 && queries.iter().all(|query| query.codes.len() == dimension);
+        let mut rough = Vec::with_capacity(self.chunks.len() * size);
+        for chunk in &self.chunks {
+            // The space is filled here and not all at once: then it is still in the cache when the scores come.
+            let start = rough.len();
+            rough.resize(start + size, Scores::NONE);
+            if comparable {
+                ScoredRows { chunk, dimension, queries, scores: &mut rough[start..] }.score(arch);
+            }
+        }
+        Scores { chunks: &self.chunks, queries, rough }
     }
 }
 
@@ -181,23 +194,6 @@ impl Scores<'_> {
         let chunks = self.rough.chunks_exact(self.queries.len() * ROWS);
         chunks.enumerate().map(move |(number, chunk)| (number * ROWS, &chunk[query * ROWS..][..ROWS]))
     }
-}
-
-/// Returns the scores of all rows of all chunks for each query, in one pass over them.
-fn scan<'a>(chunks: &'a [Arc<Chunk>], dimension: usize, queries: &'a [QueryVector]) -> Scores<'a> {
-    let arch = Arch::new();
-    let size = queries.len() * ROWS;
-    let comparable = dimension > 0 && queries.iter().all(|query| query.codes.len() == dimension);
-    let mut scores = Vec::with_capacity(chunks.len() * size);
-    for chunk in chunks {
-        // The space is filled here and not all at once: then it is still in the cache when the scores come.
-        let start = scores.len();
-        scores.resize(start + size, Scores::NONE);
-        if comparable {
-            ScoredRows { chunk, dimension, queries, scores: &mut scores[start..] }.score(arch);
-        }
-    }
-    Scores { chunks, queries, rough: scores }
 }
 
 #[cfg(test)]

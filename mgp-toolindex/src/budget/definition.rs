@@ -40,12 +40,8 @@ impl ListedDefinition {
         let (description, schema) = (tool.description(), schema_of(tool));
         let forms = Forms::of(&description, &schema).filter(|form| form.may_fit(most));
         let whole = std::iter::once_with(|| Self::of(tool, shown_name, tokens));
-        let sized = whole.chain(forms.map(|form| Self::written(shown_name, &form, tokens)));
-        let sized = sized.map(|definition| {
-            let size = definition.tokens;
-            (definition, size)
-        });
-        longest(sized, liked, most).map(|(definition, _)| definition)
+        let all = whole.chain(forms.map(|form| Self::written(shown_name, &form, tokens)));
+        longest(all, Self::tokens, liked, most)
     }
 
     /// Creates the definition of a tool that is in no index, like one of the kernel's own.

@@ -114,15 +114,21 @@ impl<'a> Iterator for Forms<'a> {
 }
 
 /// Returns the longest form of no more than `liked` tokens; if there is none, the longest one of no more than `most`.
-/// Each form comes with its size.
-pub(crate) fn longest<T>(forms: impl Iterator<Item = (T, u32)>, liked: u32, most: u32) -> Option<(T, u32)> {
+/// `size` returns the tokens of a form.
+pub(crate) fn longest<T>(
+    forms: impl Iterator<Item = T>,
+    size: impl Fn(&T) -> u32,
+    liked: u32,
+    most: u32,
+) -> Option<T> {
     let mut within_most = None;
-    for (form, size) in forms {
+    for form in forms {
+        let size = size(&form);
         if size <= liked {
-            return Some((form, size));
+            return Some(form);
         }
-        if size <= most && within_most.is_none() {
-            within_most = Some((form, size));
+        if size <= most {
+            within_most.get_or_insert(form);
         }
     }
     within_most

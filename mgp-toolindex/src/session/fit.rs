@@ -97,7 +97,7 @@ fn within(tool: &FoundTool, liked: u32, most: u32, tokens: &dyn TokenCounter) ->
         let size = size(&short, tokens);
         (short, size)
     });
-    longest(sized, liked, most)
+    longest(sized, |(_, size)| *size, liked, most)
 }
 
 fn size(tool: &FoundTool, tokens: &dyn TokenCounter) -> u32 {

@@ -45,7 +45,10 @@ impl ToolSessions {
     /// # Errors
     /// The kernel's own tools alone take more than the budget.
     pub fn new(settings: SessionSettings) -> Result<Self, BudgetError> {
-        settings.check()?;
+        let (needed, max_tokens) = (settings.meta_tokens, settings.budget.max_tokens);
+        if needed > max_tokens {
+            return Err(BudgetError { needed, max_tokens });
+        }
         Ok(Self { settings, sessions: SessionTable::new(MAX_SESSIONS) })
     }
 

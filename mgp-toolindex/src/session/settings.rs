@@ -48,13 +48,6 @@ impl SessionSettings {
     pub const fn meta_tokens(&self) -> u32 {
         self.meta_tokens
     }
-
-    pub(super) const fn check(&self) -> Result<(), BudgetError> {
-        if self.meta_tokens > self.budget.max_tokens {
-            return Err(BudgetError { needed: self.meta_tokens, max_tokens: self.budget.max_tokens });
-        }
-        Ok(())
-    }
 }
 
 /// The budget has no room for the tools that are in every context.

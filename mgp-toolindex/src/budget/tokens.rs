@@ -40,7 +40,8 @@ impl TokenCounter for TokenEstimator {
         for character in text.chars() {
             sum.take(character);
         }
-        u32::try_from(sum.finish().div_ceil(1000)).unwrap_or(u32::MAX)
+        sum.end_run();
+        u32::try_from(sum.thousandths.div_ceil(1000)).unwrap_or(u32::MAX)
     }
 
     fn name(&self) -> &'static str {
@@ -91,11 +92,6 @@ impl TokenSum {
         }
         self.kind = kind;
         self.length += 1;
-    }
-
-    fn finish(mut self) -> u64 {
-        self.end_run();
-        self.thousandths
     }
 
     fn end_run(&mut self) {

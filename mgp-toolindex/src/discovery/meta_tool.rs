@@ -27,7 +27,7 @@ pub(super) fn how_to_call(names: NameStyle, context: &Context) -> String {
 }
 
 /// Returns the tokens that the names of these categories add to the meta-tools.
-pub(crate) fn category_tokens(categories: &[String], counter: &dyn TokenCounter) -> u32 {
+pub(super) fn category_tokens(categories: &[String], counter: &dyn TokenCounter) -> u32 {
     let tokens = |categories| definition(&discover(categories), counter).tokens();
     tokens(categories).saturating_sub(tokens(&[]))
 }

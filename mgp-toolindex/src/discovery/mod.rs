@@ -91,7 +91,6 @@ mod sizes;
 
 pub use self::gate::ToolDiscoveryGate;
 pub use self::meta_tool::UnlistedCallGate;
-pub(crate) use self::meta_tool::category_tokens;
 pub use self::settings::{ToolCreator, ToolDiscoverySettings};
 pub use self::shared::ToolVisibility;
 pub use self::sizes::Sizes;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::category_tokens;
+use super::meta_tool::category_tokens;
 use crate::budget::{ListedDefinition, TokenCounter};
 use crate::category::uppermost;
 use crate::session::ToolView;

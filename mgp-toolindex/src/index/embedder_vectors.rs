@@ -156,12 +156,8 @@ impl EmbedderVectors {
         if !self.vectors.set(slot, vector) {
             self.vectors.clear(slot);
             let (embedder, dimension) = (self.embedder.id(), self.embedder.dimension());
-            tracing::warn!(
-                embedder,
-                dimension,
-                length = vector.len(),
-                "a tool has no vector of finite numbers"
-            );
+            let length = vector.len();
+            tracing::warn!(embedder, dimension, length, "a tool has no vector of finite numbers");
         }
     }
 }

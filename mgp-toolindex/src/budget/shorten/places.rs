@@ -18,18 +18,16 @@ pub(super) enum KeywordContent {
     Named,
 }
 
+/// The keywords of schemas that may become more permissive.
+const SCHEMAS: [&str; 9] = [
+    "items", "prefixItems", "additionalItems", "additionalProperties", "propertyNames", "anyOf", "allOf",
+    "then", "else",
+];
+
 /// Returns the contents of the keyword `name`, apart from `properties`.
 pub(super) fn inside(name: &str) -> KeywordContent {
     match name {
-        "items"
-        | "prefixItems"
-        | "additionalItems"
-        | "additionalProperties"
-        | "propertyNames"
-        | "anyOf"
-        | "allOf"
-        | "then"
-        | "else" => KeywordContent::Schema(false),
+        name if SCHEMAS.contains(&name) => KeywordContent::Schema(false),
         "oneOf" | "not" | "if" | "contains" | "unevaluatedItems" | "unevaluatedProperties" => {
             KeywordContent::Schema(true)
         }

@@ -207,7 +207,7 @@ impl ToolChoice {
         let (first, best) = standing.next()?;
         let alike = standing.take_while(|(_, other)| other.relevance >= best.relevance - ALIKE);
         let flaws = |candidate: &Candidate| {
-            let far = preferred.map_or(0, |preferred| distance(candidate.tool.risk, preferred));
+            let far = preferred.map_or(0, |preferred| (candidate.tool.risk as u8).abs_diff(preferred as u8));
             (far, !self.has(&candidate.tool))
         };
         // Of candidates with the same flaws the first stays, which fits best.
@@ -243,8 +243,4 @@ fn nearest(candidates: Vec<Candidate>) -> Option<(Arc<Tool>, String)> {
         CandidateStatus::Misses(reason) => Some((tool, reason)),
         CandidateStatus::Meets | CandidateStatus::Lacks(_) => None,
     })
-}
-
-const fn distance(one: RiskLevel, other: RiskLevel) -> u8 {
-    (one as u8).abs_diff(other as u8)
 }

@@ -101,7 +101,7 @@ impl ChangeRoutes {
     /// Hands a notification to the subscriptions that want it.
     pub(crate) fn tell(&self, method: &Method, params: &Params) {
         let places = &self.0.lock().open;
-        if places.is_empty() || !is_change(method) {
+        if places.is_empty() || *method == Method::PROGRESS || *method == Method::MESSAGE {
             return;
         }
         let id = subscription_id(params);
@@ -219,10 +219,6 @@ fn has_task(filter: &SubscriptionFilter, id: &str) -> bool {
     filter.task_ids.as_deref().unwrap_or_default().iter().any(|wanted| wanted == id)
 }
 
-fn is_change(method: &Method) -> bool {
-    *method != Method::PROGRESS && *method != Method::MESSAGE
-}
-
 fn read(method: &Method, params: &Params) -> Option<Change> {
     Some(match method.as_str() {
         notification_name::TOOLS_CHANGED => Change::Tools,
@@ -264,6 +260,8 @@ pub(crate) struct ProgressWatch {
     slot: Arc<Slot>,
 }
 
+const MAX_UNTOLD: usize = 64;
+
 impl ProgressRoutes {
     /// Creates a token, and the route of the reports under it.
     pub(crate) fn watch(self: &Arc<Self>) -> ProgressWatch {
@@ -279,23 +277,15 @@ impl ProgressRoutes {
         let Some(Id::Number(token)) = token else { return false };
         let Some(slot) = self.slots.lock().get(&token).cloned() else { return false };
         if let Ok(report) = params.to() {
-            slot.push(report);
+            let mut reports = slot.reports.lock();
+            if reports.len() == MAX_UNTOLD {
+                reports.pop_front();
+            }
+            reports.push_back(report);
+            drop(reports);
+            slot.waker.wake();
         }
         true
-    }
-}
-
-const MAX_UNTOLD: usize = 64;
-
-impl Slot {
-    fn push(&self, report: ProgressParams) {
-        let mut reports = self.reports.lock();
-        if reports.len() == MAX_UNTOLD {
-            reports.pop_front();
-        }
-        reports.push_back(report);
-        drop(reports);
-        self.waker.wake();
     }
 }
 

@@ -154,6 +154,7 @@ pub type ClientCore<W, H> = Cache<ClientEra<W, (HeaderMirror, InputRounds<Client
 
 /// The service that answers the server of one client. A transport is made with it, or with the
 /// [`service`](Self::service).
+#[derive(Clone)]
 pub struct ClientAccept<H> {
     inbound: Arc<Mutex<ClientInbound<H>>>,
     strays: StrayLines,
@@ -186,12 +187,6 @@ impl<H: RpcService> Accept for ClientAccept<H> {
             take(String::from_utf8_lossy(line).trim());
         }
         true
-    }
-}
-
-impl<H> Clone for ClientAccept<H> {
-    fn clone(&self) -> Self {
-        Self { inbound: self.inbound.clone(), strays: self.strays.clone() }
     }
 }
 

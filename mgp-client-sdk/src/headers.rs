@@ -197,7 +197,11 @@ impl HeaderPlans {
                 tracing::warn!(tool = %name, %wrong, "leaving out a tool");
             }
             let is_right = plan.is_ok();
-            self.set(name, plan.unwrap_or_default());
+            let mut known = self.0.write();
+            match plan {
+                Ok(plan) if !plan.is_empty() => known.insert(name, plan),
+                _ => known.remove(&name),
+            };
             is_right
         });
         if let (true, Ok(tools)) = (tools.len() < all, RawJson::from_value(&tools)) {
@@ -205,15 +209,6 @@ impl HeaderPlans {
             response.result = result.to_raw().into();
         }
         response
-    }
-
-    fn set(&self, tool: Box<str>, plan: Vec<MirroredArgument>) {
-        let mut known = self.0.write();
-        if plan.is_empty() {
-            known.remove(&tool);
-        } else {
-            known.insert(tool, plan);
-        }
     }
 
     /// Returns the name of a tool and the arguments of it that headers repeat, or the fault of its annotations.

@@ -74,13 +74,11 @@ impl Browser for LoopbackBrowser {
         before: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Box<dyn RedirectTarget>, OAuthError>> {
         Box::pin(async move {
-            let socket = match (self.port, before.and_then(loopback_port)) {
-                (Some(port), _) => bind(port).await,
-                (None, Some(port)) => match bind(port).await {
-                    Ok(socket) => Ok(socket),
-                    Err(_) => bind(0).await,
-                },
-                (None, None) => bind(0).await,
+            let port = self.port.or_else(|| before.and_then(loopback_port));
+            let socket = match bind(port.unwrap_or_default()).await {
+                // Only a port that was set has to be had.
+                Err(_) if self.port.is_none() => bind(0).await,
+                bound => bound,
             };
             let unopened =
                 |_: io::Error| OAuthError::NoAnswer("no port of this machine is free for the answer");

@@ -252,11 +252,7 @@ impl TokenStore for FileTokenStore {
     fn remove<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<bool, OAuthError>> {
         let key = key.clone();
         Box::pin(self.blocking(move |store| {
-            store.change(|logins| {
-                let before = logins.len();
-                logins.retain(|login| login.key != key);
-                logins.len() < before
-            })
+            store.change(|logins| logins.extract_if(.., |login| login.key == key).count() > 0)
         }))
     }
 }

@@ -20,6 +20,8 @@ pub type Cache<S> = Gated<CacheGate, S>;
 #[derive(Debug, Clone)]
 pub struct CacheGate(pub(crate) Option<CacheStore>);
 
+const MAX_ENTRY_BYTES: usize = 1 << 20;
+
 impl Gate for CacheGate {
     type Pass = Option<PendingCacheEntry>;
 
@@ -34,8 +36,10 @@ impl Gate for CacheGate {
     }
 
     fn leave(&self, pending: Self::Pass, outcome: &mut Result<Response, Error>) {
-        if let (Some(entry), Ok(response)) = (pending, outcome) {
-            entry.store(response);
+        let (Some(entry), Ok(response)) = (pending, outcome) else { return };
+        let Some((ttl, private)) = lifetime(&entry.result.key().method, response) else { return };
+        if response.result.as_bytes().len() <= MAX_ENTRY_BYTES && !(private && entry.callers_differ) {
+            entry.result.store(&response.result, ttl);
         }
     }
 }
@@ -111,19 +115,6 @@ impl CacheStore {
     /// Removes all results.
     pub(crate) fn clear(&self) {
         self.0.remove(|_| true);
-    }
-}
-
-const MAX_ENTRY_BYTES: usize = 1 << 20;
-
-impl PendingCacheEntry {
-    /// Caches the result, if the server allows it.
-    fn store(self, response: &Response) {
-        let Some((ttl, private)) = lifetime(&self.result.key().method, response) else { return };
-        let fits = response.result.as_bytes().len() <= MAX_ENTRY_BYTES;
-        if fits && !(private && self.callers_differ) {
-            self.result.store(&response.result, ttl);
-        }
     }
 }
 

@@ -1,8 +1,11 @@
-//! The members of calls and results by extensions: hints, scopes, advice for users, and checked or packed results.
+//! The members of calls and results by extensions: hints, binary arguments, scopes, advice for users, and checked or
+//! packed results.
 
 use std::sync::Arc;
 
 use mgp_security::ArgumentJudge;
+#[cfg(feature = "http")]
+use mgp_transport::http::BinaryArguments;
 use mgp_types::ext::scope::{
     CheckPermission, NegotiateScopes, PermissionChecked, ScopeSession, Scopes, ScopesNegotiated, report,
 };
@@ -27,15 +30,42 @@ impl<S: RpcService> Client<S> {
         let declared = ToolDeclaration::of_tool(tool);
         let mut call = self.call_tool(&tool.name, arguments);
         if let Ok(request) = &mut call.request {
-            request.context.tool = Some(resolved(tool, declared.idempotent));
             #[cfg(feature = "http")]
-            super::binary::let_parts(request, &declared);
+            if declared.binary_transport.as_deref() == Some("multipart") {
+                request.extensions.insert(BinaryArguments::default());
+            }
+            request.context.tool = Some(resolved(tool, declared.idempotent));
         }
         if let Some(latency) = declared.latency {
             call.timeout = call.timeout.max(latency.timeout());
             call.max_timeout = call.max_timeout.max(call.timeout);
         }
         call
+    }
+}
+
+#[cfg(feature = "http")]
+impl<S: RpcService> Call<S, CallToolResult> {
+    /// Sets an argument to bytes, which the tool sees in base64.
+    ///
+    /// A call made with [`Client::call_listed`](crate::Client::call_listed) carries the bytes as they are over Streamable
+    /// HTTP, in parts of their own, if its tool declares `binary_transport: "multipart"`. A media type that is no visible
+    /// ASCII is an error of the call, and so are more than 64 such arguments.
+    ///
+    /// ```no_run
+    /// # use mgp_client_sdk::{Client, Error, RpcService, json, mcp::Tool};
+    /// # async fn sum<S: RpcService>(client: &Client<S>, tool: &Tool, picture: Vec<u8>) -> Result<(), Error> {
+    /// let call = client.call_listed(tool, json!({"scale": 2})).attach("picture", "image/png", picture);
+    /// let result = call.await?;
+    /// # drop(result); Ok(()) }
+    /// ```
+    pub fn attach(mut self, argument: &str, media_type: &str, content: impl Into<Vec<u8>>) -> Self {
+        let content = content.into();
+        self.request = self.request.and_then(|mut request| {
+            BinaryArguments::attach(&mut request, argument, media_type, content)?;
+            Ok(request)
+        });
+        self
     }
 }
 

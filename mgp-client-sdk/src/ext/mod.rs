@@ -2,8 +2,6 @@
 //! host learns from results and errors.
 
 mod approval;
-#[cfg(feature = "http")]
-mod binary;
 mod hints;
 mod tool_version;
 

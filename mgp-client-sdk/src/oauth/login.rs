@@ -12,7 +12,6 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 use super::authorizer::Authorizer;
-use super::browser::RedirectTarget;
 use super::discovery::{Discovered, IssuerMetadata};
 use super::registration::{ProvenClient, random, register};
 use super::store::StoredLogin;
@@ -20,19 +19,6 @@ use super::token_request::{
     Form, Token, TokenEndpoint, enterprise_assertion, exchanged, joined, jwt_bearer, read, refusal,
 };
 use super::{Grant, OAuthError};
-
-/// Has a person sign in, and returns the token.
-pub(super) async fn sign_in(
-    endpoint: &TokenEndpoint<'_>,
-    target: Box<dyn RedirectTarget>,
-    scopes: &[Box<str>],
-) -> Result<Token, OAuthError> {
-    let login = CodeLogin { redirect_uri: target.uri().to_owned(), verifier: random(), scopes };
-    let (page, state) = (login.page(endpoint)?, login.state());
-    let is_answer = move |query: &str| param(query, "state").is_some_and(|theirs| same(&theirs, &state));
-    let answer = target.sign_in(page, Box::new(is_answer)).await?;
-    login.token(endpoint, &answer).await
-}
 
 /// A login by a code, whose only secret is its verifier: the state and the challenge follow from it.
 pub(super) struct CodeLogin<'a> {
@@ -220,6 +206,7 @@ impl Authorizer {
         self.keep(login, fresh).await
     }
 
+    /// Has a person sign in, and returns the token.
     async fn by_login(
         &self,
         fresh: &mut StoredLogin,
@@ -230,7 +217,12 @@ impl Authorizer {
         let browser = browser.ok_or_else(|| OAuthError::LoginNeeded(self.settings.login_advice.clone()))?;
         let before = fresh.client.as_ref().map(|client| client.redirect_uri.clone());
         let target = browser.redirect_target(before.as_deref()).await?;
-        sign_in(&self.endpoint(fresh, discovered, target.uri(), scopes).await?, target, scopes).await
+        let login = CodeLogin { redirect_uri: target.uri().to_owned(), verifier: random(), scopes };
+        let endpoint = self.endpoint(fresh, discovered, target.uri(), scopes).await?;
+        let (page, state) = (login.page(&endpoint)?, login.state());
+        let is_answer = move |query: &str| param(query, "state").is_some_and(|theirs| same(&theirs, &state));
+        let answer = target.sign_in(page, Box::new(is_answer)).await?;
+        login.token(&endpoint, &answer).await
     }
 
     async fn by_grant(

@@ -82,7 +82,11 @@ impl Compensator for SagaUndo {
         Box::pin(async move {
             let server = self.server(&undo.server)?;
             if was_begun && !server.has(ExtensionId::Idempotency) {
-                return Err(maybe_taken_back());
+                return Err(Error::new(
+                    code::TRANSACTION_CONFLICT,
+                    "the call that takes the step back was interrupted, and nobody knows whether it had its \
+                     effect: look, and take it back by hand",
+                ));
             }
             self.admit(server, &undo).await?;
             let call =
@@ -141,15 +145,6 @@ fn not_agreed(call: &UndoCall) -> Error {
          confirm it"
     );
     Error::new(code::PERMISSION_DENIED, message)
-}
-
-/// Returns the error of a call that must not be made twice, at a server without keys.
-fn maybe_taken_back() -> Error {
-    Error::new(
-        code::TRANSACTION_CONFLICT,
-        "the call that takes the step back was interrupted, and nobody knows whether it had its effect: look, and take it \
-         back by hand",
-    )
 }
 
 fn nobody_knows() -> Error {

@@ -70,11 +70,8 @@ struct Worker {
     queue: Arc<Queue>,
 }
 
-/// A tool without a stored vector, with its text.
-struct UnembeddedTool {
-    lacking: MissingVector,
-    passage: Passage,
-}
+/// The text of a tool without a stored vector, and the tool.
+type UnembeddedTool = (Passage, MissingVector);
 
 /// A text that every embedder accepts.
 const PROBE: &str = "text";
@@ -141,7 +138,7 @@ impl Worker {
             });
             match vector {
                 Some(_) => made.push(lacking.made(vector)),
-                None => unknown.push(UnembeddedTool { passage: lacking.passage(), lacking }),
+                None => unknown.push((lacking.passage(), lacking)),
             }
         }
         self.hand_over(made).await;
@@ -152,7 +149,7 @@ impl Worker {
         let mut texts = Vec::with_capacity(batch.len());
         let mut tools = Vec::with_capacity(batch.len());
         let mut ends = Vec::with_capacity(batch.len());
-        for UnembeddedTool { lacking, passage } in batch {
+        for (passage, lacking) in batch {
             texts.extend(passage.texts().map(str::to_owned));
             ends.push(texts.len());
             tools.push(lacking);
@@ -235,12 +232,11 @@ const MAX_TOOLS: usize = 16;
 /// Returns batches of texts of about the same length, because the shorter ones of a batch cost as much as its longest;
 /// texts that failed before are alone, so that they cannot take others with them.
 fn batches(mut tools: Vec<UnembeddedTool>) -> Vec<Vec<UnembeddedTool>> {
-    tools.sort_by_key(|unknown| (unknown.lacking.failures > 0, unknown.passage.len()));
+    tools.sort_by_key(|(passage, lacking)| (lacking.failures > 0, passage.len()));
     let mut batches: Vec<Vec<UnembeddedTool>> = Vec::new();
     let (mut room, mut bytes_left) = (0, 0);
-    for unknown in tools {
-        let bytes = unknown.passage.len();
-        let alone = unknown.lacking.failures > 0;
+    for (passage, lacking) in tools {
+        let (bytes, alone) = (passage.len(), lacking.failures > 0);
         if let Some(batch) = batches.last_mut()
             && !alone
             && room > 0
@@ -248,10 +244,10 @@ fn batches(mut tools: Vec<UnembeddedTool>) -> Vec<Vec<UnembeddedTool>> {
         {
             room -= 1;
             bytes_left -= bytes;
-            batch.push(unknown);
+            batch.push((passage, lacking));
         } else {
             (room, bytes_left) = (MAX_TOOLS - 1, MAX_BYTES.saturating_sub(bytes));
-            batches.push(vec![unknown]);
+            batches.push(vec![(passage, lacking)]);
         }
     }
     batches

@@ -87,12 +87,12 @@ impl ToolSessions {
 
     /// Returns whether a session has begun.
     pub(crate) fn has(&self, key: &SessionKey) -> bool {
-        self.sessions.has(key)
+        self.sessions.entries.read().contains_key(key)
     }
 
     /// Ends a session and forgets its tools.
     pub(crate) fn end(&self, key: &SessionKey) {
-        self.sessions.remove(key);
+        self.sessions.entries.write().remove(key);
     }
 
     /// Runs `act` on a session whose tools are those of the view, with the settings.
@@ -248,14 +248,6 @@ impl<T: Default> SessionTable<T> {
     #[cfg(test)]
     fn len(&self) -> usize {
         self.entries.read().len()
-    }
-
-    fn has(&self, key: &SessionKey) -> bool {
-        self.entries.read().contains_key(key)
-    }
-
-    fn remove(&self, key: &SessionKey) {
-        self.entries.write().remove(key);
     }
 
     /// Runs `act` on the value of a session, which begins with this.

@@ -55,16 +55,9 @@ impl Script {
     }
 
     /// Returns whether words go on from one script to the other.
-    pub(crate) const fn joins(self, other: Self) -> bool {
-        const fn kind(script: Script) -> u8 {
-            match script {
-                Script::Gap => 0,
-                Script::Letter | Script::Digit | Script::Apostrophe => 1,
-                Script::Han | Script::Hiragana | Script::Katakana => 2,
-                Script::Hangul => 3,
-                Script::Unspaced => 4,
-            }
-        }
-        kind(self) == kind(other)
+    pub(crate) fn joins(self, other: Self) -> bool {
+        let is_spaced = |script: Self| matches!(script, Self::Letter | Self::Digit | Self::Apostrophe);
+        let is_japanese = |script: Self| matches!(script, Self::Han | Self::Hiragana | Self::Katakana);
+        self == other || is_spaced(self) && is_spaced(other) || is_japanese(self) && is_japanese(other)
     }
 }

@@ -104,11 +104,8 @@ fn is_marked(definition: &Object) -> bool {
         let mut members = object.iter();
         members.any(|(name, value)| name.rsplit('/').next() == Some("deprecated") && is_yes(&value))
     };
-    is_true(definition)
-        || ["annotations", "_meta", "security"]
-            .iter()
-            .filter_map(|it| definition.object(it))
-            .any(|it| is_true(&it))
+    let mut parts = ["annotations", "_meta", "security"].iter().filter_map(|it| definition.object(it));
+    is_true(definition) || parts.any(|it| is_true(&it))
 }
 
 /// Returns whether a mark is set: `true`, or a text with the reason.

@@ -79,6 +79,10 @@ impl OAuthBuilder {
         /// Accepts tokens of this issuer alone. Default: the first one that the server names.
         pub fn issuer(issuer: impl Into<Box<str>>) => self.settings.issuer = Some(issuer.into());
 
+        /// Sets the scopes to ask for. Default: those that the server asks for, or else knows.
+        pub fn scopes(scopes: impl IntoIterator<Item = impl Into<Box<str>>>) =>
+            self.settings.scopes = scopes.into_iter().map(Into::into).collect();
+
         /// Sets the way to a token. Default: a person signs in.
         pub fn grant(grant: Grant) => self.settings.grant = grant;
 
@@ -90,12 +94,6 @@ impl OAuthBuilder {
 
         /// Sets what errors say that a person has to do for a login, such as which command to run.
         pub fn login_advice(advice: impl Into<Box<str>>) => self.settings.login_advice = advice.into();
-    }
-
-    /// Sets the scopes to ask for. Default: those that the server asks for, or else knows.
-    pub fn scopes<S: Into<Box<str>>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
-        self.settings.scopes = scopes.into_iter().map(Into::into).collect();
-        self
     }
 
     /// Creates the authorization.

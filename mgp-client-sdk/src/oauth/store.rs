@@ -155,13 +155,18 @@ impl FileTokenStore {
         Self { path: path.into() }
     }
 
+    /// Returns the logins in the file, unless others may read or change it.
     fn read(&self) -> io::Result<Vec<FiledLogin>> {
         let file = match File::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        for_owner_alone(&file)?;
+        #[cfg(unix)]
+        if std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o077 != 0 {
+            let why = "others may open the file: run `chmod 600` on it";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
         serde_json::from_reader(io::BufReader::new(file)).map_err(io::Error::other)
     }
 
@@ -206,24 +211,6 @@ fn private(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
-}
-
-/// Refuses a file that others may read or change.
-#[cfg(unix)]
-fn for_owner_alone(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let of_others = file.metadata()?.permissions().mode() & 0o077;
-    if of_others != 0 {
-        let why = "others may open the file: run `chmod 600` on it";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "the folder says who may read")]
-fn for_owner_alone(_: &File) -> io::Result<()> {
-    Ok(())
 }
 
 impl TokenStore for FileTokenStore {

@@ -198,7 +198,7 @@ impl Snapshot {
 
     /// Returns the tool of this name of this server.
     pub fn tool(&self, server: &str, name: &str) -> Option<&Arc<Tool>> {
-        self.tools.get(self.slot(server, name)?)
+        self.tools.get(*self.servers.get(server)?.slots.get(name)?)
     }
 
     /// Returns a server.
@@ -228,10 +228,6 @@ impl Snapshot {
         by_id.or_else(|| {
             self.tools().find(|tool| NameStyle::any_is(name, tool.server.as_str(), tool.name.as_str()))
         })
-    }
-
-    fn slot(&self, server: &str, name: &str) -> Option<Slot> {
-        self.servers.get(server)?.slots.get(name).copied()
     }
 
     fn bearers(&self, name: &str) -> impl Iterator<Item = &Arc<Tool>> {

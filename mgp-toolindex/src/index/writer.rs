@@ -90,7 +90,12 @@ impl IndexWriter {
             }
             self.lanes.ask();
             self.lanes.change_if_complete();
-            self.commit();
+            match self.words.commit() {
+                Ok(words) => self.next.words = words,
+                Err(error) => {
+                    tracing::error!(%error, "tools are found by their old words: the word index failed");
+                }
+            }
             self.show();
             self.shown.pending.fetch_sub(awaited, Ordering::AcqRel);
             if self.lanes.are_complete() {
@@ -232,15 +237,6 @@ impl IndexWriter {
                 }
                 let passage = Passage::of(server.id.as_str(), tool.name.as_str(), &tool.description());
                 lane.put(slot, tool, &passage);
-            }
-        }
-    }
-
-    fn commit(&mut self) {
-        match self.words.commit() {
-            Ok(words) => self.next.words = words,
-            Err(error) => {
-                tracing::error!(%error, "tools are found by their old words: the word index failed");
             }
         }
     }

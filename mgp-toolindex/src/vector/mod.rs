@@ -5,15 +5,14 @@
 
 mod chunk;
 mod products;
-mod query;
 
 use std::sync::Arc;
 
 use pulp::Arch;
 
+pub(crate) use self::chunk::QueryVector;
 use self::chunk::{Chunk, ROWS};
 use self::products::ScoredRows;
-pub(crate) use self::query::QueryVector;
 use crate::slot::{BestSlots, Slot};
 
 /// The vectors of all tools that have one. Copies share their chunks, and a change copies one chunk.

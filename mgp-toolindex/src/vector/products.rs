@@ -6,8 +6,7 @@ use pulp::Arch;
 #[cfg(target_arch = "x86_64")]
 use pulp::{cast, i32x8, x86::V3};
 
-use super::QueryVector;
-use super::chunk::{Chunk, ROWS};
+use super::chunk::{Chunk, QueryVector, ROWS};
 
 /// The rows of a chunk, and the places of their scores for one query after the other. Rows without a vector keep what is
 /// there. All queries have `dimension` numbers.

@@ -146,6 +146,26 @@ impl<L, I> ClientBuilder<L, I> {
         let Self { options, layers, inbound_layers } = self;
         ClientBuilder { options, layers, inbound_layers: Stack::new(layer, inbound_layers) }
     }
+
+    pub(crate) fn prepare(self) -> Prepared<L, I::Service>
+    where
+        I: Layer<Handlers, Service: RpcService>,
+    {
+        let mut options = self.options;
+        options.era.agreement = Agreement::default();
+        options.identity.capabilities = options.registry.capabilities.clone();
+        let listeners = NotificationListeners {
+            progress: Arc::default(),
+            changes: Arc::default(),
+            cache: options.caching.then(CacheStore::default),
+            subscriber: Subscriber::new(),
+        };
+        let handlers = Handlers::new(options.registry.clone(), listeners.clone());
+        let gate = InboundGate::new(options.era.agreement.clone());
+        let inbound = gate.layer(self.inbound_layers.layer(handlers));
+        let accept = ClientAccept { inbound: Arc::new(Mutex::new(inbound)), strays: options.strays.clone() };
+        Prepared { options, layers: self.layers, accept, listeners }
+    }
 }
 
 /// The layers between a wire `W` and those of [`ClientBuilder::layer`], from the outside in: the cache, and the era with
@@ -198,28 +218,6 @@ pub(crate) struct Prepared<L, H> {
     layers: L,
     pub(crate) accept: ClientAccept<H>,
     pub(crate) listeners: NotificationListeners,
-}
-
-impl<L, I> ClientBuilder<L, I> {
-    pub(crate) fn prepare(self) -> Prepared<L, I::Service>
-    where
-        I: Layer<Handlers, Service: RpcService>,
-    {
-        let mut options = self.options;
-        options.era.agreement = Agreement::default();
-        options.identity.capabilities = options.registry.capabilities.clone();
-        let listeners = NotificationListeners {
-            progress: Arc::default(),
-            changes: Arc::default(),
-            cache: options.caching.then(CacheStore::default),
-            subscriber: Subscriber::new(),
-        };
-        let handlers = Handlers::new(options.registry.clone(), listeners.clone());
-        let gate = InboundGate::new(options.era.agreement.clone());
-        let inbound = gate.layer(self.inbound_layers.layer(handlers));
-        let accept = ClientAccept { inbound: Arc::new(Mutex::new(inbound)), strays: options.strays.clone() };
-        Prepared { options, layers: self.layers, accept, listeners }
-    }
 }
 
 impl<L, H: RpcService> Prepared<L, H> {

@@ -125,6 +125,22 @@ impl<S: RpcService> Client<S> {
         self.call(Ok(Request::call(method, Params::new())), |_| Ok(()))
     }
 
+    /// Asks whether the server is alive.
+    pub fn health(&self) -> Call<S, HealthPong> {
+        let ping = HealthPing::new(Timestamp::now());
+        self.call(Request::with_body(method::HEALTH_PING, &ping), Response::body)
+    }
+
+    /// Asks for the health of the server, with the checks that it made.
+    pub fn health_report(&self) -> Call<S, HealthReport> {
+        self.call(Ok(Request::call(method::HEALTH_STATUS, Params::new())), Response::body)
+    }
+
+    /// Asks the server to stop once its calls are done. The server closes the connection itself.
+    pub fn shut_down(&self, shutdown: &Shutdown) -> Call<S, ShutdownAnswer> {
+        self.call(Request::with_body(method::LIFECYCLE_SHUTDOWN, shutdown), Response::body)
+    }
+
     /// Sets the least severe log messages wanted from now on.
     ///
     /// # Errors
@@ -230,23 +246,5 @@ impl<S: RpcService> Service<Request> for Client<S> {
 
     fn call(&mut self, request: Request) -> S::Future {
         self.stack.call(request)
-    }
-}
-
-impl<S: RpcService> Client<S> {
-    /// Asks whether the server is alive.
-    pub fn health(&self) -> Call<S, HealthPong> {
-        let ping = HealthPing::new(Timestamp::now());
-        self.call(Request::with_body(method::HEALTH_PING, &ping), Response::body)
-    }
-
-    /// Asks for the health of the server, with the checks that it made.
-    pub fn health_report(&self) -> Call<S, HealthReport> {
-        self.call(Ok(Request::call(method::HEALTH_STATUS, Params::new())), Response::body)
-    }
-
-    /// Asks the server to stop once its calls are done. The server closes the connection itself.
-    pub fn shut_down(&self, shutdown: &Shutdown) -> Call<S, ShutdownAnswer> {
-        self.call(Request::with_body(method::LIFECYCLE_SHUTDOWN, shutdown), Response::body)
     }
 }

@@ -7,7 +7,7 @@ use mgp_types::mcp::{CallToolResult, EmptyResult, InputRequests, InputResponses,
 use mgp_types::{Error, Object, RawJson, Request, Response, ResultKind, RpcService, code};
 use serde::Serialize;
 
-use crate::tools::tool_request;
+use crate::tools::named_request;
 use crate::{Call, Client, Pages};
 
 /// The outcome of starting a tool.
@@ -48,7 +48,7 @@ impl<S: RpcService> Client<S> {
     /// # Errors
     /// The server refuses, or the connection is lost.
     pub async fn start_tool(&self, name: &str, arguments: impl Serialize) -> Result<StartedTool<S>, Error> {
-        let mut request = tool_request(name, &arguments)?;
+        let mut request = named_request(mgp_types::Method::TOOLS_CALL, name, &arguments)?;
         let session = self.session();
         let runs_tasks =
             session.is_some_and(|session| session.peer_can(&["tasks", "requests", "tools", "call"]));

@@ -35,51 +35,9 @@ impl<S: RpcService> Client<S> {
     /// A tool that fails answers with a result, too: see [`CallToolResult::is_error`]. [`start_tool`](Self::start_tool)
     /// calls a tool that goes on as a task.
     pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> Call<S, CallToolResult> {
-        self.call(tool_request(name, &arguments), read_result)
+        self.call(named_request(Method::TOOLS_CALL, name, &arguments), read_result)
     }
-}
 
-/// Writes the request at once: arguments that are known to be JSON are not parsed again.
-pub(crate) fn tool_request<T: Serialize>(name: &str, arguments: &T) -> Result<Request, Error> {
-    named_request(Method::TOOLS_CALL, name, arguments)
-}
-
-/// Returns a request whose params are a name and arguments.
-pub(crate) fn named_request<T: Serialize>(
-    method: Method,
-    name: &str,
-    arguments: &T,
-) -> Result<Request, Error> {
-    let mut params = Vec::with_capacity(128);
-    params.extend_from_slice(br#"{"name":"#);
-    write_string(&mut params, name);
-    let without_arguments = params.len();
-    params.extend_from_slice(br#","arguments":"#);
-    let arguments_start = params.len();
-    serde_json::to_writer(&mut params, arguments).map_err(|error| not_an_object().with_source(error))?;
-    match params.get(arguments_start) {
-        Some(b'{') => {}
-        Some(b'n') => params.truncate(without_arguments),
-        _ => return Err(not_an_object()),
-    }
-    params.push(b'}');
-    let params = Object::parse(params).map_err(|error| not_an_object().with_source(error))?;
-    Ok(Request::call(method, params))
-}
-
-fn not_an_object() -> Error {
-    Error::invalid_params("the arguments are not a JSON object")
-}
-
-fn read_result(response: &Response) -> Result<CallToolResult, Error> {
-    response.body().map_err(|error| {
-        let task = Object::from_raw(&response.result)
-            .is_ok_and(|result| result.contains("task") || result.contains("taskId"));
-        if task { Error::misbehaved("the tool goes on as a task, which was not asked for") } else { error }
-    })
-}
-
-impl<S: RpcService> Client<S> {
     /// Searches for tools. Each found tool comes with all facts that a call needs, and can be called at once.
     pub fn discover_tools(&self, wanted: &DiscoverTools) -> Call<S, DiscoveredTools> {
         self.call(Request::with_body(method::TOOLS_DISCOVER, wanted), Response::body)
@@ -99,9 +57,7 @@ impl<S: RpcService> Client<S> {
     pub fn evict_tools(&self, tools: &EvictTools) -> Call<S, EvictedTools> {
         self.call(Request::with_body(method::TOOLS_SESSION_EVICT, tools), Response::body)
     }
-}
 
-impl<S: RpcService> Client<S> {
     /// Lists the resources, page by page.
     pub fn resources(&self) -> Pages<S, ListResourcesParams> {
         Pages::new(self.clone())
@@ -181,4 +137,40 @@ impl<S: RpcService> Client<S> {
     pub fn discover(&self) -> Call<S, DiscoverResult> {
         self.send(&DiscoverParams::new())
     }
+}
+
+/// Returns a request whose params are a name and arguments. The request is written at once: arguments that are known to be
+/// JSON are not parsed again.
+pub(crate) fn named_request<T: Serialize>(
+    method: Method,
+    name: &str,
+    arguments: &T,
+) -> Result<Request, Error> {
+    let mut params = Vec::with_capacity(128);
+    params.extend_from_slice(br#"{"name":"#);
+    write_string(&mut params, name);
+    let without_arguments = params.len();
+    params.extend_from_slice(br#","arguments":"#);
+    let arguments_start = params.len();
+    serde_json::to_writer(&mut params, arguments).map_err(|error| not_an_object().with_source(error))?;
+    match params.get(arguments_start) {
+        Some(b'{') => {}
+        Some(b'n') => params.truncate(without_arguments),
+        _ => return Err(not_an_object()),
+    }
+    params.push(b'}');
+    let params = Object::parse(params).map_err(|error| not_an_object().with_source(error))?;
+    Ok(Request::call(method, params))
+}
+
+fn not_an_object() -> Error {
+    Error::invalid_params("the arguments are not a JSON object")
+}
+
+fn read_result(response: &Response) -> Result<CallToolResult, Error> {
+    response.body().map_err(|error| {
+        let task = Object::from_raw(&response.result)
+            .is_ok_and(|result| result.contains("task") || result.contains("taskId"));
+        if task { Error::misbehaved("the tool goes on as a task, which was not asked for") } else { error }
+    })
 }

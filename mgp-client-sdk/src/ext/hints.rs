@@ -42,30 +42,40 @@ impl<S: RpcService> Client<S> {
         }
         call
     }
-}
 
-#[cfg(feature = "http")]
-impl<S: RpcService> Call<S, CallToolResult> {
-    /// Sets an argument to bytes, which the tool sees in base64.
+    /// Asks whether a tool may be called, without calling it.
+    pub fn check_permission(&self, question: &CheckPermission) -> Call<S, PermissionChecked> {
+        self.call(Request::with_body(method::PERMISSION_CHECK, question), Response::body)
+    }
+
+    /// Asks for a session with scopes. Calls are made in it by [`Call::with_scopes`].
+    pub fn negotiate_scopes(&self, wanted: &NegotiateScopes) -> Call<S, ScopesNegotiated> {
+        self.call(Request::with_body(method::PERMISSION_NEGOTIATE, wanted), Response::body)
+    }
+
+    /// Asks for a new session with the scopes of one that is about to end, which ends the old one.
+    pub fn refresh_scopes(&self, session: &ScopeSession) -> Call<S, ScopeSession> {
+        let refresh = session.refresh_token.as_ref().map(|token| json!({ "refresh_token": token }));
+        let request = refresh
+            .ok_or_else(|| Error::invalid_params("the session cannot be refreshed: negotiate a new one"))
+            .and_then(|refresh| Request::with_body(method::PERMISSION_REFRESH, &refresh));
+        self.call(request, Response::body)
+    }
+
+    /// Lists the tools and tells a user what `held` scopes allow and what they do not, a line for each tool:
     ///
-    /// A call made with [`Client::call_listed`](crate::Client::call_listed) carries the bytes as they are over Streamable
-    /// HTTP, in parts of their own, if its tool declares `binary_transport: "multipart"`. A media type that is no visible
-    /// ASCII is an error of the call, and so are more than 64 such arguments.
-    ///
-    /// ```no_run
-    /// # use mgp_client_sdk::{Client, Error, RpcService, json, mcp::Tool};
-    /// # async fn sum<S: RpcService>(client: &Client<S>, tool: &Tool, picture: Vec<u8>) -> Result<(), Error> {
-    /// let call = client.call_listed(tool, json!({"scale": 2})).attach("picture", "image/png", picture);
-    /// let result = call.await?;
-    /// # drop(result); Ok(()) }
+    /// ```text
+    /// can call search_tickets
+    /// cannot call edit_ticket: it needs write:tickets
     /// ```
-    pub fn attach(mut self, argument: &str, media_type: &str, content: impl Into<Vec<u8>>) -> Self {
-        let content = content.into();
-        self.request = self.request.and_then(|mut request| {
-            BinaryArguments::attach(&mut request, argument, media_type, content)?;
-            Ok(request)
-        });
-        self
+    ///
+    /// # Errors
+    /// The list of tools fails.
+    pub async fn scope_report(&self, held: &Scopes) -> Result<String, Error> {
+        let tools = self.list_tools().await?;
+        let declared: Vec<_> =
+            tools.iter().map(|tool| (&*tool.name, ToolDeclaration::of_tool(tool).required_scopes)).collect();
+        Ok(report(declared.iter().map(|(tool, required)| (*tool, &required[..])), held))
     }
 }
 
@@ -90,6 +100,56 @@ impl<S: RpcService> Call<S, CallToolResult> {
             Ok(budget) => self.meta("budget", budget),
             Err(_) => self,
         }
+    }
+
+    /// Sets an argument to bytes, which the tool sees in base64.
+    ///
+    /// A call made with [`Client::call_listed`](crate::Client::call_listed) carries the bytes as they are over Streamable
+    /// HTTP, in parts of their own, if its tool declares `binary_transport: "multipart"`. A media type that is no visible
+    /// ASCII is an error of the call, and so are more than 64 such arguments.
+    ///
+    /// ```no_run
+    /// # use mgp_client_sdk::{Client, Error, RpcService, json, mcp::Tool};
+    /// # async fn sum<S: RpcService>(client: &Client<S>, tool: &Tool, picture: Vec<u8>) -> Result<(), Error> {
+    /// let call = client.call_listed(tool, json!({"scale": 2})).attach("picture", "image/png", picture);
+    /// let result = call.await?;
+    /// # drop(result); Ok(()) }
+    /// ```
+    #[cfg(feature = "http")]
+    pub fn attach(mut self, argument: &str, media_type: &str, content: impl Into<Vec<u8>>) -> Self {
+        let content = content.into();
+        self.request = self.request.and_then(|mut request| {
+            BinaryArguments::attach(&mut request, argument, media_type, content)?;
+            Ok(request)
+        });
+        self
+    }
+
+    /// Compares the structured result with the output schema that `tool` declares. A result that does not fit is an error
+    /// of the call, which names the place of each fault and no value; the tool has done its work then all the same.
+    ///
+    /// A failed result, and any result of a tool without an output schema, is not compared.
+    pub fn check_output(mut self, tool: &Tool) -> Self {
+        let Some(schema) = &tool.output_schema else { return self };
+        let name = tool.name.clone();
+        match ArgumentJudge::compile(schema) {
+            Ok(judge) => self.check = Some(Box::new(move |response| check(&name, &judge, response))),
+            Err(fault) => {
+                let unusable = format!("the output of `{name}` cannot be checked: {fault}");
+                self.request = self.request.and(Err(Error::new(code::INVALID_REQUEST, unusable)));
+            }
+        }
+        self
+    }
+
+    /// Asks for the result in an envelope, which says in one word what became of the call.
+    ///
+    /// A server without envelopes answers as ever; the client puts that result into one. An envelope of another major
+    /// version, or one that breaks a rule, is an error.
+    pub fn in_envelope(self) -> Call<S, ToolResult> {
+        let settings = format!(r#"{{"envelope":true,"version":"{ENVELOPE_VERSION}"}}"#);
+        self.meta(ExtensionId::Envelopes.id(), RawJson::from_written(settings.into_bytes()))
+            .read_as(read_envelope)
     }
 }
 
@@ -148,35 +208,6 @@ pub(crate) fn impact(declared: Option<Impact>, hints: Option<&ToolAnnotations>) 
     }
 }
 
-impl<S: RpcService> Call<S, CallToolResult> {
-    /// Compares the structured result with the output schema that `tool` declares. A result that does not fit is an error
-    /// of the call, which names the place of each fault and no value; the tool has done its work then all the same.
-    ///
-    /// A failed result, and any result of a tool without an output schema, is not compared.
-    pub fn check_output(mut self, tool: &Tool) -> Self {
-        let Some(schema) = &tool.output_schema else { return self };
-        let name = tool.name.clone();
-        match ArgumentJudge::compile(schema) {
-            Ok(judge) => self.check = Some(Box::new(move |response| check(&name, &judge, response))),
-            Err(fault) => {
-                let unusable = format!("the output of `{name}` cannot be checked: {fault}");
-                self.request = self.request.and(Err(Error::new(code::INVALID_REQUEST, unusable)));
-            }
-        }
-        self
-    }
-
-    /// Asks for the result in an envelope, which says in one word what became of the call.
-    ///
-    /// A server without envelopes answers as ever; the client puts that result into one. An envelope of another major
-    /// version, or one that breaks a rule, is an error.
-    pub fn in_envelope(self) -> Call<S, ToolResult> {
-        let settings = format!(r#"{{"envelope":true,"version":"{ENVELOPE_VERSION}"}}"#);
-        self.meta(ExtensionId::Envelopes.id(), RawJson::from_written(settings.into_bytes()))
-            .read_as(read_envelope)
-    }
-}
-
 fn check(name: &str, judge: &ArgumentJudge, response: &Response) -> Result<(), Error> {
     let result: CallToolResult = response.body()?;
     if result.is_error == Some(true) {
@@ -229,43 +260,6 @@ impl<L, I> ClientBuilder<L, I> {
     pub fn scopes(self, wanted: &Scopes) -> Self {
         let wanted = RawJson::from_value(wanted).map(|wanted| ("requested_scopes", wanted));
         self.extension(ExtensionId::ScopedAuth.id(), &wanted.into_iter().collect())
-    }
-}
-
-impl<S: RpcService> Client<S> {
-    /// Asks whether a tool may be called, without calling it.
-    pub fn check_permission(&self, question: &CheckPermission) -> Call<S, PermissionChecked> {
-        self.call(Request::with_body(method::PERMISSION_CHECK, question), Response::body)
-    }
-
-    /// Asks for a session with scopes. Calls are made in it by [`Call::with_scopes`].
-    pub fn negotiate_scopes(&self, wanted: &NegotiateScopes) -> Call<S, ScopesNegotiated> {
-        self.call(Request::with_body(method::PERMISSION_NEGOTIATE, wanted), Response::body)
-    }
-
-    /// Asks for a new session with the scopes of one that is about to end, which ends the old one.
-    pub fn refresh_scopes(&self, session: &ScopeSession) -> Call<S, ScopeSession> {
-        let refresh = session.refresh_token.as_ref().map(|token| json!({ "refresh_token": token }));
-        let request = refresh
-            .ok_or_else(|| Error::invalid_params("the session cannot be refreshed: negotiate a new one"))
-            .and_then(|refresh| Request::with_body(method::PERMISSION_REFRESH, &refresh));
-        self.call(request, Response::body)
-    }
-
-    /// Lists the tools and tells a user what `held` scopes allow and what they do not, a line for each tool:
-    ///
-    /// ```text
-    /// can call search_tickets
-    /// cannot call edit_ticket: it needs write:tickets
-    /// ```
-    ///
-    /// # Errors
-    /// The list of tools fails.
-    pub async fn scope_report(&self, held: &Scopes) -> Result<String, Error> {
-        let tools = self.list_tools().await?;
-        let declared: Vec<_> =
-            tools.iter().map(|tool| (&*tool.name, ToolDeclaration::of_tool(tool).required_scopes)).collect();
-        Ok(report(declared.iter().map(|(tool, required)| (*tool, &required[..])), held))
     }
 }
 

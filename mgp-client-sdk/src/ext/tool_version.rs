@@ -34,6 +34,14 @@ impl<S: RpcService> Client<S> {
             None => Ok(tool),
         }
     }
+
+    /// Asks for the service manifest: one document about all tools, with their limits, costs and scopes.
+    ///
+    /// The manifest is cached as long as it says, and asked for again once the server tells that it changed;
+    /// [`clear_cache`](Client::clear_cache) forgets it earlier.
+    pub fn manifest(&self) -> Call<S, ServiceManifest> {
+        self.call(Request::with_body(method::MANIFEST_GET, &GetManifest::default()), Response::body)
+    }
 }
 
 /// Reads the least version of a tool that will do; each later one of the same major number does too.
@@ -60,16 +68,6 @@ fn checked(tool: Tool, least: Version) -> Result<Tool, Error> {
         ),
     };
     Err(Error::new(code::TOOL_NOT_FOUND, message))
-}
-
-impl<S: RpcService> Client<S> {
-    /// Asks for the service manifest: one document about all tools, with their limits, costs and scopes.
-    ///
-    /// The manifest is cached as long as it says, and asked for again once the server tells that it changed;
-    /// [`clear_cache`](Client::clear_cache) forgets it earlier.
-    pub fn manifest(&self) -> Call<S, ServiceManifest> {
-        self.call(Request::with_body(method::MANIFEST_GET, &GetManifest::default()), Response::body)
-    }
 }
 
 impl<L, I> ClientBuilder<L, I> {

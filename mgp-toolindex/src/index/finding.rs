@@ -97,6 +97,12 @@ pub struct SearchHit {
     pub evidence: MatchEvidence,
 }
 
+/// The number of bytes of a query that are embedded.
+const MAX_BYTES: usize = 2048;
+
+/// The time that a search waits for the vector of its text; then it goes by words.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 impl Snapshot {
     /// Searches the tools of the snapshot.
     pub async fn search(&self, search: &Search<'_>) -> SearchResult {
@@ -225,20 +231,7 @@ impl Snapshot {
                 && (only_connected || fits(slot))
         }
     }
-}
 
-/// Returns the letters of a name without a suffix that makes a copy of it.
-fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
-    name.chars().filter(|c| c.is_alphabetic())
-}
-
-/// The number of bytes of a query that are embedded.
-const MAX_BYTES: usize = 2048;
-
-/// The time that a search waits for the vector of its text; then it goes by words.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-impl Snapshot {
     /// Returns the vector of each text; `None` for a text without meaning, and for all texts if the embedder fails or
     /// is too slow.
     pub(super) async fn meanings(&self, texts: impl Iterator<Item = &str>) -> Vec<Option<Vec<f32>>> {
@@ -269,4 +262,9 @@ impl Snapshot {
         let late = |_| EmbedError::new("the embedder took too long");
         tokio::time::timeout(PATIENCE, embedded).await.map_err(late)?
     }
+}
+
+/// Returns the letters of a name without a suffix that makes a copy of it.
+fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(|c| c.is_alphabetic())
 }

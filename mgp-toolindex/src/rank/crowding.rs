@@ -31,11 +31,11 @@ pub(super) fn clear(
         if first.len() == FIRST_PLACES {
             break;
         }
-        let older = tools.iter().filter(|other| tool.is_younger_than(other));
+        let older = tools.iter().filter(|other| !tool.is_called && other.slot < tool.slot);
         let twins: Vec<&Placed> = older.filter(|other| are_twins(tool.slot, other.slot)).collect();
         let oldest = |twins: &mut dyn Iterator<Item = &&Placed>| twins.map(|twin| twin.slot).min();
-        let (before, stands) = match oldest(&mut twins.iter().filter(|twin| tool.has_no_word_more_than(twin)))
-        {
+        let mut complete = twins.iter().filter(|twin| tool.words & !twin.words == 0);
+        let (before, stands) = match oldest(&mut complete) {
             Some(older) => (Some(older), false),
             None if tool.is_of_named_server => (None, true),
             None => (oldest(&mut twins.iter()), true),
@@ -66,15 +66,4 @@ struct Placed {
     /// Set if the request names the tool exactly. Then it keeps its place.
     is_called: bool,
     is_of_named_server: bool,
-}
-
-impl Placed {
-    /// Returns whether another tool was there before this one, which has no right to its place by its name.
-    fn is_younger_than(&self, other: &Self) -> bool {
-        !self.is_called && other.slot < self.slot
-    }
-
-    fn has_no_word_more_than(&self, other: &Self) -> bool {
-        self.words & !other.words == 0
-    }
 }

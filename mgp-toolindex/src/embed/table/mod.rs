@@ -51,7 +51,21 @@ impl StaticEmbedder {
     /// Returns the vector of a text, of length 1; `None` for a text without meaning.
     pub fn vector(&self, text: &str) -> Option<Vec<f32>> {
         let mut sum = vec![0.0; self.table.dimension];
-        self.add_words(&words::fold(text), &mut sum);
+        let mut pieces = SmallVec::<[u32; 64]>::new();
+        for (kind, run) in words::runs(&words::fold(text)) {
+            match kind {
+                RunKind::Latin => self.table.pieces.split(run, |piece| pieces.push(piece)),
+                RunKind::Alphabet | RunKind::Dense => {
+                    strangers::add(kind, run, self.table.stranger, &mut sum);
+                }
+            }
+        }
+        // Each word counts once.
+        pieces.sort_unstable();
+        pieces.dedup();
+        for piece in pieces {
+            self.add_piece(piece as usize, &mut sum);
+        }
         let norm = sum.iter().map(|member| member * member).sum::<f32>().sqrt();
         if norm < SHORTEST {
             return None;
@@ -60,22 +74,6 @@ impl StaticEmbedder {
             *member /= norm;
         }
         Some(sum)
-    }
-
-    /// Adds the vector of each word of a folded text, once.
-    fn add_words(&self, text: &str, sum: &mut [f32]) {
-        let mut pieces = SmallVec::<[u32; 64]>::new();
-        for (kind, run) in words::runs(text) {
-            match kind {
-                RunKind::Latin => self.table.pieces.split(run, |piece| pieces.push(piece)),
-                RunKind::Alphabet | RunKind::Dense => strangers::add(kind, run, self.table.stranger, sum),
-            }
-        }
-        pieces.sort_unstable();
-        pieces.dedup();
-        for piece in pieces {
-            self.add_piece(piece as usize, sum);
-        }
     }
 
     /// Adds the vector of one piece.

@@ -172,16 +172,11 @@ impl FileTokenStore {
 
     /// Changes the file in one step.
     fn change<T>(&self, change: impl FnOnce(&mut Vec<FiledLogin>) -> T) -> io::Result<T> {
-        let beside = |ending: &str| {
-            let mut name = self.path.file_name().unwrap_or_default().to_owned();
-            name.push(ending);
-            self.path.with_file_name(name)
-        };
-        let lock = private(&beside(".lock"))?;
+        let lock = private(&self.path.with_added_extension("lock"))?;
         lock.lock()?;
         let mut logins = self.read()?;
         let changed = change(&mut logins);
-        let draft = beside(".new");
+        let draft = self.path.with_added_extension("new");
         match fs::remove_file(&draft) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

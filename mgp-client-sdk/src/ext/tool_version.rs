@@ -42,6 +42,30 @@ impl<S: RpcService> Client<S> {
     pub fn manifest(&self) -> Call<S, ServiceManifest> {
         self.call(Request::with_body(method::MANIFEST_GET, &GetManifest::default()), Response::body)
     }
+
+    /// Subscribes to events by name, filter and time, in the same way in both eras. From a server that does not push them,
+    /// they are fetched in the interval that it names.
+    ///
+    /// The stream gives [`Gone`](crate::EventItem::Gone) when the server ends the subscription, because its time is over
+    /// or for a reason of its own. What an event's [`action_hint`](crate::mgp::Event::action_hint) suggests is left to the
+    /// application: nothing is called.
+    ///
+    /// # Errors
+    /// The server does not declare the extension (-32601), has none of the events (4004), already has a subscription with
+    /// the id (3026), refuses, or cannot be reached.
+    pub async fn subscribe_events(&self, wanted: &SubscriptionRequest) -> Result<EventStream<S>, Error> {
+        if !ExtensionIds::read(&self.capabilities()).has(ExtensionId::SubscribeNotify) {
+            let message = "the server does not declare `subscribe_notify`: subscribe with `Client::events`";
+            return Err(Error::new(code::METHOD_NOT_FOUND, message));
+        }
+        let read = |answer: Object| opened(&answer, &wanted.events);
+        self.open_events(wanted.in_words_of_mgp()?, &wanted.in_both_words(), read).await
+    }
+
+    /// Lists the subscriptions of this client, and all events of the server.
+    pub fn event_subscriptions(&self) -> Call<S, OwnSubscriptions> {
+        self.call(Request::with_body(OwnSubscriptions::METHOD, &Object::new()), Response::body)
+    }
 }
 
 /// Reads the least version of a tool that will do; each later one of the same major number does too.
@@ -74,32 +98,6 @@ impl<L, I> ClientBuilder<L, I> {
     /// Declares that the client subscribes to events with filters and a time: [`Client::subscribe_events`].
     pub fn event_subscriptions(self) -> Self {
         self.extension(ExtensionId::SubscribeNotify.id(), &Object::new())
-    }
-}
-
-impl<S: RpcService> Client<S> {
-    /// Subscribes to events by name, filter and time, in the same way in both eras. From a server that does not push them,
-    /// they are fetched in the interval that it names.
-    ///
-    /// The stream gives [`Gone`](crate::EventItem::Gone) when the server ends the subscription, because its time is over
-    /// or for a reason of its own. What an event's [`action_hint`](crate::mgp::Event::action_hint) suggests is left to the
-    /// application: nothing is called.
-    ///
-    /// # Errors
-    /// The server does not declare the extension (-32601), has none of the events (4004), already has a subscription with
-    /// the id (3026), refuses, or cannot be reached.
-    pub async fn subscribe_events(&self, wanted: &SubscriptionRequest) -> Result<EventStream<S>, Error> {
-        if !ExtensionIds::read(&self.capabilities()).has(ExtensionId::SubscribeNotify) {
-            let message = "the server does not declare `subscribe_notify`: subscribe with `Client::events`";
-            return Err(Error::new(code::METHOD_NOT_FOUND, message));
-        }
-        let read = |answer: Object| opened(&answer, &wanted.events);
-        self.open_events(wanted.in_words_of_mgp()?, &wanted.in_both_words(), read).await
-    }
-
-    /// Lists the subscriptions of this client, and all events of the server.
-    pub fn event_subscriptions(&self) -> Call<S, OwnSubscriptions> {
-        self.call(Request::with_body(OwnSubscriptions::METHOD, &Object::new()), Response::body)
     }
 }
 

@@ -152,7 +152,12 @@ pub(super) fn found(snapshot: &Snapshot, tool: &Tool, names: NameStyle) -> Found
     let schema = members.get("inputSchema").filter(RawJson::is_object).unwrap_or_else(RawJson::empty_object);
     let mut found = FoundTool::new(snapshot.shown_name(tool, names), tool.server.clone(), schema);
     found.description = tool.description();
-    found.security = Some(security(tool));
+    // The security is as the server declares it, but no less than the index was told.
+    let declared = members.get(ToolSecurity::MEMBER).and_then(|raw| raw.to().ok());
+    let mut security: ToolSecurity = declared.unwrap_or_else(|| ToolSecurity::new(RiskLevel::Safe));
+    security.risk_level = tool.risk;
+    security.permissions_required = tool.permissions.to_vec();
+    found.security = Some(security);
     found
 }
 
@@ -172,13 +177,4 @@ pub(super) fn loaded(
         found.schema_shortened = true;
     }
     found
-}
-
-/// Returns the security of a tool as its server declares it, but no less than the index was told.
-fn security(tool: &Tool) -> ToolSecurity {
-    let declared = tool.members().get(ToolSecurity::MEMBER).and_then(|raw| raw.to().ok());
-    let mut security: ToolSecurity = declared.unwrap_or_else(|| ToolSecurity::new(RiskLevel::Safe));
-    security.risk_level = tool.risk;
-    security.permissions_required = tool.permissions.to_vec();
-    security
 }

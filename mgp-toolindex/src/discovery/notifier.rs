@@ -126,7 +126,10 @@ impl ListChangeNotifier {
     pub(super) fn changed(&self, shared: &Arc<DiscoveryShared>, key: &SessionKey) {
         let Ok(runtime) = Handle::try_current() else { return };
         let mut peers = self.peers.lock();
-        let Some(peer) = peers.get_mut(key).filter(|peer| peer.is_to_be_told()) else { return };
+        let Some(peer) = peers.get_mut(key) else { return };
+        if peer.is_waiting || peer.was_told || !peer.is_there() {
+            return;
+        }
         peer.is_waiting = true;
         drop(peers);
         let mut tasks = self.tasks.lock();
@@ -193,10 +196,6 @@ impl ListChangeNotifier {
 impl NotifiedPeer {
     fn is_there(&self) -> bool {
         self.session.strong_count() > 0 || self.listening.iter().any(ListenStream::is_there)
-    }
-
-    fn is_to_be_told(&self) -> bool {
-        !self.is_waiting && !self.was_told && self.is_there()
     }
 }
 

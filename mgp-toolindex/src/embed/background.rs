@@ -38,12 +38,6 @@ pub(crate) struct MadeVector {
     pub(crate) vector: Option<Vec<f32>>,
 }
 
-impl MissingVector {
-    const fn made(&self, vector: Option<Vec<f32>>) -> MadeVector {
-        MadeVector { slot: self.slot, hash: self.hash, vector }
-    }
-}
-
 impl BackgroundEmbedding {
     /// Starts the work as a task of `runtime`, or else on a thread with a runtime of its own.
     pub(crate) fn start(lane: EmbeddingBackend, runtime: Option<&Handle>) -> Self {
@@ -282,6 +276,10 @@ pub(crate) struct MissingVector {
 }
 
 impl MissingVector {
+    const fn made(&self, vector: Option<Vec<f32>>) -> MadeVector {
+        MadeVector { slot: self.slot, hash: self.hash, vector }
+    }
+
     pub(super) fn passage(&self) -> Passage {
         let Tool { server, name, .. } = &*self.tool;
         Passage::of(server.as_str(), name.as_str(), &self.tool.description())

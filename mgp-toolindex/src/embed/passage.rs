@@ -146,17 +146,13 @@ const MAX_WORDS: usize = 256;
 /// Splits a description behind its first sentence, which ends with a mark or with its line.
 fn after_first_sentence(description: &str) -> (&str, &str) {
     let description = description.trim();
-    let mut before = ' ';
-    for (at, letter) in description.char_indices() {
-        let ends = letter == '\n'
+    let before = std::iter::once(' ').chain(description.chars());
+    let end = description.char_indices().zip(before).find(|&((_, letter), before)| {
+        letter == '\n'
             || (letter.is_whitespace() && matches!(before, '.' | '!' | '?'))
-            || matches!(before, '。' | '！' | '？');
-        if ends {
-            return description.split_at(at);
-        }
-        before = letter;
-    }
-    (description, "")
+            || matches!(before, '。' | '！' | '？')
+    });
+    end.map_or((description, ""), |((at, _), _)| description.split_at(at))
 }
 
 #[cfg(test)]

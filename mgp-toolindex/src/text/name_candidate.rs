@@ -80,12 +80,8 @@ pub(crate) fn called(text: &str) -> Vec<NameCandidate> {
 /// Returns whether a word is spelled as in a program: `read_file`, `readFile`, `files.read`.
 fn is_spelled_as_name(word: &str) -> bool {
     let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
-    let mut before = ' ';
-    let mut camel = false;
-    for c in inner.chars() {
-        camel |= before.is_lowercase() && c.is_uppercase();
-        before = c;
-    }
+    let mut pairs = inner.chars().zip(inner.chars().skip(1));
+    let camel = pairs.any(|(before, c)| before.is_lowercase() && c.is_uppercase());
     let dotted =
         inner.split('.').filter(|part| part.len() > 1 && part.contains(char::is_alphabetic)).count() > 1;
     inner.contains('_') || dotted || camel && inner.starts_with(char::is_lowercase)

@@ -11,7 +11,7 @@ use mgp_security::code_safety::{CodePolicy, Import, Language, Method, scan};
 use mgp_types::canonical::Digest;
 use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
 
-use super::modules::{self, ImportTarget};
+use super::modules;
 
 /// Reads the script and all files that it loads, each at the strictest level.
 ///
@@ -74,12 +74,11 @@ impl CodeReader {
             let found = match &import {
                 Import::Python { dots, path } => modules::python(&self.folder, file, *dots, path),
                 Import::JavaScript(module) => modules::javascript(file, module),
-                _ => ImportTarget::Refused("it is no import that can be followed".to_owned()),
+                _ => Err("it is no import that can be followed".to_owned()),
             };
             match found {
-                ImportTarget::Elsewhere => {}
-                ImportTarget::Files(files) => self.next.extend(files),
-                ImportTarget::Refused(why) => wrong.push(format!("Blocked import: {why}").into()),
+                Ok(files) => self.next.extend(files),
+                Err(why) => wrong.push(format!("Blocked import: {why}").into()),
             }
         }
         if !wrong.is_empty() {

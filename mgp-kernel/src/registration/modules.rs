@@ -10,16 +10,9 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-/// The target of an import.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum ImportTarget {
-    /// A module that is installed with the interpreter.
-    Elsewhere,
-    /// These files. Where rules differ between versions of an interpreter, these are the files of all versions.
-    Files(Vec<PathBuf>),
-    /// A target that is not inspected, with the reason.
-    Refused(String),
-}
+/// The files that an import loads, of all versions of an interpreter where their rules differ, and none for a module that is
+/// installed with the interpreter; or the reason why they are not inspected.
+type ImportedFiles = Result<Vec<PathBuf>, String>;
 
 /// Returns the names of modules and packages that lie in a folder. A folder without `__init__.py` does not count: an
 /// installed package would come before it.
@@ -36,13 +29,13 @@ pub(super) fn beside(folder: &Path) -> BTreeSet<String> {
 
 /// Returns the files of a Python module and of the packages around it, and nothing if none of them lies below `folder`,
 /// the first place where Python looks.
-pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) -> ImportTarget {
+pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) -> ImportedFiles {
     let mut at = folder.to_owned();
     if dots > 0 {
         let package = importer.ancestors().nth(dots);
         let Some(package) = package.filter(|package| package.starts_with(folder)) else {
             let dots = ".".repeat(dots);
-            return ImportTarget::Refused(format!("'{dots}{path}' leads out of the script's folder"));
+            return Err(format!("'{dots}{path}' leads out of the script's folder"));
         };
         package.clone_into(&mut at);
     }
@@ -50,7 +43,7 @@ pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) ->
     add_file(&mut files, at.join("__init__.py"), dots > 0);
     for name in path.split('.').filter(|name| !name.is_empty()) {
         if let Some(compiled) = compiled(&at, name) {
-            return unreadable(path, &compiled);
+            return Err(unreadable(path, &compiled));
         }
         add_file(&mut files, at.join(format!("{name}.py")), true);
         at.push(name);
@@ -59,7 +52,7 @@ pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) ->
             break;
         }
     }
-    if files.is_empty() { ImportTarget::Elsewhere } else { ImportTarget::Files(files) }
+    Ok(files)
 }
 
 fn add_file(files: &mut Vec<PathBuf>, file: PathBuf, wanted: bool) {
@@ -81,23 +74,23 @@ fn compiled(folder: &Path, name: &str) -> Option<String> {
 }
 
 /// Returns the files of a module of JavaScript or TypeScript.
-pub(super) fn javascript(importer: &Path, module: &str) -> ImportTarget {
-    let name = module.strip_prefix("node:").unwrap_or(module);
-    if name.len() < module.len() || is_builtin(name) {
-        return ImportTarget::Elsewhere;
+pub(super) fn javascript(importer: &Path, module: &str) -> ImportedFiles {
+    let package = module.split('/').next().unwrap_or(module);
+    if module.starts_with("node:") || BUILTIN.lines().any(|name| name == package) {
+        return Ok(Vec::new());
     }
     let is_path = module.starts_with("./")
         || module.starts_with("../")
         || module.starts_with('/')
         || matches!(module, "." | "..");
     if !is_path {
-        return ImportTarget::Refused(format!(
+        return Err(format!(
             "'{module}' is a package, or a path that settings explain, and is not inspected: bundle it into the script, or \
              have an operator add the server to mgp.toml"
         ));
     }
     if module.contains(['%', '?', '#', '\\']) {
-        return ImportTarget::Refused(format!("'{module}' has another spelling: write the path plainly"));
+        return Err(format!("'{module}' has another spelling: write the path plainly"));
     }
     let at = plain(&importer.parent().unwrap_or_else(|| Path::new("/")).join(module));
     let mut files = Vec::new();
@@ -112,16 +105,16 @@ pub(super) fn javascript(importer: &Path, module: &str) -> ImportTarget {
     }
     let is_native = |ending: &OsStr| NATIVE.iter().any(|known| ending == *known);
     if let Some(native) = files.iter().find(|file| file.extension().is_some_and(is_native)) {
-        return unreadable(module, &native.display());
+        return Err(unreadable(module, &native.display()));
     }
     if files.is_empty() {
-        return ImportTarget::Refused(format!("'{module}' is not there"));
+        return Err(format!("'{module}' is not there"));
     }
-    ImportTarget::Files(files)
+    Ok(files)
 }
 
-fn unreadable(module: &str, file: &dyn Display) -> ImportTarget {
-    ImportTarget::Refused(format!("'{module}' is {file}, which is no source that can be read"))
+fn unreadable(module: &str, file: &dyn Display) -> String {
+    format!("'{module}' is {file}, which is no source that can be read")
 }
 
 /// Adds the files that a path may mean: the path itself, with an extension added, and with the extension that the file
@@ -169,11 +162,6 @@ fn plain(path: &Path) -> PathBuf {
         }
     }
     plain
-}
-
-fn is_builtin(module: &str) -> bool {
-    let root = module.split('/').next().unwrap_or(module);
-    BUILTIN.lines().any(|name| name == root)
 }
 
 const SETTINGS: &str = "package.json";

@@ -67,7 +67,6 @@ pub(crate) struct ClientStack {
     audit: AuditLayer,
     cancelling: StreamLayer,
     pub(crate) parking: ParkedCallLayer,
-    faults: ArgumentFaultsGate,
     router: Router,
 }
 
@@ -76,15 +75,13 @@ impl ClientStack {
         let Sections { audit, fleet, .. } = sections;
         let recording = AuditLayer::new(Arc::new(audit.log.clone()));
         let recording = recording.arguments(audit.arguments.clone()).clock(audit.clock.clone());
-        let own = OwnMethods::new(sections, tools);
         Self {
             sections: Arc::new(sections.clone()),
             waiting: WaitingCallLayer::new(),
             parking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
             audit: recording,
             cancelling: StreamLayer::relaying(UpstreamCanceller(Arc::clone(fleet))),
-            faults: ArgumentFaultsGate(own.judges.clone()),
-            router: Router::new(sections, own),
+            router: Router::new(sections, OwnMethods::new(sections, tools)),
         }
     }
 
@@ -147,7 +144,7 @@ impl ClientStack {
             gates![
                 // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
                 ListedSecurityGate,
-                self.faults.clone(),
+                ArgumentFaultsGate,
                 // What is suggested is what the caller may see, as it is when the call is made.
                 SuggestionGate(Arc::clone(&self.sections)),
             ],

@@ -16,7 +16,7 @@ use mgp_toolindex::discovery::ToolDiscoveryGate;
 
 pub(crate) use self::as_tools::MethodsAsToolsGate;
 use self::permissions::PermissionMethods;
-pub(crate) use self::validate::{ArgumentFaultsGate, JudgeCache};
+pub(crate) use self::validate::{ArgumentFaultsGate, validate_arguments};
 use crate::sections::Sections;
 use crate::servers::events::ChannelAudience;
 
@@ -24,7 +24,6 @@ use crate::servers::events::ChannelAudience;
 pub(crate) struct OwnMethods {
     pub(crate) access: AccessMethodsGate,
     pub(crate) events: EventsGate,
-    pub(crate) judges: JudgeCache,
     pub(crate) permissions: PermissionMethods,
     pub(crate) registry: DiscoveryGate,
     pub(crate) sections: Arc<Sections>,
@@ -40,7 +39,6 @@ impl OwnMethods {
         Self {
             access: AccessMethodsGate::new(policies.access.clone()).known_targets(Arc::clone(&kernel) as _),
             events: EventsGate::new(events.clone()).for_audience(audience),
-            judges: JudgeCache::default(),
             permissions: PermissionMethods::new(policies.grants.clone(), audit.clock.clone()),
             registry: DiscoveryGate::new(sections.registry.clone()),
             sections: kernel,

@@ -19,7 +19,7 @@ use self::list_cache::{CatalogKind, ListCache};
 use crate::admin;
 use crate::changes::{self, ChangeListeners};
 use crate::methods::tool_documents::{catalog, recommend, service_manifest};
-use crate::methods::{OwnMethods, of_servers, scopes};
+use crate::methods::{OwnMethods, of_servers, scopes, validate_arguments};
 use crate::running::RunningConfig;
 use crate::sections::Sections;
 use crate::servers::upstream::Upstream;
@@ -80,7 +80,7 @@ impl Routes {
             "resources/list" => list(CatalogKind::Resources),
             "resources/templates/list" => list(CatalogKind::Templates),
             "resources/unsubscribe" => self.unsubscribed(&request),
-            method::REGISTRY_VALIDATE | method::TOOLS_VALIDATE => own.judges.validate(visibility, &request),
+            method::REGISTRY_VALIDATE | method::TOOLS_VALIDATE => validate_arguments(visibility, &request),
             method::PERMISSION_CHECK if has(ScopedAuth) => scopes::check(visibility, &request),
             method::PERMISSION_NEGOTIATE if has(ScopedAuth) => scopes::negotiate(visibility, &request),
             method::PERMISSION_REFRESH if has(ScopedAuth) => scopes::refresh(visibility, &request),

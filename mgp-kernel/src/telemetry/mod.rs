@@ -3,6 +3,7 @@
 mod log;
 mod otlp;
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
@@ -95,8 +96,7 @@ impl Gate for SpanGate {
 
     fn leave(&self, span: Self::Pass, outcome: &mut Result<Response, Error>) {
         if let Some(mut span) = span {
-            span.is_answered = true;
-            span.span.error = outcome.as_ref().err().map(|error| error.code().to_string());
+            span.span.error = outcome.as_ref().err().map(|error| error.code().to_string().into());
         }
     }
 }
@@ -105,8 +105,6 @@ impl Gate for SpanGate {
 pub(crate) struct RequestSpan {
     queue: &'static ExportQueue,
     span: FinishedSpan,
-    /// False where the caller gave up.
-    is_answered: bool,
 }
 
 impl RequestSpan {
@@ -136,18 +134,17 @@ impl RequestSpan {
             tool: tool.flatten().map(|name| short(&name)),
             revision: request.context.session.as_ref().map(|session| session.revision.as_str()),
             begun: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
+            // The error of a request whose caller gives up before it is answered.
+            error: Some("cancelled".into()),
             ..FinishedSpan::default()
         };
         TracedSpan::note(&span.trace, &span.id);
-        Some(Self { queue, span, is_answered: false })
+        Some(Self { queue, span })
     }
 }
 
 impl Drop for RequestSpan {
     fn drop(&mut self) {
-        if !self.is_answered {
-            self.span.error = Some("cancelled".to_owned());
-        }
         self.span.ended = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let span = std::mem::take(&mut self.span);
         self.queue.send(move || span.json());
@@ -169,7 +166,7 @@ struct FinishedSpan {
     begun: Duration,
     ended: Duration,
     /// The code of the error with which the request ended.
-    error: Option<String>,
+    error: Option<Cow<'static, str>>,
 }
 
 impl FinishedSpan {

@@ -2,7 +2,14 @@
 //!
 //! Otherwise they would be children of the system's first process, like all that a person starts.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::fs;
+use std::time::Duration;
+
+use mgp_transport::child::is_awaited;
+use rustix::process::{Pid, WaitOptions, waitpid};
+use tokio::time::{MissedTickBehavior, interval};
 
 /// Makes all that descends from this process its descendant for good. Returns whether the system does so.
 pub(crate) fn adopt_orphans() -> bool {
@@ -17,56 +24,36 @@ pub(crate) fn adopt_orphans() -> bool {
 
 /// Waits for adopted processes that have ended, for as long as it is polled: nobody else waits for them.
 pub(crate) async fn reap_adopted() -> Infallible {
-    #[cfg(target_os = "linux")]
-    let never = linux::reap().await;
-    #[cfg(not(target_os = "linux"))]
-    let never = std::future::pending().await;
-    never
-}
-
-#[cfg(target_os = "linux")]
-mod linux {
-    use std::collections::BTreeSet;
-    use std::convert::Infallible;
-    use std::fs;
-    use std::time::Duration;
-
-    use mgp_transport::child::is_awaited;
-    use rustix::process::{Pid, WaitOptions, waitpid};
-    use tokio::time::{MissedTickBehavior, interval};
-
-    pub(super) async fn reap() -> Infallible {
-        let mut looks = interval(LOOK_EVERY);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut ended = BTreeSet::new();
-        loop {
-            looks.tick().await;
-            let now: BTreeSet<_> = children().into_iter().filter(|child| has_ended(*child)).collect();
-            // The starter of a new process may not have said yet that it waits for it, so a process has to be seen
-            // twice.
-            for pid in now.intersection(&ended).filter(|pid| !is_awaited(**pid)) {
-                let number = i32::try_from(*pid).ok().and_then(Pid::from_raw);
-                if let Err(error) = waitpid(number, WaitOptions::NOHANG) {
-                    tracing::debug!(%error, pid, "an adopted process is not waited for");
-                }
+    let mut looks = interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut ended = BTreeSet::new();
+    loop {
+        looks.tick().await;
+        let now: BTreeSet<_> = children().into_iter().filter(|child| has_ended(*child)).collect();
+        // The starter of a new process may not have said yet that it waits for it, so a process has to be seen
+        // twice.
+        for pid in now.intersection(&ended).filter(|pid| !is_awaited(**pid)) {
+            let number = i32::try_from(*pid).ok().and_then(Pid::from_raw);
+            if let Err(error) = waitpid(number, WaitOptions::NOHANG) {
+                tracing::debug!(%error, pid, "an adopted process is not waited for");
             }
-            ended = now;
         }
+        ended = now;
     }
-
-    /// Returns the children of all threads of this process.
-    fn children() -> Vec<u32> {
-        let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-        let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).ok();
-        let texts = threads.filter_map(of_thread).collect::<Vec<_>>().join(" ");
-        texts.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
-    }
-
-    fn has_ended(pid: u32) -> bool {
-        let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
-        let name_ends = stat.iter().rposition(|byte| *byte == b')');
-        name_ends.is_some_and(|end| stat[end..].starts_with(b") Z"))
-    }
-
-    const LOOK_EVERY: Duration = Duration::from_secs(5);
 }
+
+/// Returns the children of all threads of this process.
+fn children() -> Vec<u32> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).ok();
+    let texts = threads.filter_map(of_thread).collect::<Vec<_>>().join(" ");
+    texts.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+fn has_ended(pid: u32) -> bool {
+    let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
+    let name_ends = stat.iter().rposition(|byte| *byte == b')');
+    name_ends.is_some_and(|end| stat[end..].starts_with(b") Z"))
+}
+
+const LOOK_EVERY: Duration = Duration::from_secs(5);

@@ -86,21 +86,16 @@ struct DeclaredKey {
     per_hour: Option<NonZeroU32>,
 }
 
-/// A request that makes a decision or takes one back.
-struct Order {
-    method: &'static str,
-    params: RawJson,
+/// A request that makes a decision or takes one back: its method and its params.
+type Order = (&'static str, RawJson);
+
+fn order(method: &'static str, params: &impl Serialize) -> Result<Order> {
+    let params = RawJson::from_value(params).map_err(|error| Failure::usage(error.to_string()))?;
+    Ok((method, params))
 }
 
-impl Order {
-    fn of<O: Operation>(operation: &O) -> Result<Self> {
-        Self::to(OperationEntry::name_of::<O>(), operation)
-    }
-
-    fn to(method: &'static str, params: &impl Serialize) -> Result<Self> {
-        let params = RawJson::from_value(params).map_err(|error| Failure::usage(error.to_string()))?;
-        Ok(Self { method, params })
-    }
+fn operation<O: Operation>(operation: &O) -> Result<Order> {
+    order(OperationEntry::name_of::<O>(), operation)
 }
 
 /// Decisions by their names, each with its terms and a request.
@@ -134,23 +129,23 @@ pub(super) async fn run(cx: &CommandContext, args: ApplyArgs) -> Result {
     KernelLink::with(cx, KernelNeed::State, async |link| {
         let mut kept = kept(link).await?;
         let mut applied = AppliedDecisions { differences: Vec::new(), keys: Vec::new() };
-        for (decision, (terms, order)) in declared {
+        for (decision, (terms, (method, params))) in declared {
             let before = kept.remove(&decision).map(|(before, _)| before);
             if before.as_ref() == Some(&terms) {
                 continue;
             }
             if !args.diff {
-                let reply: Value = link.request(order.method, &order.params).await?;
+                let reply: Value = link.request(method, &params).await?;
                 // All other replies are without the secret of a key.
                 applied.keys.extend(serde_json::from_value::<IssuedKey>(reply));
             }
             let kind = before.map_or(DifferenceKind::Added, |_| DifferenceKind::Changed);
             applied.differences.push(Difference { kind, decision, terms });
         }
-        for (decision, (terms, order)) in kept {
+        for (decision, (terms, (method, params))) in kept {
             let kind = if args.prune { DifferenceKind::Removed } else { DifferenceKind::OnlyInTheKernel };
             if args.prune && !args.diff {
-                link.request::<Value>(order.method, &order.params).await?;
+                link.request::<Value>(method, &params).await?;
             }
             applied.differences.push(Difference { kind, decision, terms });
         }
@@ -173,7 +168,7 @@ fn declared(args: &ApplyArgs) -> Result<Decisions> {
         // A file is applied before the servers are there, too.
         entry.force = true;
         let entry = tool.into_iter().fold(entry, AccessGrant::for_tool);
-        let order = Order::to(method::ACCESS_GRANT, &entry)?;
+        let order = order(method::ACCESS_GRANT, &entry)?;
         all.push((decision, (with_end(word_of(permission), until), order)));
     }
     for DeclaredPermission { server, permission, agent, decision, scope, until } in permissions {
@@ -182,10 +177,10 @@ fn declared(args: &ApplyArgs) -> Result<Decisions> {
         let terms = permission_terms(decision, scope.as_ref(), until);
         let (server_id, agent_id, force) = (server, agent, true);
         let order = if decision == Decision::Denied {
-            Order::of(&RevokePermission { server_id, permission, agent_id, force })?
+            operation(&RevokePermission { server_id, permission, agent_id, force })?
         } else {
             let (expires_at, agent_is_missing) = (until, false);
-            let grant = GrantPermission {
+            operation(&GrantPermission {
                 server_id,
                 permission,
                 agent_id,
@@ -193,8 +188,7 @@ fn declared(args: &ApplyArgs) -> Result<Decisions> {
                 expires_at,
                 force,
                 agent_is_missing,
-            };
-            Order::of(&grant)?
+            })?
         };
         all.push((name, (terms, order)));
     }
@@ -207,7 +201,7 @@ fn declared(args: &ApplyArgs) -> Result<Decisions> {
         let (expires_at, force) = (until, true);
         let key =
             IssueKey { owner, permissions, operator, groups, label, expires_at, per_minute, per_hour, force };
-        all.push((name, (String::new(), Order::of(&key)?)));
+        all.push((name, (String::new(), operation(&key)?)));
     }
     let mut decisions = Decisions::new();
     for (name, decision) in all {
@@ -232,7 +226,7 @@ async fn kept(link: &KernelLink) -> Result<Decisions> {
             let terms = with_end(word_of(entry.permission), entry.expires_at);
             let revoke = AccessRevoke::new(entry.agent_id, entry.server_id);
             let revoke = entry.tool_name.into_iter().fold(revoke, AccessRevoke::for_tool);
-            kept.insert(name, (terms, Order::to(method::ACCESS_REVOKE, &revoke)?));
+            kept.insert(name, (terms, order(method::ACCESS_REVOKE, &revoke)?));
         }
     }
     let grants = link.all(|page| ListGrants { page, about: None }, |list| (list.grants, list.next_offset));
@@ -242,7 +236,7 @@ async fn kept(link: &KernelLink) -> Result<Decisions> {
             let terms = permission_terms(row.decision, row.scope.as_ref(), row.expires_at);
             let (what, permission) = (row.server_id.to_string(), Some(row.permission));
             let reset = ResetDecision { what, permission, agent_id: row.agent_id };
-            kept.insert(name, (terms, Order::of(&reset)?));
+            kept.insert(name, (terms, operation(&reset)?));
         }
     }
     let keys = link.all(|page| ListKeys { page, owner: None }, |list| (list.keys, list.next_offset));
@@ -254,8 +248,8 @@ async fn kept(link: &KernelLink) -> Result<Decisions> {
         let name = key_name(&key.owner, key.operator, &key.label, words, rates);
         let name = with_end(name, key.expires_at);
         let name = if kept.contains_key(&name) { format!("{name}, {}", key.id) } else { name };
-        let order = Order::of(&RevokeKey { id: key.id, let_calls_finish: false })?;
-        kept.insert(name, (String::new(), order));
+        let revoke = RevokeKey { id: key.id, let_calls_finish: false };
+        kept.insert(name, (String::new(), operation(&revoke)?));
     }
     Ok(kept)
 }
@@ -314,17 +308,12 @@ impl TextForm for AppliedDecisions {
     }
 
     fn notes(&self) -> Vec<String> {
-        let count = |kind| self.differences.iter().filter(|difference| difference.kind == kind).count();
-        let mut notes = Vec::new();
-        if self.differences.is_empty() {
-            notes.push("the kernel has what the file has".to_owned());
-        }
-        if count(DifferenceKind::OnlyInTheKernel) > 0 {
-            notes.push("`--prune` removes what is not in the file".to_owned());
-        }
-        if !self.keys.is_empty() {
-            notes.push("keys are not shown again".to_owned());
-        }
-        notes
+        let is_left = |difference: &Difference| difference.kind == DifferenceKind::OnlyInTheKernel;
+        let notes = [
+            (self.differences.is_empty(), "the kernel has what the file has"),
+            (self.differences.iter().any(is_left), "`--prune` removes what is not in the file"),
+            (!self.keys.is_empty(), "keys are not shown again"),
+        ];
+        notes.into_iter().filter(|(is_true, _)| *is_true).map(|(_, note)| note.to_owned()).collect()
     }
 }

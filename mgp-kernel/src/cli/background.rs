@@ -92,15 +92,11 @@ fn read(line: &str, state: &Path, begins_at: u64) -> Result<bool> {
 }
 
 fn command(global: &[OsString], how: &str, options: &[OsString]) -> Command {
-    let mut command = Command::new(program());
+    // The program lies where this one did when it was started, so that the kernel after an upgrade is the new one.
+    let program = Some(installed()).filter(|path| path.exists());
+    let mut command = Command::new(program.unwrap_or_else(|| PathBuf::from("/proc/self/exe")));
     command.args(global).arg("serve").arg(how).args(options).stdin(Stdio::null());
     command
-}
-
-/// Returns the program to start: the one that lies where this one did when it was started, so that the kernel after an
-/// upgrade is the new one.
-fn program() -> PathBuf {
-    Some(installed()).filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 
 /// Returns the path of the log of a kernel in the background.

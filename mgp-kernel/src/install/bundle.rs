@@ -102,7 +102,6 @@ fn extract(contents: &mut impl Read, path: &Path, mode: u32, room: u64) -> io::R
     if length > room {
         return Err(io::Error::other(format!("its files are longer than {MAX_UNPACKED} bytes")));
     }
-    #[cfg(unix)]
     if mode & 0o111 != 0 {
         use std::os::unix::fs::PermissionsExt as _;
         file.set_permissions(fs::Permissions::from_mode(0o755))?;

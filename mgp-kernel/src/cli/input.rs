@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 
-use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 
 use serde::de::DeserializeOwned;
 
@@ -61,40 +61,20 @@ pub(super) async fn agrees(question: &str) -> Result<bool> {
 /// Reads a line from the terminal, which shows the prompt `what` and not the line.
 pub(super) fn read_hidden(what: &str) -> io::Result<String> {
     let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
-    let hidden = HiddenInput::new(&terminal)?;
-    terminal.write_all(what.as_bytes())?;
+    let before = tcgetattr(&terminal)?;
+    let mut hidden = before.clone();
+    hidden.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
     let mut line = String::new();
-    let read = BufReader::new(&terminal).read_line(&mut line);
-    drop(hidden);
+    let asked = terminal.write_all(what.as_bytes());
+    let read = asked.and_then(|()| BufReader::new(&terminal).read_line(&mut line));
+    // The terminal may be gone.
+    let _ = tcsetattr(&terminal, OptionalActions::Now, &before);
     terminal.write_all(b"\n")?;
     if read? == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
-}
-
-/// A terminal that does not show typed characters until this value is dropped.
-struct HiddenInput {
-    terminal: File,
-    before: Termios,
-}
-
-impl HiddenInput {
-    fn new(terminal: &File) -> io::Result<Self> {
-        let terminal = terminal.try_clone()?;
-        let before = tcgetattr(&terminal)?;
-        let mut hidden = before.clone();
-        hidden.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
-        Ok(Self { terminal, before })
-    }
-}
-
-impl Drop for HiddenInput {
-    fn drop(&mut self) {
-        // The terminal may be gone.
-        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
-    }
 }
 
 /// The largest length of a text in bytes, which is that of messages.

@@ -16,6 +16,7 @@ use mgp_types::mgp::{
     RequestTools, SafetyLevel, ServerId, TraceId,
 };
 use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson};
+use serde_json::json;
 
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
@@ -126,12 +127,9 @@ fn permitted(config: &Config, context: &Context) -> Result<Principal, Error> {
 fn instruction(request: &RequestTools, wanted: &[String]) -> Object {
     let text =
         format!("{INSTRUCTION}\nIt has to be able to: {}\nIt is for: {}", wanted.join("; "), request.context);
-    let mut params = Object::parse(r#"{"maxTokens":4096,"temperature":0}"#).unwrap_or_default();
-    let message = serde_json::json!([{ "role": "user", "content": { "type": "text", "text": text } }]);
-    if let Ok(messages) = RawJson::from_value(&message) {
-        params.set("messages", messages);
-    }
-    params
+    let message = json!({ "role": "user", "content": { "type": "text", "text": text } });
+    let params = json!({ "maxTokens": 4096, "temperature": 0, "messages": [message] });
+    Object::from_value(&params).unwrap_or_default()
 }
 
 /// Returns the code in an answer: the text between fences, or all of it.

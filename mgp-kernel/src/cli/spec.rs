@@ -96,7 +96,7 @@ fn schema(output: &Output, form: &str) -> Result {
 }
 
 async fn generate(cx: &CommandContext, args: GenerateArgs) -> Result {
-    let tools = tools_of(cx, &args.source).await?;
+    let tools = tools_of(cx, Some(&args.source)).await?;
     let spec = tool_spec::generate(&tools, args.module.as_deref(), args.tool_version)
         .map_err(|error| Failure::usage(error.to_string()).hint("`--module NAME` sets the module"))?;
     // Output to a file gets the texts of servers as they are.
@@ -110,7 +110,7 @@ async fn generate(cx: &CommandContext, args: GenerateArgs) -> Result {
 }
 
 async fn diff(cx: &CommandContext, old: &str, new: &str) -> Result {
-    let (old, new) = (tools_of(cx, old).await?, tools_of(cx, new).await?);
+    let (old, new) = (tools_of(cx, Some(old)).await?, tools_of(cx, Some(new)).await?);
     let diffs = ToolDiff::between(&old, &new);
     cx.output.show(&diffs, |diffs, out| diffs.iter().try_for_each(|diff| write_diff(out, diff)))?;
     Ok(if diffs.iter().all(|diff| diff.is_announced) { Exit::Done } else { Exit::Tool })
@@ -138,8 +138,8 @@ fn write_diff(out: &mut impl io::Write, diff: &ToolDiff) -> io::Result<()> {
 
 async fn check(cx: &CommandContext, args: &LintArgs) -> Result {
     let documents = documents(&args.paths)?;
-    let since = tools_if(cx, args.since.as_deref()).await?;
-    let definitions = tools_if(cx, args.against.as_deref()).await?;
+    let since = tools_of(cx, args.since.as_deref()).await?;
+    let definitions = tools_of(cx, args.against.as_deref()).await?;
     let report = lint(&documents, &since, &definitions, &compile);
     cx.output.show(&report, |report, out| {
         for finding in &report.findings {
@@ -153,11 +153,6 @@ async fn check(cx: &CommandContext, args: &LintArgs) -> Result {
         writeln!(out, "{}", counts.join(", "))
     })?;
     Ok(if report.errors() == 0 { Exit::Done } else { Exit::Tool })
-}
-
-async fn tools_if(cx: &CommandContext, source: Option<&str>) -> Result<Vec<ToolInterface>> {
-    let Some(source) = source else { return Ok(Vec::new()) };
-    tools_of(cx, source).await
 }
 
 /// Compiles a schema as the kernel does for calls.
@@ -221,9 +216,10 @@ const DEEPEST: usize = 32;
 /// The names of folders whose content is made by programs.
 const MADE: [&str; 2] = ["node_modules", "target"];
 
-/// Returns the tools of a file if there is one of this name, and asks the kernel otherwise. The names of a server's tools
-/// have the server in front.
-async fn tools_of(cx: &CommandContext, source: &str) -> Result<Vec<ToolInterface>> {
+/// Returns the tools of a file if there is one of this name, and asks the kernel otherwise; none without a name. The names of
+/// a server's tools have the server in front.
+async fn tools_of(cx: &CommandContext, source: Option<&str>) -> Result<Vec<ToolInterface>> {
+    let Some(source) = source else { return Ok(Vec::new()) };
     let path = Path::new(source);
     let extension = path.extension().and_then(OsStr::to_str);
     let is_path = source.contains(['/', '\\']) || matches!(extension, Some("md" | "json"));

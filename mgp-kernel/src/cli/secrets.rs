@@ -90,17 +90,16 @@ fn list(cx: &CommandContext, store: &UserSecrets) -> Result {
     let mut stored = store.names()?;
     stored.retain(|name, _| !is_login(name));
     let mut uses = uses(cx);
-    let kept = stored.iter().map(|(name, kept_in)| (name.to_string(), Some(kept_in)));
-    let mut secrets: Vec<_> = kept.map(|(name, kept_in)| (uses.remove(&name), name, kept_in)).collect();
+    let mut used = |name: &SecretName| uses.remove(name.as_str()).unwrap_or_default();
+    let kept = stored.iter().map(|(name, kept_in)| (name.to_string(), Some(kept_in), used(name)));
+    let mut secrets: Vec<_> = kept.collect();
     // Secrets that servers refer to and nobody has set are listed, too.
-    secrets.extend(uses.into_iter().map(|(name, used_by)| (Some(used_by), name, None)));
-    let secrets =
-        secrets.iter().map(|(uses, name, kept_in)| (name, kept_in, uses.as_deref().unwrap_or_default()));
-    let rows = secrets.clone().map(|(name, kept_in, used_by)| {
+    secrets.extend(uses.into_iter().map(|(name, used_by)| (name, None, used_by)));
+    let rows = secrets.iter().map(|(name, kept_in, used_by)| {
         json!({ "name": name, "is_set": kept_in.is_some(), "kept_in": kept_in, "used_by": used_by })
     });
     cx.output.show(&json!({ "secrets": rows.collect::<Vec<_>>() }), |_, out| {
-        let rows = secrets.clone().map(|(name, kept_in, used_by)| {
+        let rows = secrets.iter().map(|(name, kept_in, used_by)| {
             let state = if kept_in.is_some() { "set" } else { "not set" };
             let places: Vec<String> = used_by.iter().map(SecretUse::shown).collect();
             [name.clone(), state.to_owned(), or_dash((!places.is_empty()).then(|| places.join(", ")))]
@@ -111,13 +110,11 @@ fn list(cx: &CommandContext, store: &UserSecrets) -> Result {
     for (name, kept_in) in &stored {
         by_place.entry(kept_in).or_default().push(name.as_str());
     }
-    match by_place.len() {
-        1 => by_place.keys().for_each(|place| cx.output.note(&format!("kept in {place}"))),
-        _ => by_place.iter().for_each(|(place, names)| {
-            cx.output.note(&format!("kept in {place}: {}", names.join(", ")));
-        }),
+    for (place, names) in &by_place {
+        let names = if by_place.len() == 1 { String::new() } else { format!(": {}", names.join(", ")) };
+        cx.output.note(&format!("kept in {place}{names}"));
     }
-    for (missing, _, _) in secrets.filter(|(_, kept_in, _)| kept_in.is_none()) {
+    for (missing, _, _) in secrets.iter().filter(|(_, kept_in, _)| kept_in.is_none()) {
         cx.output.note(&format!("`mgp secrets set {missing}` sets the secret that is missing"));
     }
     Ok(Exit::Done)

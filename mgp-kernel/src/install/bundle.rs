@@ -6,8 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
 use mgp_security::network::Fetcher;
-use mgp_types::hex;
-use sha2::{Digest as _, Sha256};
+use mgp_types::canonical::Digest;
 use zip::ZipArchive;
 
 use super::brought;
@@ -38,8 +37,7 @@ impl Bundle {
             None => brought(fetcher, url).await,
         };
         let bytes = bytes.map_err(|why| format!("the bundle {url} cannot be brought: {why}"))?;
-        let digits = hex::<64>(&Sha256::digest(&bytes));
-        let found = String::from_utf8_lossy(&digits);
+        let found = Digest::of_canonical(&bytes).to_string();
         if found != sha256 {
             return Err(format!(
                 "the bundle {url} is not the published one: its SHA-256 is {found}, not {sha256}"

@@ -146,11 +146,8 @@ fn is_known(word: &str) -> bool {
     let word = if is_path { word.rsplit('/').next().unwrap_or(word) } else { word };
     let version = word.char_indices().skip(1).find(|(_, letter)| matches!(letter, '@' | ':' | '='));
     let name = version.map_or(word, |(at, _)| &word[..at]);
-    BROWSERS.lines().any(|known| !known.starts_with('#') && !known.is_empty() && known == name)
+    words_of("browsers").any(|known| known == name)
 }
-
-/// The known packages and programs, one per line; `#` begins a comment.
-const BROWSERS: &str = include_str!("browsers.txt");
 
 #[cfg(test)]
 mod tests {

@@ -149,12 +149,8 @@ fn shown(locations: &Locations, file: &FolderFile) -> Result<(Value, String)> {
     });
     let keys = loaded.folder.unwrap_or_default();
     let (grants, rules): (Vec<_>, Vec<_>) = (grants.collect(), rules.collect());
-    for grant in &grants {
-        line("grants  ", grant);
-    }
-    for rule in &rules {
-        line("rule    ", rule);
-    }
+    grants.iter().for_each(|grant| line("grants  ", grant));
+    rules.iter().for_each(|rule| line("rule    ", rule));
     let settings = keys.applied.iter().filter(|key| !key.ends_with(']'));
     settings.clone().for_each(|key| line("holds   ", key));
     keys.ignored.iter().for_each(|(key, why)| line("ignored ", &format!("{key}: {why}")));
@@ -193,20 +189,17 @@ fn shown_server(server: &ServerConfig, line: &mut impl FnMut(&str, &str)) -> Val
     let confinement = server.confinement.as_ref().and_then(|reached| serde_json::to_string(reached).ok());
     let confined = server.is_confined().then(|| confinement.unwrap_or_default());
     let secrets: BTreeSet<_> = server.secret_references().into_iter().map(|found| found.secret).collect();
+    let secrets: Vec<_> = secrets.into_iter().collect();
     let enabled = if server.enabled { "" } else { " (switched off)" };
     line("server  ", &format!("{}{enabled}: {starts}", server.id));
-    server.cwd.iter().for_each(|cwd| line("          in ", cwd));
-    for variable in &variables {
-        line("          variable ", variable);
-    }
-    if let Some(reached) = &confined {
-        line("          confined ", reached);
-    }
-    for header in &headers {
-        line("          header ", header);
-    }
-    for secret in &secrets {
-        line("          is given your secret ", secret);
+    for (what, texts) in [
+        ("          in ", server.cwd.as_slice()),
+        ("          variable ", &variables),
+        ("          confined ", confined.as_slice()),
+        ("          header ", &headers),
+        ("          is given your secret ", &secrets),
+    ] {
+        texts.iter().for_each(|text| line(what, text));
     }
     let mut shown = json!({ "id": server.id, "enabled": server.enabled, "starts": starts });
     if let Some(cwd) = &server.cwd {

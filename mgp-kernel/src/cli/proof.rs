@@ -88,17 +88,12 @@ pub(super) async fn admitted(link: &KernelLink) -> Result<()> {
 /// Gives the proof with the token of the environment, if there is one.
 pub(super) async fn by_token(link: &KernelLink) -> Result<bool> {
     let Some(token) = token() else { return Ok(false) };
-    prove_to(link, Proof::Token(token)).await?;
+    prove_to(link, &Proof::Token(token)).await?;
     Ok(true)
 }
 
-async fn prove_to(link: &KernelLink, proof: Proof) -> Result<(), Error> {
-    let (passphrase, token) = match proof {
-        Proof::Passphrase(passphrase) => (Some(passphrase), None),
-        Proof::Token(token) => (None, Some(token)),
-    };
-    let proof = ProvePresence { passphrase, token };
-    link.client.request(OperationEntry::name_of::<ProvePresence>(), &proof).await.map(drop)
+async fn prove_to(link: &KernelLink, proof: &Proof) -> Result<(), Error> {
+    link.client.request(OperationEntry::name_of::<ProvePresence>(), proof).await.map(drop)
 }
 
 /// Gives the proof with the token of the environment, or by asking at the terminal. Where none is set up yet, sets it up.
@@ -106,7 +101,7 @@ pub(super) async fn give(link: &KernelLink, needed: NeededProof) -> Result<()> {
     if needed == NeededProof::First && token().is_none() {
         return set_up(link).await;
     }
-    prove(needed, async |proof| prove_to(link, proof).await).await
+    prove(needed, async |proof| prove_to(link, &proof).await).await
 }
 
 /// Gives a proof to `take`: the token of the environment, or what the person types at the terminal.

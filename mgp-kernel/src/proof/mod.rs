@@ -80,6 +80,8 @@ impl Terminal {
 }
 
 /// A proof that a person is there.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Proof {
     /// The operators' passphrase or, while none is set, the password of the account.
     Passphrase(String),

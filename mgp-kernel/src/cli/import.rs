@@ -124,14 +124,13 @@ fn report(
                 continue;
             }
             let suggested = suggestion(&server.config);
-            let taken = match taking.take(server.config) {
+            let AddedServer { id, outcome, secrets } = match taking.take(server.config) {
                 Err(error @ EditError::Unfit { .. }) => {
                     skip(server.name, server.at.line, error.to_string());
                     continue;
                 }
                 taken => taken?,
             };
-            let AddedServer { id, outcome, secrets } = taken;
             for secret in secrets {
                 let stands = format!("{} of `{}` in {from}", secret.place, server.name);
                 let is_shown = secret.place == "command" || secret.place.starts_with("args[");

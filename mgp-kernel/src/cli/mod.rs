@@ -56,7 +56,8 @@ use mgp_security::check::{CheckError, InputCheck};
 
 use self::args::{Cli, ClusterCommand, Command, KeysCommand, NewCommand, RegistrationsCommand};
 use self::context::CommandContext;
-use self::link::operate;
+use self::link::{KernelLink, operate};
+use crate::admin::operation::KernelNeed;
 use crate::admin::server_orders::{RestartServer, StopServer};
 use crate::admin::status::ReadStats;
 use crate::demo::{self, Options};
@@ -99,7 +100,9 @@ fn run_words(args: &[OsString]) -> ExitCode {
 
 /// Runs a command that may have as many threads as there are processors.
 fn run_in_threads(chosen: Command, cx: &CommandContext) -> Result {
-    if let Some(mgp) = this_program() {
+    // On Linux, this path leads to this program even if its file has been replaced by a newer one.
+    let own = if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() };
+    if let Ok(mgp) = own {
         crate::set_confinement_launcher(mgp);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -108,12 +111,6 @@ fn run_in_threads(chosen: Command, cx: &CommandContext) -> Result {
     // A read that still waits for standard input must not keep the process alive.
     runtime.shutdown_background();
     outcome
-}
-
-/// Returns the path of the running program. On Linux, it leads to this program even if its file has been replaced by a
-/// newer one.
-fn this_program() -> Option<std::path::PathBuf> {
-    if cfg!(target_os = "linux") { Some("/proc/self/exe".into()) } else { std::env::current_exe().ok() }
 }
 
 async fn command(command: Command, cx: &CommandContext) -> Result {
@@ -178,7 +175,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Store(command) => store::run(cx, command).await,
         Command::Restore(args) => Box::pin(backup::restore(cx, &args)).await,
         Command::Ui(args) => page::run(cx, &args).await,
-        Command::Watch => watch::run(cx).await,
+        Command::Watch => KernelLink::with(cx, KernelNeed::Running, watch::run).await,
         Command::Pin(args) => pins::run(cx, args).await,
         Command::Check { kind } => check(kind),
         Command::Spec(args) => spec::run(cx, args).await,
@@ -189,7 +186,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Stop { server: Some(server_id) } => operate(cx, StopServer { server_id }).await,
         Command::Stop { server: None } => server_commands::stop(cx).await,
         Command::Reload => server_commands::reload(cx).await,
-        Command::Status { watch: true } => status_watch::run(cx).await,
+        Command::Status { watch: true } => KernelLink::with(cx, KernelNeed::Running, status_watch::run).await,
         Command::Status { watch: false } => server_commands::status(cx).await,
         Command::Stats => operate(cx, ReadStats {}).await,
         Command::Doctor => Box::pin(doctor::run(cx)).await,

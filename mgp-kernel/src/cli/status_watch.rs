@@ -7,36 +7,31 @@ use std::time::Duration;
 use mgp_types::mgp::Timestamp;
 use tokio::time::{Instant, sleep};
 
-use super::context::CommandContext;
 use super::link::KernelLink;
-use crate::admin::operation::KernelNeed;
 use crate::admin::servers::{CallCounts, ServerList};
 use crate::admin::status::{KernelStatus, ReadStatus};
 use crate::terminal::{Exit, Result, TextWriter, printable};
 
 /// Shows the kernel until it ends, or nobody reads any more.
-pub(super) async fn run(cx: &CommandContext) -> Result {
-    KernelLink::with(cx, KernelNeed::Running, async |link: &KernelLink| {
-        let is_screen = io::stdout().is_terminal() && !cx.output.json;
-        let mut before: Option<(Instant, CallCounts)> = None;
-        loop {
-            let (mut status, now) = (link.ask(&ReadStatus {}).await?, Instant::now());
-            let sums = sums(&status);
-            let (then, earlier) = before.unwrap_or((now, sums));
-            let mut text = printable(&load(&status, &sums, &earlier, now.duration_since(then)));
-            if is_screen {
-                let servers = ServerList { servers: std::mem::take(&mut status.servers) };
-                // The cursor goes home, and what was there is erased.
-                text = format!("\x1b[H\x1b[2J{text}\n\n{}", TextWriter::text_of(&servers));
-            }
-            if !cx.output.lines([(&status, text)])? {
-                return Ok(Exit::Done);
-            }
-            before = Some((now, sums));
-            sleep(EVERY).await;
+pub(super) async fn run(link: &KernelLink) -> Result {
+    let is_screen = io::stdout().is_terminal() && !link.output.json;
+    let mut before: Option<(Instant, CallCounts)> = None;
+    loop {
+        let (mut status, now) = (link.ask(&ReadStatus {}).await?, Instant::now());
+        let sums = sums(&status);
+        let (then, earlier) = before.unwrap_or((now, sums));
+        let mut text = printable(&load(&status, &sums, &earlier, now.duration_since(then)));
+        if is_screen {
+            let servers = ServerList { servers: std::mem::take(&mut status.servers) };
+            // The cursor goes home, and what was there is erased.
+            text = format!("\x1b[H\x1b[2J{text}\n\n{}", TextWriter::text_of(&servers));
         }
-    })
-    .await
+        if !link.output.lines([(&status, text)])? {
+            return Ok(Exit::Done);
+        }
+        before = Some((now, sums));
+        sleep(EVERY).await;
+    }
 }
 
 /// Returns the sums of the calls of all servers.

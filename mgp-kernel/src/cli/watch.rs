@@ -13,21 +13,16 @@ use ratatui::widgets::{Block, List, ListState, Paragraph, Wrap};
 use ratatui::{DefaultTerminal, Frame};
 use tokio::time::{Instant, interval};
 
-use super::context::CommandContext;
 use super::input::is_person_there;
 use super::link::KernelLink;
 use super::proof;
 use crate::admin::audit::QueryEvents;
-use crate::admin::operation::{KernelNeed, ServersToBegin};
+use crate::admin::operation::ServersToBegin;
 use crate::admin::questions::{
     ApproveQuestion, DenyQuestion, ListPending, OpenQuestion, ShowQuestion, WatchQuestions,
 };
 use crate::admin::servers::ListServers;
 use crate::terminal::{Exit, Failure, TextWriter, printable};
-
-pub(super) async fn run(cx: &CommandContext) -> Result<Exit, Failure> {
-    KernelLink::with(cx, KernelNeed::Running, watch).await
-}
 
 /// The content of the screen.
 #[derive(Default)]
@@ -52,7 +47,7 @@ enum Wish {
     Leave,
 }
 
-async fn watch(link: &KernelLink) -> Result<Exit, Failure> {
+pub(super) async fn run(link: &KernelLink) -> Result<Exit, Failure> {
     if !is_person_there() {
         return Err(Failure::usage("`mgp watch` needs a terminal")
             .hint("`mgp permissions pending` lists the questions, `mgp ui` opens a page"));

@@ -180,7 +180,9 @@ impl ProofChecker {
             return Ok(None);
         }
         let needed = self.kind(&self.read()?, connection);
-        Ok(needed.filter(|needed| !needed.is_secret() || !self.holds(connection)))
+        let now = self.clock.now();
+        let holds = |here| self.terminals.lock().iter().any(|(held, end)| *held == here && *end > now);
+        Ok(needed.filter(|needed| !needed.is_secret() || !connection.terminal.is_some_and(holds)))
     }
 
     fn kind(&self, known: &StoredOperatorSecrets, connection: &OperatorConnection) -> Option<NeededProof> {
@@ -320,13 +322,6 @@ impl ProofChecker {
         self.secrets.read().map_err(|error| {
             Error::internal("the operators' passphrase and tokens cannot be read").with_source(error)
         })
-    }
-
-    fn holds(&self, connection: &OperatorConnection) -> bool {
-        let now = self.clock.now();
-        let is_it =
-            |terminal| self.terminals.lock().iter().any(|(held, end)| *held == terminal && *end > now);
-        connection.terminal.is_some_and(is_it)
     }
 }
 

@@ -79,11 +79,8 @@ pub(super) fn javascript(importer: &Path, module: &str) -> ImportedFiles {
     if module.starts_with("node:") || BUILTIN.lines().any(|name| name == package) {
         return Ok(Vec::new());
     }
-    let is_path = module.starts_with("./")
-        || module.starts_with("../")
-        || module.starts_with('/')
-        || matches!(module, "." | "..");
-    if !is_path {
+    let is_path = ["./", "../", "/"].into_iter().any(|start| module.starts_with(start));
+    if !is_path && !matches!(module, "." | "..") {
         return Err(format!(
             "'{module}' is a package, or a path that settings explain, and is not inspected: bundle it into the script, or \
              have an operator add the server to mgp.toml"
@@ -97,7 +94,10 @@ pub(super) fn javascript(importer: &Path, module: &str) -> ImportedFiles {
     candidates(&at, &mut files);
     if at.is_dir() {
         let settings = at.join(SETTINGS);
-        if let Some(main) = main(&settings) {
+        let package: Value =
+            serde_json::from_slice(&std::fs::read(&settings).unwrap_or_default()).unwrap_or_default();
+        // The settings of a package name its main module.
+        if let Some(main) = package["main"].as_str() {
             candidates(&plain(&at.join(main)), &mut files);
         }
         add_file(&mut files, settings, true);
@@ -132,12 +132,6 @@ fn candidates(at: &Path, files: &mut Vec<PathBuf>) {
             }
         }
     }
-}
-
-/// Returns the file that the settings of a package name as its main module.
-fn main(settings: &Path) -> Option<String> {
-    let settings: Value = serde_json::from_slice(&std::fs::read(settings).ok()?).ok()?;
-    settings["main"].as_str().map(str::to_owned)
 }
 
 /// Returns the settings that say how a file is read: those of its package.

@@ -28,12 +28,10 @@ use crate::StartError;
 /// Fails if the filter cannot be read.
 pub(super) fn filter(settings: &TelemetrySettings, chosen: Option<&str>) -> Result<Targets, StartError> {
     let of_environment = std::env::var("MGP_LOG").ok();
-    let (said_by, words) = match (of_environment.as_deref(), chosen, settings.log.as_deref()) {
-        (Some(words), ..) => ("MGP_LOG", words),
-        (None, Some(words), _) => ("the filter", words),
-        (None, None, Some(words)) => ("`telemetry.log`", words),
-        (None, None, None) => ("", usual::LOG),
-    };
+    let (of_environment, configured) = (of_environment.as_deref(), settings.log.as_deref());
+    let said = [("MGP_LOG", of_environment), ("the filter", chosen), ("`telemetry.log`", configured)];
+    let said = said.into_iter().find_map(|(said_by, words)| Some((said_by, words?)));
+    let (said_by, words) = said.unwrap_or(("", usual::LOG));
     words.parse::<Targets>().map_err(|error| {
         let example = "no filter such as info or mgp_kernel=debug";
         StartError::Config(format!("{said_by}: `{words}` is {example}: {error}"))

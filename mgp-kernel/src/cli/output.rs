@@ -144,8 +144,7 @@ impl Output {
     /// Waits until the reader of standard output is gone. Never returns if that cannot be seen, as with a file.
     async fn unread(&self) {
         // The pipe is opened anew, so that it stays as it is for other processes that write to it.
-        let pipe = pipe::OpenOptions::new().open_sender("/dev/stdout");
-        match pipe {
+        match pipe::OpenOptions::new().open_sender("/dev/stdout") {
             Ok(pipe) if pipe.ready(Interest::ERROR).await.is_ok() => {}
             _ => std::future::pending().await,
         }

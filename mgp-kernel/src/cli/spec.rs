@@ -21,7 +21,7 @@ use super::tools;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::pins::write_interface_change;
 use crate::admin::tools::{ListTools, ToolRow};
-use crate::terminal::{Exit, Failure, Result, printable};
+use crate::terminal::{Exit, Failure, Result, or_dash, printable};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SpecCommand {
@@ -117,8 +117,7 @@ async fn diff(cx: &CommandContext, old: &str, new: &str) -> Result {
 }
 
 fn write_diff(out: &mut impl io::Write, diff: &ToolDiff) -> io::Result<()> {
-    let version = |version: Option<Version>| version.map_or_else(|| "-".to_owned(), |it| it.to_string());
-    let (old, new) = (version(diff.old_version), version(diff.new_version));
+    let (old, new) = (or_dash(diff.old_version), or_dash(diff.new_version));
     writeln!(out, "{}  {old} -> {new}", printable(&diff.tool))?;
     if diff.changes.is_empty() {
         writeln!(out, "  nothing changed")?;

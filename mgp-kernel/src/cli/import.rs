@@ -261,12 +261,9 @@ fn of_kind(machine: &ClientLocations, kind: ClientKind, options: &ReadOptions) -
             looked.join(" or ")
         )));
     }
-    for source in &sources {
-        if let Err(problem) = &source.read {
-            return Err(Failure::file(&source.path, problem));
-        }
-    }
-    Ok(sources)
+    let failed = |source: &ImportSource| Some(Failure::file(&source.path, source.read.as_ref().err()?));
+    let broken = sources.iter().find_map(failed);
+    broken.map_or(Ok(sources), Err)
 }
 
 fn of_file(

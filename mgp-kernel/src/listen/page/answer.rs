@@ -156,6 +156,7 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
         }
         Ok(reply)
     };
+    let show = |page: &Page| shown(StatusCode::OK, page, section(&back), Some(login));
     match outcome.await {
         Ok(reply) if form.get("_show").is_some() => {
             let body = html! {
@@ -163,7 +164,7 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
                 pre { (reply.to_string()) }
                 a href=(back) { "Back" }
             };
-            shown(StatusCode::OK, &Page::new("Done", body), section(&back), Some(login))
+            show(&Page::new("Done", body))
         }
         Ok(reply) if operation == "server/login" => match reply.to::<BegunLogin>() {
             Ok(BegunLogin { page }) => {
@@ -172,21 +173,13 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
                     p { a href=(page) target="_blank" rel="noopener noreferrer" { (page) } }
                     a href=(back) { "Back" }
                 };
-                shown(
-                    StatusCode::OK,
-                    &Page::new("Sign in at the server's issuer", body),
-                    section(&back),
-                    Some(login),
-                )
+                show(&Page::new("Sign in at the server's issuer", body))
             }
             Err(error) => failed(login, &Error::internal(error.to_string()), &back),
         },
         Ok(_) => led_to(&back),
         Err(error) => match NeededProof::of(&error) {
-            Some(needed) if needed.is_secret() => {
-                let page = proof_page(operation, &form, needed, &error);
-                shown(StatusCode::OK, &page, section(&back), Some(login))
-            }
+            Some(needed) if needed.is_secret() => show(&proof_page(operation, &form, needed, &error)),
             _ => failed(login, &error, &back),
         },
     }

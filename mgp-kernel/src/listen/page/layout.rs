@@ -106,7 +106,8 @@ pub(super) fn field(label: &str, input: &Markup) -> Markup {
 }
 
 /// Returns a table, or what to say where it has no rows.
-pub(super) fn table(headings: &[&str], rows: &[Markup], none: &str) -> Markup {
+pub(super) fn table(headings: &[&str], rows: impl IntoIterator<Item = Markup>, none: &str) -> Markup {
+    let rows: Vec<_> = rows.into_iter().collect();
     html! {
         @if rows.is_empty() {
             p.none { (none) }
@@ -114,7 +115,7 @@ pub(super) fn table(headings: &[&str], rows: &[Markup], none: &str) -> Markup {
             div.scroll tabindex="0" role="region" aria-label=(headings.join(", ")) {
                 table {
                     thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
-                    tbody { @for row in rows { tr { (row) } } }
+                    tbody { @for row in &rows { tr { (row) } } }
                 }
             }
         }

@@ -217,12 +217,8 @@ pub(super) async fn unknown(server: &PageServer, head: &Parts, body: Incoming) -
     if head.method == Method::POST && guard::is_navigation(&head.headers) {
         let kept = Form::read(body).await.unwrap_or_default().without("_passphrase").0.to_query();
         let why = "Your login ended. Sign in again; what you sent is kept.";
-        return shown(
-            StatusCode::UNAUTHORIZED,
-            &login_page(server, Some(path), Some(&kept), why),
-            LOGIN,
-            None,
-        );
+        let page = login_page(server, Some(path), Some(&kept), why);
+        return shown(StatusCode::UNAUTHORIZED, &page, LOGIN, None);
     }
     if head.method == Method::GET && guard::is_navigation(&head.headers) {
         let to = if path == "/" { LOGIN.to_owned() } else { format!("{LOGIN}?_to={}", segment(path)) };

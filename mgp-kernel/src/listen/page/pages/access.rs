@@ -80,25 +80,21 @@ fn cells(row: &AccessRow, agents: &[String]) -> Markup {
 
 /// Returns the rules, each with a button that takes it back.
 fn rules(found: &AccessEntries) -> Markup {
-    let rows: Vec<_> = found
-        .entries
-        .iter()
-        .map(|stored| {
-            let entry = &stored.entry;
-            let (agent, server) = (entry.agent_id.as_str(), entry.server_id.as_str());
-            let tool = entry.tool_name.as_ref().map(ToolName::as_str);
-            let word = if entry.permission == AccessPermission::Allow { "allows" } else { "refuses" };
-            let mut params = vec![("agent_id", agent), ("server_id", server)];
-            params.extend(tool.map(|tool| ("tool_name", tool)));
-            html! {
-                td { a href={ "/record?agent_id=" (segment(agent)) } { (visible(agent)) } }
-                td { (visible(server)) }
-                td { (visible(tool.unwrap_or("all tools"))) }
-                td { span class={ "badge " (word) } { (word) } }
-                td { (visible(&entry.granted_by)) ", " (moment(entry.granted_at)) }
-                td { (button("access/revoke", &params, "/access", "Take back", "quiet")) }
-            }
-        })
-        .collect();
-    table(&["Agent", "Server", "Tool", "Rule", "By", "Change"], &rows, "There are no rules.")
+    let rows = found.entries.iter().map(|stored| {
+        let entry = &stored.entry;
+        let (agent, server) = (entry.agent_id.as_str(), entry.server_id.as_str());
+        let tool = entry.tool_name.as_ref().map(ToolName::as_str);
+        let word = if entry.permission == AccessPermission::Allow { "allows" } else { "refuses" };
+        let mut params = vec![("agent_id", agent), ("server_id", server)];
+        params.extend(tool.map(|tool| ("tool_name", tool)));
+        html! {
+            td { a href={ "/record?agent_id=" (segment(agent)) } { (visible(agent)) } }
+            td { (visible(server)) }
+            td { (visible(tool.unwrap_or("all tools"))) }
+            td { span class={ "badge " (word) } { (word) } }
+            td { (visible(&entry.granted_by)) ", " (moment(entry.granted_at)) }
+            td { (button("access/revoke", &params, "/access", "Take back", "quiet")) }
+        }
+    });
+    table(&["Agent", "Server", "Tool", "Rule", "By", "Change"], rows, "There are no rules.")
 }

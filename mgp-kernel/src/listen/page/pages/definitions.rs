@@ -15,7 +15,6 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
     let mut wanted: ListPins = query.to()?;
     wanted.page.limit = Some(ROWS);
     let found = client.ask(&wanted).await?;
-    let rows: Vec<_> = found.pins.iter().map(row).collect();
     let waiting: Vec<_> = found.pins.iter().filter_map(approval).collect();
     let none = if wanted.waiting { "No definition is held or flagged." } else { "No definition is known." };
     let body = html! {
@@ -24,7 +23,7 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
             @else { a href="/definitions?waiting:json=true" { "Only those that are held or flagged" } }
         }
         (form("pins/approve", "/definitions?waiting:json=true", &html! {
-            (table(&["Select", "Definition", "Server", "State", "Why"], &rows, none))
+            (table(&["Select", "Definition", "Server", "State", "Why"], found.pins.iter().map(row), none))
             @if !waiting.is_empty() {
                 div.row.below { button { "Approve those that are selected" } }
             }
@@ -90,7 +89,6 @@ pub(super) async fn one(client: &PageClient, server: &str, name: &str) -> Result
             td { @if let Some(after) = &change.after { ins { (block(after)) } } }
         }
     };
-    let changed: Vec<_> = changes.iter().map(change).collect();
     let here = format!("/definitions/{}/{}", segment(server), segment(name));
     let despite = despite(row);
     let body = html! {
@@ -108,9 +106,9 @@ pub(super) async fn one(client: &PageClient, server: &str, name: &str) -> Result
                 "primary",
             ))
         }
-        @if !changed.is_empty() {
+        @if !changes.is_empty() {
             h2 { "What changed since it was approved" }
-            (table(&["At", "Before", "After"], &changed, ""))
+            (table(&["At", "Before", "After"], changes.iter().map(change), ""))
             @if *omitted > 0 { p.faint { "and " (omitted) " more changes" } }
         }
         h2 { "Definition" }

@@ -20,15 +20,13 @@ pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
     let grants = client.ask(&ListGrants::default()).await?;
     let config = client.ask(&ShowConfig {}).await?;
     let key_row = |key: &KeyRow| revocable(&key.cells(), "keys/revoke", &[("id", &key.id)], "Revoke");
-    let key_rows: Vec<_> = keys.keys.iter().map(key_row).collect();
     let answer_row = |open: &OpenQuestion| {
         revocable(&answered_cells(open), "permissions/reset", &[("what", &open.id)], "Take back")
     };
     let answers = grants.waiting.iter().map(answer_row);
-    let grant_rows: Vec<_> = grants.grants.iter().map(grant_row).chain(answers).collect();
+    let grant_rows = grants.grants.iter().map(grant_row).chain(answers);
     let set_at =
         config.set_at.iter().map(|(key, place)| html! { td { (visible(key)) } td { (visible(place)) } });
-    let set_at: Vec<_> = set_at.collect();
     let new_key = html! {
         div.row {
             input type="hidden" name="_show" value="1";
@@ -50,30 +48,26 @@ pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
             (button("config/reload", &[], "/kernel", "Take the changed configuration", "primary"))
         }
         h2 { "Keys" }
-        (table(&KEYS, &key_rows, "There are no keys."))
+        (table(&KEYS, keys.keys.iter().map(key_row), "There are no keys."))
         (form("keys/new", "/kernel", &new_key))
         h2 { "Decisions that hold" }
-        (table(&GRANTS, &grant_rows, "Nothing was decided."))
+        (table(&GRANTS, grant_rows, "Nothing was decided."))
         h2 { "Configuration in effect" }
         (block(&TextWriter::text_of(&config)))
-        (table(&["Key", "Set at"], &set_at, "No file sets a key."))
+        (table(&["Key", "Set at"], set_at, "No file sets a key."))
     };
     Ok(Page::new("Kernel", body))
 }
 
 fn running(status: &KernelStatus) -> Markup {
-    let clients: Vec<_> = status
-        .clients
-        .iter()
-        .map(|client| {
-            html! {
-                td { a href={ "/record?agent_id=" (segment(&client.agent_id)) } { (visible(&client.agent_id)) } }
-                td { (visible(client.said.as_deref().unwrap_or("–"))) }
-                td { (visible(client.program.as_deref().unwrap_or("–"))) }
-                td.number { (client.connected_secs) " s" }
-            }
-        })
-        .collect();
+    let clients = status.clients.iter().map(|client| {
+        html! {
+            td { a href={ "/record?agent_id=" (segment(&client.agent_id)) } { (visible(&client.agent_id)) } }
+            td { (visible(client.said.as_deref().unwrap_or("–"))) }
+            td { (visible(client.program.as_deref().unwrap_or("–"))) }
+            td.number { (client.connected_secs) " s" }
+        }
+    });
     html! {
         dl {
             dt { "Version" } dd { (status.version) }
@@ -90,7 +84,7 @@ fn running(status: &KernelStatus) -> Markup {
             }
         }
         h2 { "Clients" }
-        (table(&["Agent", "Says it is", "Started by", "Connected"], &clients, "No client is connected."))
+        (table(&["Agent", "Says it is", "Started by", "Connected"], clients, "No client is connected."))
     }
 }
 
@@ -115,7 +109,6 @@ fn counts(stats: &Stats) -> Markup {
             td { (bar(0, *calls, most)) }
         }
     };
-    let callers: Vec<_> = agents.iter().map(caller).collect();
     html! {
         h2 { "Counts" }
         dl {
@@ -124,9 +117,9 @@ fn counts(stats: &Stats) -> Markup {
             dt { "Events in the record" } dd { a href="/record" { (stats.audit_events) } }
             dt { "Level of the list" } dd { (stats.level) }
         }
-        (table(&["Tokens", "Number", "Share"], &tokens, ""))
+        (table(&["Tokens", "Number", "Share"], tokens, ""))
         h2 { "Calls of the last day" }
-        (table(&["Agent", "Calls", "Share"], &callers, "Nobody called a tool."))
+        (table(&["Agent", "Calls", "Share"], agents.iter().map(caller), "Nobody called a tool."))
     }
 }
 

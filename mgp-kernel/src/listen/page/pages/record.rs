@@ -20,7 +20,6 @@ pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Erro
     let wanted = QueryEvents { limit: wanted.limit.or(Some(ROWS)), oldest_first: is_of_one_chain, ..wanted };
     let found = client.ask(&wanted).await?;
     let end = client.ask(&ReadLogEnd {}).await?;
-    let rows: Vec<_> = found.events.iter().map(row).collect();
     let verified = match query.get("_verify") {
         Some(_) => Some(client.ask(&VerifyLog::default()).await?),
         None => None,
@@ -54,7 +53,7 @@ pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Erro
         }
         @if is_of_one_chain { div #chain data-live { (waterfall(&found.events)) } }
         div #events data-live {
-            (table(&["When", "What", "Who", "About", "Result", "Details"], &rows, "Nothing was recorded that fits."))
+            (table(&["When", "What", "Who", "About", "Result", "Details"], found.events.iter().map(row), "Nothing was recorded that fits."))
         }
         (more("/record", query, "behind:json", found.next_behind))
     };
@@ -102,8 +101,8 @@ fn waterfall(events: &[EventRow]) -> Markup {
             td { (bar(after(span), took(span), whole)) }
         }
     };
-    let rows: Vec<_> = spans.iter().map(row).collect();
-    table(&["Event", "Begins after", "Takes", "Time"], &rows, "There is no such chain of requests.")
+    let rows = spans.iter().map(row);
+    table(&["Event", "Begins after", "Takes", "Time"], rows, "There is no such chain of requests.")
 }
 
 /// An event with its place on the axis of time.

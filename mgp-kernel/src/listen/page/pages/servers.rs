@@ -63,7 +63,7 @@ async fn found(client: &PageClient, name: &str) -> Markup {
     });
     let none = "No server of the registry has this name.";
     html! {
-        (table(&["Server", "Version", "Description"], &rows.collect::<Vec<_>>(), none))
+        (table(&["Server", "Version", "Description"], rows, none))
         @for value in needed { p.notice { "It needs " (visible(&value.name)) ", which " code { "mgp install" } " takes." } }
         @if let Some(plan) = plan {
             (block(&TextWriter::text_of(&plan)))
@@ -92,9 +92,9 @@ pub(super) fn overview(servers: &[ServerRow]) -> Markup {
             td.number { (server.restarts) }
         }
     };
-    let rows: Vec<_> = servers.iter().map(row).collect();
+    let rows = servers.iter().map(row);
     let headings = ["Server", "State", "Tools", "Held", "Calls", "Failed", "p95", "Restarts"];
-    table(&headings, &rows, "No server is configured: servers are added on the page of the servers.")
+    table(&headings, rows, "No server is configured: servers are added on the page of the servers.")
 }
 
 fn state(server: &ServerRow) -> Markup {

@@ -30,7 +30,6 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
             td { (visible(description(tool).lines().next().unwrap_or_default())) }
         }
     };
-    let rows: Vec<_> = found.tools.iter().map(row).collect();
     let filter = html! {
         form.row action="/tools" {
             (field("Words", &html! { input name="words" value=(words); }))
@@ -44,8 +43,8 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
         }
     };
     let list = html! {
-        (table(&["Select", "Tool", "Server", "Risk", "Description"], &rows, "No tool is offered that fits."))
-        @if !rows.is_empty() {
+        (table(&["Select", "Tool", "Server", "Risk", "Description"], found.tools.iter().map(row), "No tool is offered that fits."))
+        @if !found.tools.is_empty() {
             div.row.below {
                 (field("For the agent", &html! { input name="agent_id" required; }))
                 (field("The selected tools are", &html! { select name="permission" { option value="allow" { "allowed" } option value="deny" { "denied" } } }))
@@ -80,10 +79,9 @@ async fn found(client: &PageClient, task: &str) -> Result<Page, Error> {
             td { (visible(tool.description.lines().next().unwrap_or_default())) }
         }
     };
-    let rows: Vec<_> = found.tools.iter().map(row).collect();
     let headings = ["Tool", "Words", "Meaning", "Server named", "Description"];
     let body = html! {
-        (table(&headings, &rows, "An agent finds no tool for this."))
+        (table(&headings, found.tools.iter().map(row), "An agent finds no tool for this."))
         p { a href="/tools" { "All tools" } }
     };
     Ok(Page::new(format!("For \u{201c}{task}\u{201d}"), body))
@@ -141,8 +139,7 @@ fn verdict(explained: &ExplainedCall) -> Markup {
         let word = word_of(asked.answer);
         html! { td { (asked.rule) } td { span class={ "badge " (word) } { (word) } } td { (visible(&asked.reason)) } }
     };
-    let rows: Vec<_> = explained.rules.iter().map(row).collect();
-    html! { div aria-live="polite" { (table(&["Rule", "Answer", "Why"], &rows, "No rule is asked.")) } }
+    html! { div aria-live="polite" { (table(&["Rule", "Answer", "Why"], explained.rules.iter().map(row), "No rule is asked.")) } }
 }
 
 fn description(tool: &ToolRow) -> String {

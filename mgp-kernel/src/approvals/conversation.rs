@@ -33,6 +33,7 @@ pub(super) struct CallConversation {
     quota: Arc<Quota>,
 }
 
+#[derive(Default)]
 struct CallConversationState {
     phase: CallPhase,
     /// The number of times that the client was asked.
@@ -49,6 +50,7 @@ struct CallConversationState {
     unattended: Option<UnattendedCall>,
 }
 
+#[derive(Default)]
 enum CallPhase {
     /// A round of the client is open.
     Round(Round),
@@ -60,6 +62,7 @@ enum CallPhase {
     },
     /// A round of the client is open, and this is its outcome.
     Finished(Result<Response, Error>, Option<Waker>),
+    #[default]
     Over,
 }
 
@@ -128,16 +131,7 @@ impl CallConversation {
             principal: principal.clone(),
             trail: trail.clone(),
             quota: Arc::clone(&parked.quota),
-            state: Mutex::new(CallConversationState {
-                phase: CallPhase::Round(round),
-                round: 0,
-                questions: Vec::new(),
-                asked: 0,
-                in_poll: false,
-                place: None,
-                driver: None,
-                unattended: None,
-            }),
+            state: Mutex::new(CallConversationState { phase: CallPhase::Round(round), ..Default::default() }),
         })
     }
 
@@ -206,7 +200,7 @@ impl CallConversation {
     /// Takes the outcome of the round, in a call that has been parked.
     pub(super) fn take_outcome(&self) -> Option<Result<Response, Error>> {
         let mut state = self.state.lock();
-        match std::mem::replace(&mut state.phase, CallPhase::Over) {
+        match std::mem::take(&mut state.phase) {
             CallPhase::Finished(outcome, _) => Some(outcome),
             CallPhase::Over => Some(Err(Error::internal("the call ended without an answer; make it again"))),
             waiting => {
@@ -327,8 +321,7 @@ impl CallConversation {
         let mut state = self.state.lock();
         let questions = std::mem::take(&mut state.questions);
         let (place, driver) = (state.place.take(), state.driver.take());
-        let (phase, unattended) =
-            (std::mem::replace(&mut state.phase, CallPhase::Over), state.unattended.take());
+        let (phase, unattended) = (std::mem::take(&mut state.phase), state.unattended.take());
         drop(state);
         drop((questions, place));
         match phase {

@@ -213,13 +213,8 @@ impl ServingTasks {
         operators.spawn(notifications::notify(kernel.sections().clone(), closed));
         if let Some(socket) = &sockets.sharing {
             let (socket, agent) = (Arc::clone(socket), serving.agent.clone());
-            sharers.spawn(control::serve_agents(
-                socket,
-                kernel.clone(),
-                agent,
-                stopped.clone(),
-                serving.drain,
-            ));
+            let shared = control::serve_agents(socket, kernel.clone(), agent, stopped.clone(), serving.drain);
+            sharers.spawn(shared);
         }
         if let Some(then) = serving.stdio {
             let agent = serving.agent.clone();

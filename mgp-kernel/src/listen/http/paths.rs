@@ -18,7 +18,7 @@ use crate::admin::servers::resident_memory;
 use crate::call::meter::{BOUNDS, MeterReading};
 use crate::data::empty;
 use crate::sections::Sections;
-use crate::servers::upstream::ServerShared;
+use crate::servers::upstream::Upstream;
 use crate::state_folder::DiskSpace;
 use crate::telemetry;
 
@@ -128,20 +128,21 @@ fn exposition(kernel: &Sections, http: &HttpConfig) -> String {
 /// The page of the metrics, as far as it is written.
 struct MetricsPage(String);
 
-type ServerCount = fn(&ServerShared) -> u64;
+type ServerCount = fn(&Upstream) -> u64;
 
 impl MetricsPage {
     fn servers(&mut self, kernel: &Sections) {
         let servers = kernel.fleet.all();
-        let counts: [(&str, ServerCount); 3] = [
-            ("mgp_calls_in_work", |of| of.meter.read().in_work),
-            ("mgp_server_ends_total", |of| of.ended.load(Relaxed)),
-            ("mgp_server_given_up_total", |of| of.given_up.load(Relaxed)),
+        let counts: [(&str, ServerCount); 4] = [
+            ("mgp_calls_in_work", |server| server.of_server.meter.read().in_work),
+            ("mgp_server_ends_total", |server| server.of_server.ended.load(Relaxed)),
+            ("mgp_server_given_up_total", |server| server.of_server.given_up.load(Relaxed)),
+            ("mgp_server_restarts_total", |server| server.views().iter().map(|view| view.restarts).sum()),
         ];
         for (name, value) in counts {
             self.family(name);
             for server in &servers {
-                self.sample(name, &[("server", server.id().as_str())], value(&server.of_server));
+                self.sample(name, &[("server", server.id().as_str())], value(server));
             }
         }
         let name = "mgp_server_state";
@@ -149,14 +150,6 @@ impl MetricsPage {
         for server in &servers {
             let state = server.state();
             self.sample(name, &[("server", server.id().as_str()), ("state", state.as_str())], 1);
-        }
-        let name = "mgp_server_restarts_total";
-        self.family(name);
-        let views = kernel.fleet.views();
-        for server in &servers {
-            let own = views.iter().filter(|view| view.id == *server.id());
-            let restarts: u64 = own.map(|view| view.restarts).sum();
-            self.sample(name, &[("server", server.id().as_str())], restarts);
         }
     }
 

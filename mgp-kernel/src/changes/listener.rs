@@ -72,10 +72,6 @@ impl ChangeListener {
         self.session.as_ref().is_none_or(|session| session.strong_count() > 0)
     }
 
-    pub(super) fn edit<R>(&self, edit: impl FnOnce(&mut ListenFilter) -> R) -> R {
-        edit(&mut self.wanted.lock())
-    }
-
     /// Notes that a list changed. Returns whether the caller has to start the notification after a pause.
     pub(super) fn note_changed(&self, what: ListKind) -> bool {
         let mut lists = self.changed_lists.lock();

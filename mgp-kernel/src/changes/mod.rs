@@ -253,32 +253,26 @@ pub(crate) async fn subscribe(
     let principal = context.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
     let (key, wish) = ((line, own.into()), WantedResource { shown: shown.into(), principal, _watch: watch });
     let listener = changes.session(session).ok_or_else(|| Error::invalid_request("there is no session"))?;
-    listener.edit(|wanted| {
-        if wanted.uris.len() >= MAX_SUBSCRIPTIONS && !wanted.uris.contains_key(&key) {
-            let most = format!("a session subscribes to {MAX_SUBSCRIPTIONS} resources at most");
-            return Err(Error::new(code::RESOURCE_EXHAUSTED, most));
-        }
-        // The old watch is held on, so nothing ends under the lock.
-        wanted.uris.insert(key, wish);
-        Ok(())
-    })
+    let mut wanted = listener.wanted.lock();
+    if wanted.uris.len() >= MAX_SUBSCRIPTIONS && !wanted.uris.contains_key(&key) {
+        let most = format!("a session subscribes to {MAX_SUBSCRIPTIONS} resources at most");
+        return Err(Error::new(code::RESOURCE_EXHAUSTED, most));
+    }
+    // The old watch is held on, so nothing ends under the lock.
+    wanted.uris.insert(key, wish);
+    Ok(())
 }
 
 /// Returns the connection on which the sender of a request is notified of what `server` has.
 fn line(fleet: &Fleet, server: &ServerId, context: &Context) -> Result<ConnectionKey, Error> {
     let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody asks"))?;
-    let upstream = fleet.get(server.as_str());
-    let upstream = upstream.ok_or_else(|| Error::disconnected(format!("the server {server} is gone")))?;
-    Ok(upstream.line(principal))
+    Ok(fleet.upstream(server)?.line(principal))
 }
 
 /// Ends [`subscribe`].
 pub(crate) fn unsubscribe(changes: &ChangeListeners, context: &Context, shown: &str) {
     let Some(listener) = changes.listener(context) else { return };
-    let ended = listener.edit(|wanted| {
-        let key = wanted.uris.iter().find(|(_, wish)| &*wish.shown == shown)?.0.clone();
-        wanted.uris.remove(&key)
-    });
+    let ended = listener.wanted.lock().uris.extract_if(|_, wish| &*wish.shown == shown).next();
     // The server is unsubscribed from without the lock.
     drop(ended);
 }

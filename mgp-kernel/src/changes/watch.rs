@@ -97,8 +97,7 @@ impl ResourceWatches {
 impl ResourceWatch {
     async fn ask(&self, changes: &ChangeListeners, by: &Context) -> Result<AskedServer, Error> {
         let principal = by.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
-        let server = &self.line.server;
-        let upstream = changes.fleet.get(server.as_str()).ok_or_else(|| gone(server))?;
+        let upstream = changes.fleet.upstream(&self.line.server)?;
         let session = upstream.session_on(&self.line);
         if session.is_some_and(|session| session.describes_each_request()) {
             let listening = self.begin_listening(principal.clone()).await?;
@@ -128,7 +127,7 @@ impl ResourceWatch {
         listening.spawn(listen(Arc::new(hearing), principal));
         match timeout(LONGEST, received).await {
             Ok(Ok(outcome)) => outcome.map(|()| listening),
-            Ok(Err(_)) => Err(gone(&self.line.server)),
+            Ok(Err(_)) => Err(Error::disconnected(format!("the server {} is gone", self.line.server))),
             Err(_) => Err(late(&self.line.server)),
         }
     }
@@ -266,10 +265,6 @@ fn in_the_name_of(principal: Principal) -> Context {
     let mut context = Context::default();
     context.principal = Some(principal);
     context
-}
-
-fn gone(server: &ServerId) -> Error {
-    Error::disconnected(format!("the server {server} is gone"))
 }
 
 fn silent(server: &ServerId) -> Error {

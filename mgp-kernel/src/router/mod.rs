@@ -22,7 +22,6 @@ use crate::methods::tool_documents::{catalog, recommend, service_manifest};
 use crate::methods::{OwnMethods, of_servers, scopes, validate_arguments};
 use crate::running::RunningConfig;
 use crate::sections::Sections;
-use crate::servers::upstream::Upstream;
 use crate::visibility::Visibility;
 
 /// The innermost service of the stack of clients. Clones share their state.
@@ -194,18 +193,13 @@ impl Routes {
             Flow::Pass(used) => used,
             flow => return Ok(RouterFuture::decided(Method::TOOLS_CALL, flow)),
         };
-        let future = self.upstream(&tool.server)?.call(request);
+        let future = self.visibility.fleet.upstream(&tool.server)?.call(request);
         Ok(RouterFuture::Calling(future, Some(CalledTool { routes: Arc::clone(self), used })))
     }
 
     /// Sends a request to one server.
     fn to_server(&self, server: &ServerId, request: Request) -> Result<RouterFuture, Error> {
-        Ok(RouterFuture::Running(self.upstream(server)?.call(request)))
-    }
-
-    fn upstream(&self, server: &ServerId) -> Result<Arc<Upstream>, Error> {
-        let upstream = self.visibility.fleet.get(server.as_str());
-        upstream.ok_or_else(|| Error::disconnected(format!("the server {server} is gone")))
+        Ok(RouterFuture::Running(self.visibility.fleet.upstream(server)?.call(request)))
     }
 
     /// Sends the answer to a callback to the connection on which it was asked.

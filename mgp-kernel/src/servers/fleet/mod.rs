@@ -13,7 +13,7 @@ use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
 use mgp_types::mgp::{ServerId, ShutdownReason};
-use mgp_types::{ClientSession, ClientSessionId, Principal};
+use mgp_types::{ClientSession, ClientSessionId, Error, Principal};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
@@ -133,6 +133,14 @@ impl Fleet {
 
     pub(crate) fn get(&self, server: &str) -> Option<Arc<Upstream>> {
         self.servers.load().get(server).cloned()
+    }
+
+    /// Returns the server with this id, to which a request goes.
+    ///
+    /// # Errors
+    /// Fails if the server is gone.
+    pub(crate) fn upstream(&self, server: &ServerId) -> Result<Arc<Upstream>, Error> {
+        self.get(server.as_str()).ok_or_else(|| Error::disconnected(format!("the server {server} is gone")))
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Upstream>> {

@@ -48,11 +48,10 @@ impl Gate for SessionStateGate {
         if !is_call || !(self.session)().is_some_and(|session| has_extension(&session)) {
             return Flow::Pass(None);
         }
-        let caller = self.admit(request);
-        if let (Err(error), Some(trail)) = (&caller, &request.context.trail) {
-            let is_long = error.code() == code::STATE_TOO_LARGE;
-            trail.note_refusal(Refusal::new("session-state", if is_long { "too-long" } else { "not-given" }));
-        }
+        let caller = self.admit(request).inspect_err(|error| {
+            let rule = if error.code() == code::STATE_TOO_LARGE { "too-long" } else { "not-given" };
+            request.context.note_refusal(Refusal::new("session-state", rule));
+        });
         caller.map(Some).into()
     }
 

@@ -59,16 +59,11 @@ impl Gate for CallHintsGate {
         if request.kind != RequestKind::Call || request.method != Method::TOOLS_CALL {
             return Flow::Pass(None);
         }
-        match self.admit(request) {
-            Ok(call) => Flow::Pass(call),
-            Err(error) => {
-                if let Some(trail) = &request.context.trail {
-                    let rule = if error.code() == code::QUOTA_EXCEEDED { "budget" } else { "input-size" };
-                    trail.note_refusal(Refusal::new("hints", rule));
-                }
-                Flow::refuse(error)
-            }
-        }
+        let call = self.admit(request).inspect_err(|error| {
+            let rule = if error.code() == code::QUOTA_EXCEEDED { "budget" } else { "input-size" };
+            request.context.note_refusal(Refusal::new("hints", rule));
+        });
+        call.into()
     }
 
     fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {

@@ -4,6 +4,8 @@ use memchr::memmem;
 use mgp_types::mgp::{EXTENSION_ID, Extension, ToolSecurity};
 use mgp_types::{Error, Flow, Gate, Method, Object, RawJson, Request, RequestKind, Response};
 
+use crate::call::take_from_meta;
+
 /// A gate that takes what servers declare of the security of their tools (§4.2) out of the lists of clients that have
 /// not negotiated `security`: for them a list is one of MCP.
 ///
@@ -58,15 +60,7 @@ fn plain(tool: &RawJson) -> Option<RawJson> {
         tool.remove(ToolSecurity::MEMBER);
         is_changed = true;
     }
-    if let Some(mut meta) = tool.object("_meta").filter(|meta| meta.contains(EXTENSION_ID)) {
-        meta.remove(EXTENSION_ID);
-        if meta.is_empty() {
-            tool.remove("_meta");
-        } else {
-            tool.set("_meta", meta.to_raw());
-        }
-        is_changed = true;
-    }
+    is_changed |= take_from_meta(&mut tool, EXTENSION_ID);
     is_changed.then(|| tool.to_raw())
 }
 

@@ -10,6 +10,7 @@ use mgp_types::{
 };
 
 use crate::call::calls_in_work::{CallInWork, CallsInWork};
+use crate::call::take_from_meta;
 use crate::servers::fleet::FleetTables;
 use crate::servers::task_table::{TaskKey, TaskPlace, TaskProgress, has_ended, name, rename};
 
@@ -175,16 +176,9 @@ fn without_server_info(response: &mut Response) {
         return;
     }
     let Ok(mut result) = Object::from_raw(&response.result) else { return };
-    let Some(mut meta) = result.object("_meta").filter(|meta| meta.contains(key::SERVER_INFO)) else {
-        return;
-    };
-    meta.remove(key::SERVER_INFO);
-    if meta.is_empty() {
-        result.remove("_meta");
-    } else {
-        result.set("_meta", meta.to_raw());
+    if take_from_meta(&mut result, key::SERVER_INFO) {
+        response.result = result.to_raw().into();
     }
-    response.result = result.to_raw().into();
 }
 
 #[cfg(test)]

@@ -256,14 +256,12 @@ fn not_found(request: &Request) -> i64 {
 
 /// Returns the error that no server has what the caller names, with the names that are like it.
 fn unknown(what: &str, name: &str, list: &str, near: &[&str], code: i64) -> Error {
-    Error::new(
-        code,
-        if near.is_empty() {
-            format!("there is no {what} `{name}`; `{list}` names those there are")
-        } else {
-            format!("there is no {what} `{name}`; did you mean `{}`?", near.join("`, `"))
-        },
-    )
+    let message = if near.is_empty() {
+        format!("there is no {what} `{name}`; `{list}` names those there are")
+    } else {
+        format!("there is no {what} `{name}`; did you mean `{}`?", near.join("`, `"))
+    };
+    Error::new(code, message)
 }
 
 /// Returns a few of the names that differ from this one in no letter but case, contain it, or are contained in it.

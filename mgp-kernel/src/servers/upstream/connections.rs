@@ -179,13 +179,11 @@ impl Upstream {
     /// 1001 if the agent may have no connection. Fails as well if there are too many.
     pub(super) fn connection(&self, agent: &Principal) -> Result<UsedConnection, Error> {
         if !self.admits(agent) {
-            return Err(Error::new(
-                code::ACCESS_DENIED,
-                format!(
-                    "the server `{}` is for agents with credentials of their own; `servers.agents` names them",
-                    self.config.id
-                ),
-            ));
+            let message = format!(
+                "the server `{}` is for agents with credentials of their own; `servers.agents` names them",
+                self.config.id
+            );
+            return Err(Error::new(code::ACCESS_DENIED, message));
         }
         let mut connections = self.connections.lock();
         connections.release();

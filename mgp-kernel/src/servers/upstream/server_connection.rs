@@ -390,17 +390,12 @@ async fn republish(shared: Arc<ConnectionShared>) {
             shared.changed.listed();
             continue;
         };
-        let missed = match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists.clone())).await {
-            Ok(Ok(missed)) => missed,
-            Ok(Err(error)) => {
-                tracing::warn!(server = %shared.server, %error, "what changed cannot be listed");
-                lists
-            }
-            Err(_) => {
-                tracing::warn!(server = %shared.server, "what changed was not listed in time");
-                lists
-            }
-        };
+        let listed = tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists.clone())).await;
+        let listed = listed.unwrap_or_else(|_| Err(Error::timeout("it was not listed in time")));
+        let missed = listed.unwrap_or_else(|error| {
+            tracing::warn!(server = %shared.server, %error, "what changed cannot be listed");
+            lists
+        });
         shared.changed.listed();
         shared.list_later(missed);
     }

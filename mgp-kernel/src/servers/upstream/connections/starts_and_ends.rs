@@ -115,16 +115,13 @@ impl Upstream {
         };
         let unused = by_key.values().chain([&*first]).filter(|connection| !self.is_in_use(connection));
         let Some(longest) = unused.min_by_key(|connection| (!connection.is_left, connection.used_at)) else {
-            return Err(Error::new(
-                code::RESOURCE_EXHAUSTED,
-                format!(
-                    "all {} instances of the server `{id}` are in use, each by another client; \
-                     `max_instances` in the entry of `{id}` under `servers` allows more, and `sharing = \"shared\"` has \
-                     all clients use one",
-                    self.max_connections(),
-                    id = self.config.id
-                ),
-            ));
+            let (most, id) = (self.max_connections(), &self.config.id);
+            let message = format!(
+                "all {most} instances of the server `{id}` are in use, each by another client; \
+                 `max_instances` in the entry of `{id}` under `servers` allows more, and `sharing = \"shared\"` has \
+                 all clients use one"
+            );
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
         };
         let line = longest.instance.shared.line.clone();
         tracing::info!(server = %line, client = ?longest.client, "an instance ends: another client needs its place");

@@ -112,7 +112,7 @@ impl Routes {
             }
             method::CALLBACK_RESPOND => self.callback(request)?,
             method::HEALTH_PING | method::HEALTH_STATUS | method::LIFECYCLE_SHUTDOWN => {
-                RouterFuture::Running(of_servers::answer(&own.sections, request)?)
+                RouterFuture::Running(of_servers::answer(&own.sections, request)?, None)
             }
             method::PERMISSION_REQUEST
             | method::PERMISSION_AWAIT
@@ -194,12 +194,12 @@ impl Routes {
             flow => return Ok(RouterFuture::decided(Method::TOOLS_CALL, flow)),
         };
         let future = self.visibility.fleet.upstream(&tool.server)?.call(request);
-        Ok(RouterFuture::Calling(future, Some(CalledTool { routes: Arc::clone(self), used })))
+        Ok(RouterFuture::Running(future, Some(CalledTool { routes: Arc::clone(self), used })))
     }
 
     /// Sends a request to one server.
     fn to_server(&self, server: &ServerId, request: Request) -> Result<RouterFuture, Error> {
-        Ok(RouterFuture::Running(self.visibility.fleet.upstream(server)?.call(request)))
+        Ok(RouterFuture::Running(self.visibility.fleet.upstream(server)?.call(request), None))
     }
 
     /// Sends the answer to a callback to the connection on which it was asked.
@@ -211,7 +211,7 @@ impl Routes {
             )
         })?;
         request.params = params;
-        Ok(RouterFuture::Running(way.call(request)))
+        Ok(RouterFuture::Running(way.call(request), None))
     }
 }
 
@@ -236,8 +236,8 @@ type RouterOutcome = Result<Response, Error>;
 /// The future of a request to the router.
 pub(crate) enum RouterFuture {
     Done(Option<RouterOutcome>),
-    Running(BoxFuture<'static, RouterOutcome>),
-    Calling(BoxFuture<'static, RouterOutcome>, Option<CalledTool>),
+    /// A request that goes on, and the call of a tool if it is one.
+    Running(BoxFuture<'static, RouterOutcome>, Option<CalledTool>),
 }
 
 /// The call of a tool, which the tool index is told of when it is answered.
@@ -272,7 +272,7 @@ impl RouterFuture {
     }
 
     fn of(future: impl Future<Output = RouterOutcome> + Send + 'static) -> Self {
-        Self::Running(Box::pin(future))
+        Self::Running(Box::pin(future), None)
     }
 }
 
@@ -282,8 +282,7 @@ impl Future for RouterFuture {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
             Self::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
-            Self::Running(future) => future.as_mut().poll(cx),
-            Self::Calling(future, called) => {
+            Self::Running(future, called) => {
                 let mut outcome = ready!(future.as_mut().poll(cx));
                 if let Some(CalledTool { routes, used }) = called.take() {
                     routes.own.tools.leave(used, &mut outcome);

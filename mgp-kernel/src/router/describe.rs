@@ -8,7 +8,7 @@ use mgp_types::mcp::{
     ServerTasksCapability, ToolTaskRequests,
 };
 use mgp_types::mgp::{self, NameStyle, written};
-use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Session};
+use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Session};
 use serde::Serialize;
 
 use super::Routes;
@@ -57,8 +57,11 @@ fn capabilities(view: &CallerView<'_>, config: &RunningConfig, session: &Session
     let mut experimental = Map::new();
     for upstream in view.servers() {
         let theirs = upstream.capabilities(&view.principal);
-        add_members(&mut extensions, theirs.get("extensions").as_ref());
-        add_members(&mut experimental, theirs.get("experimental").as_ref());
+        for (member, to) in [("extensions", &mut extensions), ("experimental", &mut experimental)] {
+            for (name, value) in theirs.object(member).unwrap_or_default().iter() {
+                add(to, &name, &value);
+            }
+        }
         for (name, value) in theirs.iter() {
             if !KNOWN.contains(&&*name) {
                 add(&mut capabilities.extra, &name, &value);
@@ -95,13 +98,6 @@ fn capabilities(view: &CallerView<'_>, config: &RunningConfig, session: &Session
     capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
     capabilities.experimental = Some(experimental).filter(|experimental| !experimental.is_empty());
     capabilities.for_revision(session.revision)
-}
-
-fn add_members(to: &mut Map<RawJson>, members: Option<&RawJson>) {
-    let Some(members) = members.and_then(|members| Object::from_raw(members).ok()) else { return };
-    for (name, value) in members.iter() {
-        add(to, &name, &value);
-    }
 }
 
 /// Adds a capability of a server, unless an earlier server has it or it is one of the kernel's own: which MGP the

@@ -26,17 +26,11 @@ impl CancelsUpstream for UpstreamCanceller {
             let mut at_server = Request::call(request.method, request.params);
             at_server.context.outbox = Outbox::on(stream);
             let mut service = client.get_ref().clone();
-            match timeout(PATIENCE, service.call(at_server)).await {
-                Ok(Ok(response)) => {
-                    let result = Object::from_raw(&response.to_raw()).ok()?;
-                    (result.bytes("cancelled") == Some(b"true")).then_some(response)
-                }
-                Ok(Err(error)) => {
-                    tracing::debug!(%error, "a server does not stop a call");
-                    None
-                }
-                Err(_) => None,
-            }
+            let answer = timeout(PATIENCE, service.call(at_server)).await.ok()?;
+            let answer = answer.inspect_err(|error| tracing::debug!(%error, "a server does not stop a call"));
+            let response = answer.ok()?;
+            let result = Object::from_raw(&response.to_raw()).ok()?;
+            (result.bytes("cancelled") == Some(b"true")).then_some(response)
         })
     }
 }

@@ -199,19 +199,15 @@ fn starts(
 /// requests.
 fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
     let view = CallerView::of(visibility, &request.context).ok()?;
-    let snapshot = visibility.catalog.read();
-    if request.method == Method::PROMPTS_GET {
-        Some(view.prompt(&snapshot, &request.params.text("name")?).is_some())
-    } else if request.method == Method::RESOURCES_READ {
-        Some(view.resource_owner(&snapshot, &request.params.text("uri")?).is_some())
-    } else {
-        let name = match request.method.as_str() {
-            method::TOOLS_VALIDATE | method::REGISTRY_VALIDATE => "name",
-            method::PERMISSION_CHECK => "tool",
-            _ => return None,
-        };
-        Some(view.called(&snapshot, &request.params.text(name)?).is_some())
-    }
+    let catalog = visibility.catalog.read();
+    let text = |member: &str| request.params.text(member);
+    Some(match request.method.as_str() {
+        "prompts/get" => view.prompt(&catalog, &text("name")?).is_some(),
+        "resources/read" => view.resource_owner(&catalog, &text("uri")?).is_some(),
+        method::TOOLS_VALIDATE | method::REGISTRY_VALIDATE => view.called(&catalog, &text("name")?).is_some(),
+        method::PERMISSION_CHECK => view.called(&catalog, &text("tool")?).is_some(),
+        _ => return None,
+    })
 }
 
 fn searches(method: &str) -> bool {

@@ -106,7 +106,8 @@ pub(super) struct ConfineArgs {
 
 /// Becomes the confined program; returns only if that fails.
 pub(super) fn confine(confine: &ConfineArgs) -> Failure {
-    Failure::new(Exit::Usage, become_program(&confine.to, &confine.program, &confine.args))
+    let Err(why) = become_program(&confine.to, &confine.program, &confine.args);
+    Failure::new(Exit::Usage, why)
 }
 
 /// The server that is wanted, in the words of `mgp-patterns`.

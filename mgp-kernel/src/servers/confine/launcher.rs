@@ -5,6 +5,7 @@
 //! PID namespace is left out: Landlock bounds signals, the filter refuses calls that act on other processes, and a
 //! namespace would add a first process with duties of its own.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -90,22 +91,13 @@ pub(crate) fn launch(
 }
 
 /// Confines this process as the file `rules` says and becomes `program`. Returns only if that fails, with the reason.
-pub(crate) fn become_program(rules: &Path, program: &Path, args: &[OsString]) -> String {
+pub(crate) fn become_program(rules: &Path, program: &Path, args: &[OsString]) -> Result<Infallible, String> {
     let read = std::fs::read(rules).and_then(|text| Ok(serde_json::from_slice(&text)?));
-    let to: Confinement = match read {
-        Ok(to) => to,
-        Err(error) => return format!("{} holds no confinement: {error}", rules.display()),
-    };
-    if let Err(why) = support().holds(&to) {
-        return why;
-    }
-    match confined(&to, program) {
-        Ok(mut command) => {
-            let error = command.args(args).exec();
-            format!("{} cannot be started: {error}", program.display())
-        }
-        Err(error) => format!("{} is not started: {error}", program.display()),
-    }
+    let to: Confinement = read.map_err(|error| format!("{} holds no confinement: {error}", rules.display()))?;
+    support().holds(&to)?;
+    let command = confined(&to, program);
+    let mut command = command.map_err(|error| format!("{} is not started: {error}", program.display()))?;
+    Err(format!("{} cannot be started: {}", program.display(), command.args(args).exec()))
 }
 
 /// Confines this process, and returns the program for it to start.

@@ -69,23 +69,19 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             return Box::pin(async move { relay(&calls, &elicitations, request).await });
         }
         match request.method.as_str() {
-            "notifications/progress" => shared.progress(request),
-            "notifications/message" => shared.log(request),
-            method::CALLBACK_REQUEST => shared.call_back(request),
+            "notifications/progress" => return shared.progress(request),
+            "notifications/message" => return shared.log(request),
+            method::CALLBACK_REQUEST => return shared.call_back(request),
             "notifications/resources/updated" => {
                 if let Some(uri) = request.params.text("uri") {
                     shared.support.tell(|changes| changes.updated(&shared.line, &uri));
                 }
-                Box::pin(self.inner.call(request))
             }
-            "notifications/tools/list_changed" => self.listed_anew(&shared, ListKind::Tools, request),
-            "notifications/prompts/list_changed" => self.listed_anew(&shared, ListKind::Prompts, request),
-            "notifications/resources/list_changed" => self.listed_anew(&shared, ListKind::Resources, request),
             // The kernel's own channels of these names say what the kernel saw.
             of_kernel @ (method::LIFECYCLE | method::AUDIT) => {
                 let channel = if of_kernel == method::AUDIT { "audit" } else { "lifecycle" };
                 shared.publish_event(channel, EventSeverity::Info, request.params);
-                done()
+                return done();
             }
             "notifications/tasks/status" => {
                 let mut status = request.params.clone();
@@ -93,24 +89,17 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
                     let status = Request::notify(request.method.clone(), status);
                     shared.support.tell(|changes| changes.task(&shared.line, &owner, &status));
                 }
-                Box::pin(self.inner.call(request))
             }
-            SessionEvent::METHOD => shared.to_caller(request),
-            "notifications/elicitation/complete" => {
-                shared.complete(&request);
-                Box::pin(self.inner.call(request))
-            }
-            _ => Box::pin(self.inner.call(request)),
+            SessionEvent::METHOD => return shared.to_caller(request),
+            "notifications/elicitation/complete" => shared.complete(&request),
+            _ => {}
         }
-    }
-}
-
-impl<S: RpcService<Future: 'static>> ServerInbound<S> {
-    /// Marks a list as changed. The client handler behind gets the notification first: its cached list must not be the
-    /// old one.
-    fn listed_anew(&mut self, shared: &ConnectionShared, what: ListKind, request: Request) -> AnswerFuture {
+        let changed = ListKind::ALL.into_iter().find(|list| list.changed() == request.method);
+        // The client handler behind gets the notification first: its cached list must not be the old one.
         let heard = self.inner.call(request);
-        shared.changed.mark([what]);
+        if let Some(list) = changed {
+            shared.changed.mark([list]);
+        }
         Box::pin(heard)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue};
@@ -112,9 +113,7 @@ fn limits(shared: &ConnectionShared) -> ConnectionLimits {
 /// Returns the endpoint of the server for the agent of this connection.
 fn endpoint(shared: &ConnectionShared) -> Result<Endpoint, Error> {
     shared.support.config.accepted.check_secrets(&shared.config)?;
-    let expanded = shared.config.expanded(&ProcessEnvironment).map_err(|fault| {
-        Error::invalid_params(format!("the server `{}` cannot be reached: {fault}", shared.server))
-    })?;
+    let expanded = shared.config.expanded(&ProcessEnvironment).map_err(|fault| not_reached(shared, &fault))?;
     let mut agents = expanded.agents;
     let agent = shared.line.agent.as_ref().and_then(Principal::agent_name);
     let groups = shared.support.policies.access.groups();
@@ -122,14 +121,16 @@ fn endpoint(shared: &ConnectionShared) -> Result<Endpoint, Error> {
     Ok(own.unwrap_or(expanded.endpoint))
 }
 
+fn not_reached(shared: &ConnectionShared, why: &dyn Display) -> Error {
+    Error::invalid_params(format!("the server `{}` cannot be reached: {why}", shared.server))
+}
+
 /// Returns the secrets of the server, which are hidden in the lines that it writes to its standard error.
 fn hidden(shared: &ConnectionShared) -> Result<Vec<Secret>, Error> {
     let references = shared.config.secret_references();
     let read = references.iter().map(|found| ProcessEnvironment.secret(&found.secret));
     let read: Result<Vec<_>, _> = read.filter_map(Result::transpose).collect();
-    let mut secrets = read.map_err(|error| {
-        Error::invalid_params(format!("the server `{}` cannot be reached: {error}", shared.server))
-    })?;
+    let mut secrets = read.map_err(|error| not_reached(shared, &error))?;
     secrets.retain(|secret| secret.expose().len() >= SHORTEST_HIDDEN);
     Ok(secrets)
 }
@@ -189,12 +190,8 @@ async fn transport(
     headers: &BTreeMap<String, Secret>,
 ) -> Result<impl Fn(HttpClientBuilder) -> HttpClientBuilder + use<>, Error> {
     let headers = headers.iter().map(|(name, value)| {
-        header(name, value).ok_or_else(|| {
-            Error::invalid_params(format!(
-                "the server `{}` cannot be reached: the header {name:?} or its value is none of HTTP",
-                shared.server
-            ))
-        })
+        let why = || format!("the header {name:?} or its value is none of HTTP");
+        header(name, value).ok_or_else(|| not_reached(shared, &why()))
     });
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
     let (config, tokens) = (shared.support.config.load_full(), &shared.support.policies.tokens);

@@ -149,14 +149,10 @@ impl Kernel {
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
         let ring = policies.keys.clone();
         let tokens = tokens::accepted(running, policies.access.groups())?;
-        let guard = HttpAuthLayer::new(ring.clone());
-        let guard = match &tokens {
-            Some(tokens) => {
-                policies.tokens.come_to(tokens.clone());
-                guard.tokens(tokens.clone())
-            }
-            None => guard,
-        };
+        let guard = tokens.iter().fold(HttpAuthLayer::new(ring.clone()), |guard, tokens| {
+            policies.tokens.come_to(tokens.clone());
+            guard.tokens(tokens.clone())
+        });
         let (auth, guard) = if required {
             (AuthLayer::http(ring), guard)
         } else {

@@ -141,13 +141,10 @@ impl DataBroker {
     ) -> Result<DataReference, Error> {
         let taken = self.taken.find(named, agent, Timestamp::now()).ok_or_else(unknown)?;
         let fetched = self.fetch(named, &taken, audience).await;
+        let event = |what, end| self.event(what, &taken.origin, audience, end);
         let event = match &fetched {
-            Ok(reference) => self
-                .event("fetched", &taken.origin, audience, Outcome::Success)
-                .with_detail("bytes", &reference.size_bytes),
-            Err(error) => self
-                .event("not_fetched", &taken.origin, audience, Outcome::Failure)
-                .with_detail("code", &error.code()),
+            Ok(reference) => event("fetched", Outcome::Success).with_detail("bytes", &reference.size_bytes),
+            Err(error) => event("not_fetched", Outcome::Failure).with_detail("code", &error.code()),
         };
         let event = event.with_detail("ref_id", &*named.ref_id).with_detail("agent_id", &agent.access_id());
         self.audit.port().record(event).await?;

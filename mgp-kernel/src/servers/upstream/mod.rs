@@ -255,6 +255,7 @@ impl Upstream {
         let pid = shared.map_or(0, |shared| shared.pid.load(Ordering::Relaxed));
         let state = instance.map_or(ServerState::Registered, |instance| instance.supervised.state());
         let is_up = state == ServerState::Connected;
+        let since = shared.and_then(|shared| *shared.connected_at.lock());
         let delay = shared.filter(|_| state == ServerState::Connecting);
         let delay = delay.and_then(|shared| shared.attempt.lock().delay(&shared.config));
         ServerView {
@@ -271,10 +272,7 @@ impl Upstream {
             tools,
             pid: (is_up && pid > 0).then_some(pid),
             // The time is noted a moment after the state.
-            uptime: is_up.then(|| {
-                let since = shared.and_then(|shared| *shared.connected_at.lock());
-                since.map_or(Duration::ZERO, |since| since.elapsed())
-            }),
+            uptime: is_up.then(|| since.map_or(Duration::ZERO, |since| since.elapsed())),
         }
     }
 

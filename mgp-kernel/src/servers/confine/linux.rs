@@ -127,7 +127,10 @@ macro_rules! constants {
 /// # Errors
 /// Fails if the system or this processor has no filters.
 fn filter(to: &Confinement) -> io::Result<()> {
-    for (calls, errno) in [(refused(to)?, libc::EPERM), (unknown(), libc::ENOSYS)] {
+    // These look as if the system did not know them: their arguments lie in memory, where a filter cannot look, and
+    // libraries have another way for each.
+    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    for (calls, errno) in [(refused(to)?, libc::EPERM), (unknown, libc::ENOSYS)] {
         apply_filter(&compiled(calls, errno)?).map_err(io::Error::other)?;
     }
     Ok(())
@@ -161,12 +164,6 @@ fn without_newer(program: BpfProgram) -> BpfProgram {
     ];
     whole.extend(program);
     whole
-}
-
-/// Returns the calls that look as if the system did not know them: their arguments lie in memory, where a filter cannot
-/// look, and libraries have another way for each.
-fn unknown() -> SyscallRules {
-    BTreeMap::from([(libc::SYS_clone3, Vec::new())])
 }
 
 fn refused(to: &Confinement) -> io::Result<SyscallRules> {

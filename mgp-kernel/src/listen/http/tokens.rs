@@ -152,13 +152,9 @@ pub(in crate::listen) fn fetcher(oauth: &ListenOauth) -> Result<Fetcher, String>
     });
     let policy = named.fold(NetworkPolicy::default(), NetworkPolicy::allow_host_of);
     let fetcher = Fetcher::new(policy).map_err(|error| error.to_string())?;
-    match &oauth.ca {
-        None => Ok(fetcher),
-        Some(path) => {
-            let pem = fs::read(path).map_err(|error| format!("`ca`, {path}: {error}"))?;
-            fetcher.trust_pem(&pem).map_err(|error| format!("`ca`, {path}: {error}"))
-        }
-    }
+    let Some(path) = &oauth.ca else { return Ok(fetcher) };
+    let pem = fs::read(path).map_err(|error| format!("`ca`, {path}: {error}"))?;
+    fetcher.trust_pem(&pem).map_err(|error| format!("`ca`, {path}: {error}"))
 }
 
 #[cfg(test)]

@@ -105,11 +105,9 @@ pub(super) async fn open<A: Accept>(
         }
         return refusal;
     }
+    let max_bytes = kernel.config.connection_limits().max_frame_bytes;
     let body = match door.method() {
-        Method::POST => {
-            let max_bytes = kernel.config.connection_limits().max_frame_bytes;
-            json_body(&calls.head, body, max_bytes).await
-        }
+        Method::POST => json_body(&calls.head, body, max_bytes).await,
         _ => Ok(Bytes::new()),
     };
     let body = match body {

@@ -119,11 +119,8 @@ impl DataReferencesGate {
 
 /// Returns the references that the arguments of a call name: the arguments themselves, or members of them.
 fn named_references(request: &Request) -> Result<Vec<ImportData>, Error> {
-    let Some(arguments) = request.params.get("arguments") else { return Ok(Vec::new()) };
-    if !may_name(arguments.as_bytes(), &REF_ID) {
-        return Ok(Vec::new());
-    }
-    let Ok(arguments) = Object::from_raw(&arguments) else { return Ok(Vec::new()) };
+    let arguments = request.params.get("arguments").filter(|raw| may_name(raw.as_bytes(), &REF_ID));
+    let arguments = arguments.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
     let mut named: Vec<ImportData> = named(&arguments).into_iter().collect();
     for (_, member) in arguments.iter() {
         let member = Object::from_raw(&member).ok();

@@ -206,13 +206,10 @@ async fn listen(hearing: Arc<ListenReceiver>, principal: Principal) {
         request.context.outbox = Outbox::new(Arc::clone(&hearing) as _, StreamId::fresh());
         let listening = upstream.call(request);
         drop(upstream);
-        match listening.await {
-            Ok(_) => hearing.begins(Err(silent(server))),
-            Err(error) => {
-                tracing::debug!(%server, %error, "a server does not tell of a resource any more");
-                hearing.begins(Err(error));
-            }
-        }
+        let ended = listening.await.inspect_err(|error| {
+            tracing::debug!(%server, %error, "a server does not tell of a resource any more");
+        });
+        hearing.begins(ended.and_then(|_| Err(silent(server))));
         sleep(PAUSE).await;
     }
 }

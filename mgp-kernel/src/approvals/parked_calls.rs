@@ -92,13 +92,10 @@ impl<S: RpcService<Future: 'static>> ParkedCallService<S> {
     /// -32602 if no call waits for the answers of the request.
     fn resume(&self, sealed: &str, request: &Request) -> Result<ResumedRound, Error> {
         let ticket = self.parked_calls.tickets.open(sealed, request)?;
-        let answers = match request.params.get("inputResponses") {
-            Some(answers) => Object::from_raw(&answers)
-                .map_err(|_| Error::invalid_params("`inputResponses` must be an object"))?,
-            None => Object::new(),
-        };
+        let answers = request.params.get("inputResponses").map(|raw| Object::from_raw(&raw)).transpose();
+        let answers = answers.map_err(|_| Error::invalid_params("`inputResponses` must be an object"))?;
         let conversation = self.parked_calls.table.get(ticket.call).ok_or_else(unknown)?;
-        conversation.resume(ticket.round, request, &answers)?;
+        conversation.resume(ticket.round, request, &answers.unwrap_or_default())?;
         let (parked_calls, trail) = (Arc::clone(&self.parked_calls), request.context.trail.clone());
         Ok(ResumedRound { ticket, conversation, parked_calls, trail, is_answered: false })
     }

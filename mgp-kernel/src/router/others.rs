@@ -80,9 +80,8 @@ impl Routes {
                 return Err(Error::invalid_request("a tool is called by a request, with an `id`"));
             }
             name if is_for_servers(name) => {
-                if let Some(folders) =
-                    request.context.folders.as_ref().filter(|_| request.method == Method::ROOTS_CHANGED)
-                {
+                let folders = request.context.folders.as_ref();
+                if let Some(folders) = folders.filter(|_| request.method == Method::ROOTS_CHANGED) {
                     folders.forget_roots();
                 }
                 return Ok(RouterFuture::of(Arc::clone(self).tell_all(request)));

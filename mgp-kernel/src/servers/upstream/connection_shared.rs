@@ -173,11 +173,6 @@ impl ConnectionShared {
         *self.missed.lock() = MissedLists::default();
     }
 
-    /// Begins another attempt to connect.
-    pub(super) fn begin_attempt(&self) {
-        *self.attempt.lock() = StartAttempt::default();
-    }
-
     pub(super) fn note_error(&self, error: &Error) {
         let text = self.attempt.lock().failure(&self.config, *self.exit.lock(), error);
         *self.last_error.lock() = Some(text);

@@ -23,6 +23,7 @@ use super::connection_shared::ConnectionShared;
 use super::first_start::WaitingCall;
 use super::forward::ForwardGate;
 use super::stale_lists::{ListKind, Pauses, pause};
+use super::start_attempt::StartAttempt;
 use super::support::{ServerClient, ServerStack};
 use crate::call::meter::OpenRequest;
 use crate::{StartError, settings};
@@ -129,7 +130,7 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
         let shared = Arc::clone(&connecting);
         async move {
             shared.let_go();
-            shared.begin_attempt();
+            *shared.attempt.lock() = StartAttempt::default();
             let connected = connect(Arc::clone(&shared)).await;
             if let Err(error) = &connected {
                 shared.note_error(error);

@@ -181,19 +181,16 @@ impl ConnectionShared {
         self.current.store(Some(Arc::new(client.clone())));
         let mut asked = self.asked.subscribe();
         let (settle, mut settled) = oneshot::channel();
-        let is_listening = {
-            let mut beside = JoinSet::new();
-            beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
-            beside.spawn(Arc::clone(self).follow_events(client.clone(), Arc::clone(&session)));
-            beside.spawn(audit::forward(Arc::clone(self), client.clone(), Arc::clone(&session)));
-            let is_listening = session.describes_each_request().then(|| {
-                let (first, is_listening) = oneshot::channel();
-                beside.spawn(listen(Arc::clone(self), client.clone(), first));
-                is_listening
-            });
-            *self.beside.lock() = beside;
+        let mut beside = JoinSet::new();
+        beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
+        beside.spawn(Arc::clone(self).follow_events(client.clone(), Arc::clone(&session)));
+        beside.spawn(audit::forward(Arc::clone(self), client.clone(), Arc::clone(&session)));
+        let is_listening = session.describes_each_request().then(|| {
+            let (first, is_listening) = oneshot::channel();
+            beside.spawn(listen(Arc::clone(self), client.clone(), first));
             is_listening
-        };
+        });
+        *self.beside.lock() = beside;
         // Once a human is asked, the decision is waited for elsewhere: people take their time, and until then calls are
         // refused.
         tokio::select! {

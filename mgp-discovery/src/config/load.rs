@@ -183,15 +183,12 @@ fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Env
             ignored: ignored.iter().map(|(place, reason)| (place.to_string(), reason.describe())).collect(),
         });
     }
-    if let Err(fault) = loaded.config.telemetry.expanded_otlp_headers(environment) {
+    let headers = loaded.config.telemetry.expanded_otlp_headers(environment).err();
+    let push = loaded.config.audit.push.as_ref().and_then(|push| push.expanded(environment).err());
+    for (fault, what) in [(headers, "no traces are sent by OTLP"), (push, "the record is not pushed")] {
+        let Some(fault) = fault else { continue };
         let file = loaded.files.last().cloned().unwrap_or_default();
-        let what = format!("no traces are sent by OTLP: {fault}");
-        loaded.warnings.push(Problem::of_file(Severity::Warning, &file, what));
-    }
-    if let Some(Err(fault)) = loaded.config.audit.push.as_ref().map(|push| push.expanded(environment)) {
-        let file = loaded.files.last().cloned().unwrap_or_default();
-        let what = format!("the record is not pushed: {fault}");
-        loaded.warnings.push(Problem::of_file(Severity::Warning, &file, what));
+        loaded.warnings.push(Problem::of_file(Severity::Warning, &file, format!("{what}: {fault}")));
     }
     loaded
 }

@@ -31,11 +31,8 @@ pub(super) struct Merged {
 
 /// Merges the configuration of a user with the `folder` configuration, which was read from the trusted file `source`.
 pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merged {
-    let mut merge = Merge {
-        source,
-        own: BTreeSet::new(),
-        merged: Merged { config: user, applied: Vec::new(), ignored: Vec::new() },
-    };
+    let merged = Merged { config: user, ..Merged::default() };
+    let mut merge = Merge { source, own: BTreeSet::new(), merged };
     merge.settings(&folder);
     merge.servers(folder.servers);
     merge.access(folder.access);

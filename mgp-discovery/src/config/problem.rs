@@ -67,15 +67,8 @@ impl Severity {
 impl Problem {
     /// Returns a problem of a whole file.
     pub(super) fn of_file(severity: Severity, file: &Path, what: impl Into<String>) -> Self {
-        Self {
-            severity,
-            file: file.into(),
-            position: None,
-            key: None,
-            what: what.into(),
-            instead: None,
-            quoted: None,
-        }
+        let (file, what) = (file.to_owned(), what.into());
+        Self { severity, file, position: None, key: None, what, instead: None, quoted: None }
     }
 
     /// Returns a problem of the bytes `span` of `text`. The rest of the line is veiled, because it may hold secrets.

@@ -16,13 +16,8 @@ pub(super) fn parse(text: &str) -> Result<DocumentNode, SyntaxError> {
     // The parser counts characters, edits count bytes.
     let mut offsets: Vec<usize> = text.char_indices().map(|(offset, _)| offset).collect();
     offsets.push(text.len());
-    let mut reader = YamlReader {
-        text,
-        offsets,
-        parser: Parser::new_from_str(text),
-        anchors: HashMap::new(),
-        spare: MAX_REPEATED,
-    };
+    let (parser, anchors) = (Parser::new_from_str(text), HashMap::new());
+    let mut reader = YamlReader { text, offsets, parser, anchors, spare: MAX_REPEATED };
     let mut root = None;
     while let Some((event, span)) = reader.next()? {
         match event {

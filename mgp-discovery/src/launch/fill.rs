@@ -7,6 +7,7 @@ use crate::names::{self, UniqueNames};
 use crate::registry::visible;
 
 /// Fills in open values, and remembers which ones were open.
+#[derive(Default)]
 pub(super) struct Filler<'a> {
     id: String,
     answers: &'a [(String, String)],
@@ -22,15 +23,7 @@ const MAX_NEEDED: usize = 256;
 
 impl<'a> Filler<'a> {
     pub(super) fn new(id: &str, answers: &'a [(String, String)]) -> Self {
-        Self {
-            id: id.to_owned(),
-            answers,
-            names: UniqueNames::default(),
-            asked: Vec::new(),
-            missing: Vec::new(),
-            secrets: Vec::new(),
-            wrong: None,
-        }
+        Self { id: id.to_owned(), answers, ..Self::default() }
     }
 
     /// Returns the secrets that have to be set, if all values are answered.

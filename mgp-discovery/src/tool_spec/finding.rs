@@ -168,16 +168,8 @@ fn as_object<S: Serializer>(
 impl SpecFinding {
     /// Creates an error about a document as a whole.
     pub(super) fn error(file: &Path, rule: SpecRule, line: usize, what: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Error,
-            rule,
-            file: file.to_owned(),
-            line,
-            tool: None,
-            pointer: None,
-            what: what.into(),
-            help: rule.facts()[2],
-        }
+        let (file, what, help) = (file.to_owned(), what.into(), rule.facts()[2]);
+        Self { severity: Severity::Error, rule, file, line, tool: None, pointer: None, what, help }
     }
 }
 

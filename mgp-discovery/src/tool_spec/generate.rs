@@ -31,11 +31,8 @@ pub fn generate(
     module: Option<&str>,
     version: Version,
 ) -> Result<GeneratedSpec, InvalidDefinition> {
-    let mut spec = GeneratedSpec {
-        document: "# MCP Tool Specification\n".to_owned(),
-        tools: Vec::new(),
-        gaps: Vec::new(),
-    };
+    let document = "# MCP Tool Specification\n".to_owned();
+    let mut spec = GeneratedSpec { document, tools: Vec::new(), gaps: Vec::new() };
     let mut unique = UniqueNames::default();
     for tool in tools {
         let name = invocation_name(module, &tool.name)
@@ -194,13 +191,8 @@ impl Sampler<'_> {
             return Value::Null;
         };
         self.left = left;
-        let given = [
-            schema.pointer("/examples/0"),
-            schema.get("default"),
-            schema.get("const"),
-            schema.pointer("/enum/0"),
-        ];
-        if let Some(given) = given.into_iter().flatten().next() {
+        let given = ["/examples/0", "/default", "/const", "/enum/0"];
+        if let Some(given) = given.into_iter().find_map(|pointer| schema.pointer(pointer)) {
             return given.clone();
         }
         for word in ["oneOf", "anyOf"] {

@@ -67,22 +67,12 @@ impl FileProblems<'_> {
         for (index, agent) in of_groups {
             let &AgentSettings { calls_per_minute, calls_per_day, budget, .. } = agent;
             let (id, scopes) = (agent.id.clone(), agent.scopes.clone());
-            let of_group = AgentSettings {
-                id,
-                scopes,
-                calls_per_minute,
-                calls_per_day,
-                budget,
-                ..AgentSettings::default()
-            };
+            let none = AgentSettings::default();
+            let of_group = AgentSettings { id, scopes, calls_per_minute, calls_per_day, budget, ..none };
             if *agent != of_group {
                 let place = ValuePath::default().key("agents").index(index);
-                let instead = "write the other keys for each agent";
-                self.error(
-                    &place,
-                    "a group has only `budget`, `calls_per_minute`, `calls_per_day` and `scopes`",
-                    instead,
-                );
+                let what = "a group has only `budget`, `calls_per_minute`, `calls_per_day` and `scopes`";
+                self.error(&place, what, "write the other keys for each agent");
             }
         }
     }

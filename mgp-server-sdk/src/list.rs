@@ -76,13 +76,8 @@ struct Page {
 /// A section without entries, whose list has no pages.
 impl<T> Default for EntryList<T> {
     fn default() -> Self {
-        Self {
-            entries: BTreeMap::new(),
-            index: HashMap::default(),
-            next: 1,
-            page_size: usize::MAX,
-            pages: Default::default(),
-        }
+        let (entries, index) = (BTreeMap::new(), HashMap::default());
+        Self { entries, index, next: 1, page_size: usize::MAX, pages: Default::default() }
     }
 }
 
@@ -183,13 +178,8 @@ impl<T: ListEntry> EntryList<T> {
 impl<T> Clone for EntryList<T> {
     /// Copies a section for a change: the copy starts without lists.
     fn clone(&self) -> Self {
-        Self {
-            entries: self.entries.clone(),
-            index: self.index.clone(),
-            next: self.next,
-            page_size: self.page_size,
-            pages: Default::default(),
-        }
+        let (entries, index) = (self.entries.clone(), self.index.clone());
+        Self { entries, index, pages: Default::default(), ..*self }
     }
 }
 

@@ -98,10 +98,8 @@ impl ServerShared {
 
     /// Returns the answer to `server/discover`, from which the era layer makes that of `initialize`, too.
     pub(crate) fn describe(&self, revision: Revision) -> Result<Response, Error> {
-        let described = DescribedServer {
-            capabilities: self.capabilities(revision),
-            instructions: self.context.about.instructions.as_deref(),
-        };
+        let instructions = self.context.about.instructions.as_deref();
+        let described = DescribedServer { capabilities: self.capabilities(revision), instructions };
         let mut response = Response::plain(written(&described)?);
         response.context.cache.clone_from(&self.context.about.cache);
         Ok(response)

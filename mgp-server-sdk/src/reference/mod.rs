@@ -99,13 +99,9 @@ impl ReferenceStore {
         if !is_http || base_url.contains(['?', '#', ' ']) {
             return Err(Error::internal("data is served below an address of HTTP without a query"));
         }
-        Ok(Self(Arc::new(StoreShared {
-            origin: origin.into(),
-            base_url: base_url.trim_end_matches('/').into(),
-            signer: AddressSigner::new(mgp_types::random_bytes()),
-            max_memory: MAX_MEMORY,
-            held: Mutex::default(),
-        })))
+        let (origin, base_url) = (origin.into(), base_url.trim_end_matches('/').into());
+        let (signer, held) = (AddressSigner::new(mgp_types::random_bytes()), Mutex::default());
+        Ok(Self(Arc::new(StoreShared { origin, base_url, signer, max_memory: MAX_MEMORY, held })))
     }
 
     #[cfg(test)]
@@ -134,13 +130,9 @@ impl ReferenceStore {
         let digest =
             data.digest().map_err(|error| Error::internal("the data cannot be read").with_source(error))?;
         let now = Timestamp::now();
-        let held = HeldData {
-            expires_at: now.saturating_add(ttl.min(longest(data.size()))),
-            data,
-            mime_type: if is_media_type(mime_type) { mime_type } else { "application/octet-stream" }.into(),
-            digest,
-            released: false,
-        };
+        let expires_at = now.saturating_add(ttl.min(longest(data.size())));
+        let mime_type = if is_media_type(mime_type) { mime_type } else { "application/octet-stream" }.into();
+        let held = HeldData { data, mime_type, digest, expires_at, released: false };
         let ref_id: Box<str> = format!("ref-{}", mgp_types::random_name()).into();
         let reference = self.describe(&ref_id, &held);
         let mut all = self.0.held.lock();

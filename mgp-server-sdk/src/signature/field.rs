@@ -143,15 +143,9 @@ impl FieldType {
 impl InputField {
     /// Creates an argument. It is required, unless its type is optional or a default is among its constraints.
     pub fn new(name: impl Into<String>, kind: FieldType, description: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            is_required: !matches!(kind, FieldType::Optional(_)),
-            kind,
-            description: description.into(),
-            is_secret: false,
-            constraints: Vec::new(),
-            examples: Vec::new(),
-        }
+        let (name, description) = (name.into(), description.into());
+        let is_required = !matches!(kind, FieldType::Optional(_));
+        Self { name, kind, description, is_required, is_secret: false, constraints: vec![], examples: vec![] }
     }
 
     /// Adds a constraint.

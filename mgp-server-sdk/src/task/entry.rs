@@ -106,13 +106,8 @@ impl Task {
         poll_interval: Duration,
     ) -> Self {
         let now = Timestamp::now();
-        let state = TaskState {
-            message: None,
-            updated_at: now,
-            outcome: None,
-            questions: Vec::new(),
-            keys: Vec::new(),
-        };
+        let state =
+            TaskState { message: None, updated_at: now, outcome: None, questions: vec![], keys: vec![] };
         Self {
             id,
             number,

@@ -42,12 +42,8 @@ pub(crate) struct ToolEntry {
 impl ToolEntry {
     pub(crate) fn new<H: ToolHandler<M>, M>(tool: Tool, handler: H) -> Result<Self, Fault> {
         let types = H::types();
-        Self::build(
-            tool,
-            Arc::new(move |input| handler.start(input)),
-            types.arguments,
-            types.output.map(|schema| to_raw(&schema.to_value())),
-        )
+        let output = types.output.map(|schema| to_raw(&schema.to_value()));
+        Self::build(tool, Arc::new(move |input| handler.start(input)), types.arguments, output)
     }
 
     fn build(

@@ -76,7 +76,8 @@ impl<L> Server<L> {
             self.parts.faults.push(Fault::new("transactions", fault));
         }
         let settings = RawJson::from_written(br#"{"max_timeout_seconds":3600}"#.to_vec());
-        let layer = TransactionLayer::new(transactions.clone(), keys.clone(), self.handle());
+        let (book, server) = (transactions.clone(), self.handle());
+        let layer = TransactionLayer { book, keys: keys.clone(), server };
         self.extension(ExtensionId::Transactions.id(), settings).idempotency(keys).layer(layer)
     }
 }
@@ -87,12 +88,6 @@ pub struct TransactionLayer {
     book: TransactionBook,
     keys: IdempotencyBook,
     server: ServerHandle,
-}
-
-impl TransactionLayer {
-    pub(crate) const fn new(book: TransactionBook, keys: IdempotencyBook, server: ServerHandle) -> Self {
-        Self { book, keys, server }
-    }
 }
 
 mgp_types::layer!(
@@ -110,7 +105,8 @@ pub struct TransactionService<S> {
 
 impl<S: RpcService + Sync> TransactionService<S> {
     fn compensator(&self) -> Arc<InnerCompensator<S>> {
-        Arc::new(InnerCompensator::new(&self.layer.keys, self.inner.clone()))
+        let service = IdempotencyLayer::new(self.layer.keys.clone()).layer(self.inner.clone());
+        Arc::new(InnerCompensator { service, session: Arc::new(Session::new(Revision::LATEST)) })
     }
 
     fn watch_expiry(&self) {
@@ -237,13 +233,6 @@ fn tell(response: &mut Response, open: &OpenStep, outcome: &StepOutcome) {
 struct InnerCompensator<S> {
     service: IdempotencyService<S>,
     session: Arc<Session>,
-}
-
-impl<S> InnerCompensator<S> {
-    fn new(keys: &IdempotencyBook, inner: S) -> Self {
-        let service = IdempotencyLayer::new(keys.clone()).layer(inner);
-        Self { service, session: Arc::new(Session::new(Revision::LATEST)) }
-    }
 }
 
 impl<S: RpcService + Sync> Compensator for InnerCompensator<S> {

@@ -1,7 +1,6 @@
 //! The endpoints of servers, with and without resolved references.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::model::{
     AuditPush, Notification, PageOauth, ServerConfig, ServerOauth, StoreSettings, TelemetrySettings,
@@ -77,13 +76,10 @@ impl ServerFault {
     }
 }
 
-impl fmt::Display for ServerFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let colon = if self.key.is_empty() { "" } else { ": " };
-        write!(f, "{}{colon}{}", self.key, self.what)?;
-        self.instead.iter().try_for_each(|instead| write!(f, "; {instead}"))
-    }
-}
+mgp_types::write_as!(Display of ServerFault, self =>
+    "{}{}{}{}", self.key, if self.key.is_empty() { "" } else { ": " }, self.what,
+    self.instead.as_ref().map(|instead| format!("; {instead}")).unwrap_or_default()
+);
 
 impl std::error::Error for ServerFault {}
 

@@ -99,10 +99,10 @@ impl ToolDiff {
         }
         let gone = old.iter().filter(|old| !new.iter().any(|new| is_same_tool(&old.name, &new.name)));
         let gone = gone
-            .map(|old| Self::whole(old, (old.version, None), ChangeClass::Breaking, "the tool was removed"));
+            .map(|old| Self::whole(old, [old.version, None], ChangeClass::Breaking, "the tool was removed"));
         let kept = new.iter().map(|new| match old.iter().find(|old| is_same_tool(&old.name, &new.name)) {
             Some(old) => Self::of(old, new),
-            None => Self::whole(new, (None, new.version), ChangeClass::Compatible, "the tool was added"),
+            None => Self::whole(new, [None, new.version], ChangeClass::Compatible, "the tool was added"),
         });
         gone.chain(kept).collect()
     }
@@ -128,20 +128,10 @@ impl ToolDiff {
     }
 
     /// Returns the difference of a tool that only one source has.
-    fn whole(
-        tool: &ToolInterface,
-        versions: (Option<Version>, Option<Version>),
-        class: ChangeClass,
-        what: &str,
-    ) -> Self {
-        Self {
-            tool: tool.name.clone(),
-            old_version: versions.0,
-            new_version: versions.1,
-            least_version: None,
-            is_announced: true,
-            changes: vec![InterfaceChange { class, at: String::new(), what: what.to_owned() }],
-        }
+    fn whole(tool: &ToolInterface, versions: [Option<Version>; 2], class: ChangeClass, what: &str) -> Self {
+        let (tool, [old_version, new_version]) = (tool.name.clone(), versions);
+        let changes = vec![InterfaceChange { class, at: String::new(), what: what.to_owned() }];
+        Self { tool, old_version, new_version, least_version: None, is_announced: true, changes }
     }
 }
 

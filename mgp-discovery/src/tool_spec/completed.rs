@@ -4,63 +4,51 @@ use serde_json::{Map, Value, json};
 
 use super::schema_rules::{SchemaPlace, last_name, parts};
 
-/// A schema with all elements, and what it was silent about.
-#[derive(Debug)]
-pub(super) struct CompletedSchema {
-    pub(super) schema: Value,
-    /// The JSON pointers to the properties without a description.
-    pub(super) undescribed: Vec<String>,
+/// Returns the schema of an object with all elements, and the JSON pointers to the properties that it does not describe.
+/// The object itself is described by `description` if the schema does not do so.
+pub(super) fn completed(schema: &Value, description: &str) -> (Value, Vec<String>) {
+    let (mut root, mut undescribed) = (schema.clone(), Vec::new());
+    if let Some(members) = root.as_object_mut() {
+        members.entry("type").or_insert_with(|| json!("object"));
+        describe(members, description);
+    }
+    complete(&mut root, "", &mut undescribed);
+    (root, undescribed)
 }
 
-impl CompletedSchema {
-    /// Completes the schema of an object, which `description` describes if the schema does not.
-    pub(super) fn new(schema: &Value, description: &str) -> Self {
-        let mut completed = Self { schema: Value::Null, undescribed: Vec::new() };
-        let mut root = schema.clone();
-        if let Some(members) = root.as_object_mut() {
-            members.entry("type").or_insert_with(|| json!("object"));
-            describe(members, description);
-        }
-        completed.complete(&mut root, "");
-        completed.schema = root;
-        completed
+/// Adds what says no more than the schema does: the types of any value, an empty list of required members.
+fn complete(schema: &mut Value, pointer: &str, undescribed: &mut Vec<String>) {
+    let Some(members) = schema.as_object_mut() else { return };
+    complete_type(members);
+    let kind = members.get("type").cloned().unwrap_or_default();
+    let is = |name: &str| kind == name || kind.as_array().is_some_and(|all| all.iter().any(|it| it == name));
+    if let Some(properties) = members.get_mut("properties").and_then(Value::as_object_mut) {
+        // A property that may never be there is none.
+        properties.retain(|_, property| *property != Value::Bool(false));
     }
-
-    /// Adds what says no more than the schema does: the types of any value, an empty list of required members.
-    fn complete(&mut self, schema: &mut Value, pointer: &str) {
-        let Some(members) = schema.as_object_mut() else { return };
-        complete_type(members);
-        let kind = members.get("type").cloned().unwrap_or_default();
-        let is =
-            |name: &str| kind == name || kind.as_array().is_some_and(|all| all.iter().any(|it| it == name));
-        if let Some(properties) = members.get_mut("properties").and_then(Value::as_object_mut) {
-            // A property that may never be there is none.
-            properties.retain(|_, property| *property != Value::Bool(false));
+    let has = |word| members.contains_key(word);
+    let is_free = !["properties", "additionalProperties", "patternProperties"].into_iter().any(has);
+    let properties = members.get("properties").and_then(Value::as_object);
+    let has_properties = properties.is_some_and(|properties| !properties.is_empty());
+    if is("object") && is_free {
+        members.insert("additionalProperties".to_owned(), json!(true));
+    }
+    if is("object") && has_properties {
+        members.entry("required").or_insert_with(|| json!([]));
+    }
+    if is("array") && !members.contains_key("prefixItems") {
+        members.entry("items").or_insert_with(|| json!(true));
+    }
+    for (pointer, place, part) in parts(pointer, members) {
+        let is_property = place == SchemaPlace::Property;
+        if is_property && *part == Value::Bool(true) {
+            *part = json!({});
         }
-        let has = |word| members.contains_key(word);
-        let is_free = !["properties", "additionalProperties", "patternProperties"].into_iter().any(has);
-        let properties = members.get("properties").and_then(Value::as_object);
-        let has_properties = properties.is_some_and(|properties| !properties.is_empty());
-        if is("object") && is_free {
-            members.insert("additionalProperties".to_owned(), json!(true));
-        }
-        if is("object") && has_properties {
-            members.entry("required").or_insert_with(|| json!([]));
-        }
-        if is("array") && !members.contains_key("prefixItems") {
-            members.entry("items").or_insert_with(|| json!(true));
-        }
-        for (pointer, place, part) in parts(pointer, members) {
-            let is_property = place == SchemaPlace::Property;
-            if is_property && *part == Value::Bool(true) {
-                *part = json!({});
-            }
-            self.complete(part, &pointer);
-            if let Some(members) = part.as_object_mut().filter(|_| is_property) {
-                let title = members.get("title").and_then(Value::as_str).map(str::to_owned);
-                if describe(members, &title.unwrap_or_else(|| in_words(&last_name(&pointer)))) {
-                    self.undescribed.push(pointer);
-                }
+        complete(part, &pointer, undescribed);
+        if let Some(members) = part.as_object_mut().filter(|_| is_property) {
+            let title = members.get("title").and_then(Value::as_str).map(str::to_owned);
+            if describe(members, &title.unwrap_or_else(|| in_words(&last_name(&pointer)))) {
+                undescribed.push(pointer);
             }
         }
     }

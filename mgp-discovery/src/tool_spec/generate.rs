@@ -3,7 +3,7 @@
 use mgp_types::mgp::Version;
 use serde_json::{Map, Value, json};
 
-use super::completed::CompletedSchema;
+use super::completed::completed;
 use super::interface::{InvalidDefinition, ToolInterface, invocation_name};
 use super::schema_diff::resolved;
 use super::schema_rules::types;
@@ -109,11 +109,11 @@ impl ToolWriter<'_> {
     }
 
     fn schema(&mut self, schema: &Value, description: &str, what: &str) -> Value {
-        let completed = CompletedSchema::new(schema, description);
-        for pointer in completed.undescribed {
+        let (schema, undescribed) = completed(schema, description);
+        for pointer in undescribed {
             self.gap(&format!("has no description of the {what} at {pointer}"));
         }
-        completed.schema
+        schema
     }
 
     fn gap(&mut self, what: &str) {

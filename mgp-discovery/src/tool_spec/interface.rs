@@ -6,7 +6,7 @@ use mgp_types::{Object, RawJson};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::completed::CompletedSchema;
+use super::completed::completed;
 use super::document::{Block, DocumentedTool, SectionKind, SpecDocument};
 use super::schema_diff::ANNOTATIONS;
 
@@ -137,8 +137,8 @@ impl ToolInterface {
 
     /// Returns the interface with schemas that have all the elements that a document has to have.
     pub(super) fn completed(&self) -> Self {
-        let completed = |schema: &Value| CompletedSchema::new(schema, "").schema;
-        Self { input: completed(&self.input), output: self.output.as_ref().map(completed), ..self.clone() }
+        let whole = |schema: &Value| completed(schema, "").0;
+        Self { input: whole(&self.input), output: self.output.as_ref().map(whole), ..self.clone() }
     }
 
     /// Returns the name by which the tool is called.

@@ -30,7 +30,6 @@ mod load;
 mod locations;
 mod merge;
 pub mod model;
-mod pass_env;
 mod problem;
 mod reference;
 mod semantics;

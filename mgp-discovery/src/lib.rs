@@ -29,6 +29,7 @@ pub mod clients;
 pub mod config;
 mod document;
 pub mod launch;
+mod listed;
 mod names;
 mod nearest;
 pub mod registry;

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use mgp_discovery::clients::{
-    ClientKind, Concealer, Format, LiteralSecrets, MovedSecret, ReadOptions, ReferenceKind, read,
-};
+use mgp_discovery::clients::{ClientKind, Concealer, Format, MovedSecret, ReferenceKind, read};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{ConfigFile, EditError, Environment};
 use mgp_discovery::secrets::{SecretStoreError, Secrets, user_store};
@@ -18,7 +16,7 @@ pub(crate) fn client_by_content(format: Option<Format>, text: &str) -> Option<Cl
     let kinds =
         ClientKind::ALL.into_iter().filter(|kind| format.is_none_or(|format| format == kind.format()));
     let counted = kinds.filter_map(|kind| {
-        let found = read(kind, text, &ReadOptions::default()).ok()?;
+        let found = read(kind, text, None).ok()?;
         let servers = found.servers.len().saturating_sub(found.skipped.len());
         (servers > 0).then_some((servers, kind))
     });
@@ -46,6 +44,15 @@ pub(crate) struct AddedServer {
     pub(crate) outcome: ImportOutcome,
     /// The secrets that references replace in the configuration.
     pub(crate) secrets: Vec<MovedSecret>,
+}
+
+/// The treatment of secrets that stand in a client's file itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LiteralSecrets {
+    /// Secrets are replaced by references to secrets of the user, which are to be set.
+    Refer,
+    /// Secrets are copied as they are.
+    Keep,
 }
 
 /// A configuration to which imported servers are added.

@@ -1,8 +1,8 @@
 //! Files of other clients.
 //!
-//! [`detect`] finds them. [`read`] turns the entries of one into servers of `mgp.toml`; secrets stay behind: in their
-//! place, the server refers to a secret of the user. [`plan`] shows the text that a file would have with mgp in it, and
-//! [`ExportPlan::apply`] writes it, with a way back.
+//! [`detect`] finds them. [`read`] turns the entries of one into servers of `mgp.toml`. A [`Concealer`] leaves their secrets
+//! behind: in their place, the server refers to a secret of the user. [`plan`] shows the text that a file would have with
+//! mgp in it, and [`ExportPlan::apply`] writes it, with a way back.
 
 mod detect;
 mod export;
@@ -17,8 +17,8 @@ pub use self::detect::{
 };
 pub use self::export::{ApplyError, ClientEntry, ClientFileChange, ExportError, ExportPlan, plan, roll_back};
 pub use self::import::{
-    Concealer, ImportError, Imported, ImportedServer, LiteralSecrets, MAX_FILE_BYTES, MAX_SERVERS,
-    MovedSecret, OtherSection, ReadOptions, Skipped, read,
+    Concealer, ImportError, Imported, ImportedServer, MAX_FILE_BYTES, MAX_SERVERS, MovedSecret, OtherSection,
+    Skipped, read,
 };
 pub use self::secret::{args_without_secrets, line_without_secrets, without_secrets};
 pub use crate::document::Format;

@@ -1,6 +1,6 @@
 //! Servers that operators add to the configuration while the kernel runs.
 
-use mgp_discovery::clients::{ClientKind, LiteralSecrets, ReadOptions, read};
+use mgp_discovery::clients::{ClientKind, read};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{ConfigFile, ProcessEnvironment};
 use mgp_types::Error;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::operation::{KernelNeed, Operation, OperatorCall};
 use crate::AppliedConfig;
-use crate::config_import::{ConfigImport, client_by_content};
+use crate::config_import::{ConfigImport, LiteralSecrets, client_by_content};
 use crate::install::{InstallLookup, InstallRequest, Installer};
 use crate::terminal::Failure;
 
@@ -64,8 +64,7 @@ impl AddServers {
             _ => return Err("write an id, and a command line or a URL; or paste a configuration".to_owned()),
         };
         let kind = client_by_content(None, &text).unwrap_or(ClientKind::ClaudeDesktop);
-        let options = ReadOptions { secrets: LiteralSecrets::Keep, project: None };
-        let found = read(kind, &text, &options).map_err(|error| error.to_string())?;
+        let found = read(kind, &text, None).map_err(|error| error.to_string())?;
         if let Some(skipped) = found.skipped.first() {
             return Err(format!("`{}` in line {}: {}", skipped.name, skipped.at.line, skipped.why));
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mgp_discovery::clients::{
     ClientDirectories, ClientKind, DetectedClient, Format, ImportedServer, MAX_FILE_BYTES, OperatingSystem,
-    ReadOptions, detect, read_file,
+    detect, read_file,
 };
 
 use crate::config_import::client_by_content;
@@ -17,7 +17,7 @@ use crate::terminal::{Failure, Result};
 pub(super) struct ClientLocations {
     pub(super) places: ClientDirectories,
     /// The folder that `${workspaceFolder}` stands for.
-    project: PathBuf,
+    pub(super) project: PathBuf,
 }
 
 impl ClientLocations {
@@ -42,10 +42,6 @@ impl ClientLocations {
     /// Returns the clients that are found on this machine, with their files.
     pub(super) fn detected(&self) -> Vec<DetectedClient> {
         detect(&self.places)
-    }
-
-    pub(super) fn options(&self) -> ReadOptions {
-        ReadOptions { project: Some(self.project.clone()), ..ReadOptions::default() }
     }
 
     /// Returns the client that a file belongs to: by its path, or else by its name, or else by its content.

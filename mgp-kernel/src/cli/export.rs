@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use clap::Args;
 use mgp_discovery::clients::{
-    CandidateFile, ClientEntry, ClientFileChange, ClientKind, Concealer, FileScope, LiteralSecrets,
-    ReadOptions, plan, read, roll_back,
+    CandidateFile, ClientEntry, ClientFileChange, ClientKind, Concealer, FileScope, plan, read, roll_back,
 };
 use mgp_discovery::config::ProcessEnvironment;
 use serde_json::json;
@@ -170,7 +169,7 @@ impl ExportArgs {
         if self.to != ClientKind::VsCode || !file.ends_with("settings.json") {
             return true;
         }
-        let found = text_of(file).ok().and_then(|text| read(self.to, &text, &machine.options()).ok());
+        let found = text_of(file).ok().and_then(|text| read(self.to, &text, Some(&machine.project)).ok());
         found.is_some_and(|found| !found.servers.is_empty())
     }
 
@@ -196,8 +195,8 @@ impl ExportArgs {
 
     /// Returns the client's servers that mgp has too, and those that stay in the client's file, each with the reason.
     fn parted(&self, configured: &EffectiveConfig, path: &Path, text: &str) -> Result<PartedServers> {
-        let options = ReadOptions { secrets: LiteralSecrets::Keep, ..ClientLocations::this()?.options() };
-        let read = read(self.to, text, &options).map_err(|error| Failure::file(path, error))?;
+        let machine = ClientLocations::this()?;
+        let read = read(self.to, text, Some(&machine.project)).map_err(|error| Failure::file(path, error))?;
         // Secrets are compared as well: of two servers that differ only in secrets, mgp has at most one.
         let mut known = Concealer::new(&ProcessEnvironment);
         let (mut removed, mut kept, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());

@@ -6,17 +6,14 @@ use std::io::Write as _;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::clients::{
-    ClientKind, DetectedClient, FileScope, FileState, Imported, LiteralSecrets, ReadOptions, ReferenceKind,
-    read,
-};
+use mgp_discovery::clients::{ClientKind, DetectedClient, FileScope, FileState, Imported, ReferenceKind, read};
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
 use serde_json::{Value, json};
 
 use super::clients::{ClientLocations, is_mgp, text_of};
 use super::context::{CommandContext, ConfigScope};
 use super::server_advice::suggestion;
-use crate::config_import::{AddedServer, ConfigImport, ImportOutcome};
+use crate::config_import::{AddedServer, ConfigImport, ImportOutcome, LiteralSecrets};
 use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Args)]
@@ -217,27 +214,25 @@ struct ImportSource {
 ///
 /// A broken file is reported and does not keep the others from being read, unless it was named.
 fn sources(machine: &ClientLocations, import: &ImportArgs) -> Result<Vec<ImportSource>> {
-    // The values of secrets are read, because they decide whether two servers are the same.
-    let options = &ReadOptions { secrets: LiteralSecrets::Keep, ..machine.options() };
     if import.from.is_empty() {
         let found = machine.detected().into_iter();
-        return Ok(found.filter_map(|found| from_detected(found, options)).collect());
+        return Ok(found.filter_map(|found| from_detected(machine, found)).collect());
     }
     let mut sources = Vec::new();
     for name in &import.from {
         match name.parse::<ClientKind>() {
-            Ok(kind) => sources.extend(of_kind(machine, kind, options)?),
+            Ok(kind) => sources.extend(of_kind(machine, kind)?),
             // A name without a dot or a slash is meant as the name of a client.
             Err(unknown) if !name.contains(['.', MAIN_SEPARATOR]) && !PathBuf::from(name).exists() => {
                 return Err(Failure::usage(unknown.to_string()).hint("to import a file, name its path"));
             }
-            Err(_) => sources.push(of_file(machine, name, import.kind, options)?),
+            Err(_) => sources.push(of_file(machine, name, import.kind)?),
         }
     }
     Ok(sources)
 }
 
-fn from_detected(found: DetectedClient, options: &ReadOptions) -> Option<ImportSource> {
+fn from_detected(machine: &ClientLocations, found: DetectedClient) -> Option<ImportSource> {
     let DetectedClient { kind, path, scope, state, .. } = found;
     let contents = match state {
         FileState::Missing => return None,
@@ -245,14 +240,14 @@ fn from_detected(found: DetectedClient, options: &ReadOptions) -> Option<ImportS
         FileState::Unreadable(error) => Err(format!("the file cannot be read: {error}")),
         _ => text_of(&path)
             .map_err(|failure| failure.message().to_owned())
-            .and_then(|text| read(kind, &text, options).map_err(|error| error.to_string())),
+            .and_then(|text| read(kind, &text, Some(&machine.project)).map_err(|error| error.to_string())),
     };
     Some(ImportSource { kind, path, scope: Some(scope), read: contents })
 }
 
-fn of_kind(machine: &ClientLocations, kind: ClientKind, options: &ReadOptions) -> Result<Vec<ImportSource>> {
+fn of_kind(machine: &ClientLocations, kind: ClientKind) -> Result<Vec<ImportSource>> {
     let found = machine.detected().into_iter().filter(|found| found.kind == kind);
-    let sources: Vec<_> = found.filter_map(|found| from_detected(found, options)).collect();
+    let sources: Vec<_> = found.filter_map(|found| from_detected(machine, found)).collect();
     if sources.is_empty() {
         let looked: Vec<_> = machine.places.candidates(kind);
         let looked: Vec<_> = looked.iter().map(|file| file.path.display().to_string()).collect();
@@ -266,12 +261,7 @@ fn of_kind(machine: &ClientLocations, kind: ClientKind, options: &ReadOptions) -
     broken.map_or(Ok(sources), Err)
 }
 
-fn of_file(
-    machine: &ClientLocations,
-    name: &str,
-    kind: Option<ClientKind>,
-    options: &ReadOptions,
-) -> Result<ImportSource> {
+fn of_file(machine: &ClientLocations, name: &str, kind: Option<ClientKind>) -> Result<ImportSource> {
     let path = PathBuf::from(name);
     let text = text_of(&path)?;
     let kind = kind.or_else(|| machine.kind_of(&path, &text)).ok_or_else(|| {
@@ -279,7 +269,7 @@ fn of_file(
         Failure::usage(format!("{name}: the client of this file cannot be told"))
             .hint(format!("`--as CLIENT` names the client: {kinds}"))
     })?;
-    let imported = read(kind, &text, options).map_err(|error| {
+    let imported = read(kind, &text, Some(&machine.project)).map_err(|error| {
         Failure::usage(format!("{name}: {error}")).hint(format!("the file was read as a file of {kind}"))
     })?;
     Ok(ImportSource { kind, path, scope: None, read: Ok(imported) })

@@ -4,7 +4,7 @@ mod conceal;
 mod entry;
 mod reference;
 
-use std::{fmt, path::PathBuf};
+use std::{fmt, path::Path};
 
 pub use self::conceal::Concealer;
 use self::reference::ReferenceContext;
@@ -13,27 +13,6 @@ use crate::Position;
 use crate::config::{Secret, model::ServerConfig};
 use crate::document::{self, DocumentMember, DocumentNode, DocumentValue, SyntaxError};
 use crate::names::{self, ReferenceKind, UniqueNames};
-
-/// The settings of reading a file.
-#[derive(Debug, Clone, Default)]
-#[expect(clippy::exhaustive_structs, reason = "made by whoever reads files")]
-pub struct ReadOptions {
-    /// The treatment of secrets that stand in the file itself.
-    pub secrets: LiteralSecrets,
-    /// The directory that `${workspaceFolder}` stands for.
-    pub project: Option<PathBuf>,
-}
-
-/// The treatment of secrets that stand in a file itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LiteralSecrets {
-    /// Secrets are replaced by references to secrets of the user, which are to be set.
-    #[default]
-    Refer,
-    /// Secrets are copied as they are.
-    Keep,
-}
 
 /// The contents of a client's file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,12 +32,10 @@ pub struct ImportedServer {
     pub name: String,
     /// The position of the entry.
     pub at: Position,
-    /// The server. Its id is valid in `mgp.toml`, and no other server of the file has it.
+    /// The server, with the values of its secrets. Its id is valid in `mgp.toml`, and no other server of the file has it.
     pub config: ServerConfig,
     /// The parts of the entry that could not be carried over.
     pub notes: Vec<String>,
-    /// The secrets that were replaced by references.
-    pub secrets: Vec<MovedSecret>,
     /// The table of the entry, if not that of the client's servers proper.
     pub elsewhere: Option<OtherSection>,
 }
@@ -149,11 +126,11 @@ pub enum ImportError {
 
 mgp_types::convert!(SyntaxError => ImportError, wrong => Self::Syntax { at: wrong.at, what: wrong.what });
 
-/// Reads the servers of a client's file.
-pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Imported, ImportError> {
+/// Reads the servers of a client's file, in which `${workspaceFolder}` stands for the directory `project`.
+pub fn read(kind: ClientKind, text: &str, project: Option<&Path>) -> Result<Imported, ImportError> {
     let text = document::without_bom(text);
     let root = parse(kind, text)?;
-    let context = ReferenceContext { kind, options, inputs: inputs(&root) };
+    let context = ReferenceContext { kind, project, inputs: inputs(&root) };
     let mut imported = Imported::default();
     let mut ids = UniqueNames::default();
     for found in entries(kind, text, &root)? {
@@ -170,28 +147,12 @@ pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Impor
                 if found.repeated {
                     notes.push("the name is repeated; this is the last one, which clients use".to_owned());
                 }
-                let (secrets, elsewhere) = (Vec::new(), found.elsewhere);
-                imported.servers.push(ImportedServer { name, at, config, notes, secrets, elsewhere });
+                imported.servers.push(ImportedServer { name, at, config, notes, elsewhere: found.elsewhere });
             }
             Err(why) => imported.skipped.push(Skipped { name, at, why }),
         }
     }
-    if options.secrets == LiteralSecrets::Refer {
-        conceal(&mut imported.servers);
-    }
     Ok(imported)
-}
-
-/// Puts references in the place of the secrets of one file, without knowledge of the secrets that are set.
-fn conceal(servers: &mut [ImportedServer]) {
-    let unset = |_: &str| None;
-    let mut concealer = Concealer::new(&unset);
-    for server in &*servers {
-        concealer.reserve(&server.config);
-    }
-    for server in servers {
-        server.secrets = concealer.conceal(&mut server.config);
-    }
 }
 
 /// Reads a client's file as a tree.

@@ -1,7 +1,8 @@
 //! The references of clients to values outside of the file, translated to the forms of `mgp.toml`: `${NAME}` and
 //! `${NAME:-otherwise}`.
 
-use super::ReadOptions;
+use std::path::Path;
+
 use crate::{
     clients::ClientKind,
     config::{literal, refers_to_secret},
@@ -12,7 +13,8 @@ use crate::{
 /// The facts about a file that its references need.
 pub(super) struct ReferenceContext<'a> {
     pub(super) kind: ClientKind,
-    pub(super) options: &'a ReadOptions,
+    /// The directory of the project that the client has open, if it is known.
+    pub(super) project: Option<&'a Path>,
     /// The values that the client asks its user for: the `inputs` of VS Code.
     pub(super) inputs: Vec<&'a DocumentNode>,
 }
@@ -91,7 +93,7 @@ fn translated(context: &ReferenceContext<'_>, inner: &str, note: &mut dyn FnMut(
         "userHome" => return "${HOME}".to_owned(),
         "pathSeparator" | "/" => return std::path::MAIN_SEPARATOR_STR.to_owned(),
         "workspaceFolder" | "workspaceRoot" | "PROJECT_ROOT" => {
-            if let Some(project) = context.options.project.as_ref().and_then(|project| project.to_str()) {
+            if let Some(project) = context.project.and_then(Path::to_str) {
                 return project.to_owned();
             }
             note(format!("`${{{inner}}}` is the project that the client has open: set `WORKSPACE_FOLDER`"));
@@ -127,7 +129,7 @@ mod tests {
 
     fn translated(kind: ClientKind, text: &str) -> (String, usize) {
         let mut notes = 0;
-        let context = ReferenceContext { kind, options: &ReadOptions::default(), inputs: Vec::new() };
+        let context = ReferenceContext { kind, project: None, inputs: Vec::new() };
         (translate(&context, text, &mut |_| notes += 1), notes)
     }
 
@@ -152,8 +154,8 @@ mod tests {
 
     #[test]
     fn a_known_project_is_put_in() {
-        let options = ReadOptions { project: Some("/p".into()), ..ReadOptions::default() };
-        let context = ReferenceContext { kind: ClientKind::Cursor, options: &options, inputs: Vec::new() };
+        let project = Some(Path::new("/p"));
+        let context = ReferenceContext { kind: ClientKind::Cursor, project, inputs: Vec::new() };
         let text = translate(&context, "${workspaceFolder}/x", &mut |_| {});
         assert_eq!(text, "/p/x");
     }

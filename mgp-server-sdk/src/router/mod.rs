@@ -16,7 +16,7 @@ use tower_service::Service;
 #[cfg(feature = "ext")]
 pub(crate) use self::manifest::{manifest, validate};
 use crate::cx::CallExtras;
-use crate::list::ListDialect;
+use crate::list::{EntryList, ListDialect, ListEntry};
 use crate::method::MethodFuture;
 use crate::server_context::OfferedFeatures;
 use crate::server_shared::{Catalog, ServerShared};
@@ -42,21 +42,14 @@ impl Router {
     fn route(&mut self, request: Request) -> Result<RouterFuture, Error> {
         let session = request.context.session()?;
         let revision = session.revision;
-        let dialect = ListDialect::of(session);
         let shared = &self.shared;
         Ok(match request.method.as_str() {
             "tools/call" if self.offers(|offered| offered.tools) => call::tool(shared, request)?,
-            "tools/list" if self.offers(|offered| offered.tools) => {
-                self.list(dialect, |catalog| catalog.tools.page(dialect, cursor(&request).as_deref()))
-            }
-            "prompts/list" if self.offers(|offered| offered.prompts) => {
-                self.list(dialect, |catalog| catalog.prompts.page(dialect, cursor(&request).as_deref()))
-            }
-            "resources/list" if self.offers(|offered| offered.resources) => {
-                self.list(dialect, |catalog| catalog.resources.page(dialect, cursor(&request).as_deref()))
-            }
+            "tools/list" if self.offers(|it| it.tools) => self.list(&request, |all| &*all.tools)?,
+            "prompts/list" if self.offers(|it| it.prompts) => self.list(&request, |all| &*all.prompts)?,
+            "resources/list" if self.offers(|it| it.resources) => self.list(&request, |all| &*all.resources)?,
             "resources/templates/list" if self.offers(|offered| offered.resources) => {
-                self.list(dialect, |catalog| catalog.templates.page(dialect, cursor(&request).as_deref()))
+                self.list(&request, |all| &*all.templates)?
             }
             "prompts/get" if self.offers(|offered| offered.prompts) => {
                 RouterFuture::handed(call::prompt(shared, request, revision)?)
@@ -143,21 +136,21 @@ impl Router {
         part(&self.shared.context.about.dynamic) || part(&self.shared.offered())
     }
 
-    fn list<F>(&self, dialect: ListDialect, page: F) -> RouterFuture
-    where
-        F: FnOnce(&Catalog) -> Result<mgp_types::RawJson, Error>,
-    {
-        let page = page(&self.shared.catalog());
-        page.map(|page| {
-            let mut response = Response::plain(page);
-            response.context.cache.clone_from(&self.shared.context.about.cache);
-            // A cache in between must not give a response that was written for this peer to one that speaks plain MCP.
-            if let (true, Some(hint)) = (dialect.tool_security, &mut response.context.cache) {
-                hint.scope = CacheScope::Private;
-            }
-            response
-        })
-        .into()
+    /// Returns the page of a list of the catalog that a request asks for.
+    fn list<T: ListEntry>(
+        &self,
+        request: &Request,
+        of: fn(&Catalog) -> &EntryList<T>,
+    ) -> Result<RouterFuture, Error> {
+        let dialect = ListDialect::of(request.context.session()?);
+        let page = of(&self.shared.catalog()).page(dialect, cursor(request).as_deref())?;
+        let mut response = Response::plain(page);
+        response.context.cache.clone_from(&self.shared.context.about.cache);
+        // A cache in between must not give a response that was written for this peer to one that speaks plain MCP.
+        if let (true, Some(hint)) = (dialect.tool_security, &mut response.context.cache) {
+            hint.scope = CacheScope::Private;
+        }
+        Ok(Ok(response).into())
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> Result<Route
     Ok(match tool.start(CallInput { request, extras }) {
         #[cfg(feature = "ext")]
         Ok(future) => RouterFuture::tool(
-            shared.context.about.registry.limit(tool.name(), future),
+            shared.context.about.registry.limit(&tool.name, future),
             revision,
             tool.inline,
         ),

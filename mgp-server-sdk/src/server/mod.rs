@@ -344,7 +344,7 @@ impl ServerParts {
 fn without_undo(catalog: &Catalog) -> Vec<Fault> {
     let missing = catalog.tools.iter().filter_map(|tool| {
         let undo = tool.undone_by().filter(|undo| catalog.tools.get(undo).is_none())?;
-        let subject = format!("tool `{}`", tool.name());
+        let subject = format!("tool `{}`", tool.name);
         Some(Fault::new(subject, format!("there is no tool `{undo}` that takes it back")))
     });
     missing.collect()

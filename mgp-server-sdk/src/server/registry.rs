@@ -107,7 +107,7 @@ pub(super) fn faults(catalog: &Catalog, about: &ServerDescription) -> Vec<Fault>
     }
     if declares(ExtensionId::Envelopes) && !about.registry.requires_schemas {
         for tool in catalog.tools.iter().filter(|tool| !tool.describes_result()) {
-            tracing::warn!(tool = %tool.name(), "a tool in envelopes has no schema of its result");
+            tracing::warn!(tool = %tool.name, "a tool in envelopes has no schema of its result");
         }
     }
     faults

@@ -238,7 +238,8 @@ impl ArgumentChecks {
     pub(crate) fn violations(&self, arguments: &Object) -> Result<(Value, Vec<Violation>), Error> {
         let arguments =
             arguments.to().map_err(|error| Error::invalid_params(format!("invalid arguments: {error}")))?;
-        let found = self.judge().map_err(unusable)?.violations(&arguments);
+        let unusable = |fault: &str| format!("the arguments of the tool cannot be checked: {fault}");
+        let found = self.judge().map_err(|fault| Error::internal(unusable(fault)))?.violations(&arguments);
         Ok((arguments, found))
     }
 
@@ -324,10 +325,6 @@ fn check_defaults(judge: &ArgumentJudge, signature: &Signature) -> Result<(), St
         }
     }
     Ok(())
-}
-
-fn unusable(fault: &str) -> Error {
-    Error::internal(format!("the arguments of the tool cannot be checked: {fault}"))
 }
 
 /// Returns the result of a call with these faults: a text for the model, and the same for programs.

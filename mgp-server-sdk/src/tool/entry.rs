@@ -25,7 +25,7 @@ use crate::tokens::TokenTool;
 
 /// A tool with its handler and its checks.
 pub(crate) struct ToolEntry {
-    pub(super) name: Arc<str>,
+    pub(crate) name: Arc<str>,
     pub(super) wire: mcp::Tool,
     security: Option<RawJson>,
     pub(crate) handler: ErasedTool,

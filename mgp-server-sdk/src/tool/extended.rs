@@ -147,10 +147,6 @@ impl ToolEntry {
         self.extensions.declared.as_deref()
     }
 
-    pub(crate) const fn name(&self) -> &Arc<str> {
-        &self.name
-    }
-
     /// Returns the name of the tool that takes a call of this one back.
     pub(crate) fn undone_by(&self) -> Option<&str> {
         self.extensions.undone_by.as_deref()

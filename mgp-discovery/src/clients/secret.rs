@@ -18,8 +18,9 @@ pub(crate) fn find(name: &str, value: &str) -> Vec<Range<usize>> {
         return found;
     }
     if is_secret_setting(name) && !is_harmless(trimmed) {
-        let start = value_start + scheme_len(trimmed);
-        return whole(value, start);
+        let (start, end) = (value_start + scheme_len(trimmed), value.trim_end().len());
+        let is_plain = start < end && !is_reference(&value[start..end]);
+        return is_plain.then_some(start..end).into_iter().collect();
     }
     // A secret may stand behind a name within the value: `--token=…`, `Authorization: Bearer …`, `API_KEY=…`.
     if let Some(at) = value.find(['=', ':']) {
@@ -52,11 +53,6 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
         let start = end - word.trim_start_matches('-').len();
         (start < end).then_some(start..end)
     })
-}
-
-fn whole(value: &str, start: usize) -> Vec<Range<usize>> {
-    let end = value.trim_end().len();
-    if start >= end || is_reference(&value[start..end]) { Vec::new() } else { vec![start..end; 1] }
 }
 
 /// Returns the length of a scheme such as `Bearer `, which stays readable.

@@ -51,7 +51,8 @@ fn section(page: &mut String, key: &KeyShape, above: &str, level: usize) {
 
 fn keys<'a>(page: &mut String, keys: impl IntoIterator<Item = &'a KeyShape>) {
     for key in keys {
-        let words: Vec<_> = documented(&key.shape).collect();
+        let words = if let Shape::Words { words, .. } = &key.shape { words.as_slice() } else { &[] };
+        let words: Vec<_> = words.iter().filter(|word| !word.doc.is_empty()).collect();
         let value = if words.is_empty() { value(&key.shape) } else { "a word".into() };
         let _ = write!(page, "* `{}` ({value}", key.name);
         if key.required {
@@ -85,11 +86,6 @@ fn value(shape: &Shape) -> String {
         Shape::Number { least, .. } => format!("number from {least} up"),
         Shape::Anything => "anything".into(),
     }
-}
-
-fn documented(shape: &Shape) -> impl Iterator<Item = &KnownWord> {
-    let words = if let Shape::Words { words, .. } = shape { words.as_slice() } else { &[] };
-    words.iter().filter(|word| !word.doc.is_empty())
 }
 
 #[cfg(test)]

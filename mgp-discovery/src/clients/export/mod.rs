@@ -226,7 +226,8 @@ fn mask(kind: ClientKind, text: &str) -> String {
             continue;
         }
         out.push_str(&text[done..part.start]);
-        out.push_str(&stars(&text[part.clone()]));
+        let stars = |line: &str| if line.trim().is_empty() { "" } else { "***" };
+        out.push_str(&text[part.clone()].split('\n').map(stars).collect::<Vec<_>>().join("\n"));
         done = part.end;
     }
     out.push_str(&text[done..]);
@@ -261,12 +262,6 @@ fn walk(text: &str, name: &str, node: &DocumentNode, found: &mut Vec<Range<usize
             }
         }
     }
-}
-
-fn stars(part: &str) -> String {
-    let lines: Vec<&str> =
-        part.split('\n').map(|line| if line.trim().is_empty() { "" } else { "***" }).collect();
-    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ impl<'a> Filler<'a> {
             return Err(wrong);
         }
         if !self.missing.is_empty() {
-            return Err(LaunchError::Missing { needed: self.missing });
+            return Err(LaunchError::Missing(self.missing));
         }
         if let Some((name, _)) = self.answers.iter().find(|(name, _)| !self.asked.contains(name)) {
             let why = format!("there is no value of this name; the names are: {}", self.asked.join(", "));

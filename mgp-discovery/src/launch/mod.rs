@@ -51,21 +51,15 @@ pub enum LaunchError {
         /// The error in the document.
         what: String,
     },
-    /// The document has no such package or remote.
-    #[error("there is no such way to use the server: the document has {ways}")]
-    NoSuchWay {
-        /// The number of packages and remotes in the document.
-        ways: usize,
-    },
+    /// The document has this number of packages and remotes, and no such one.
+    #[error("there is no such way to use the server: the document has {0}")]
+    NoSuchWay(usize),
     /// The document asks for something that is not done, in words.
     #[error("{0}")]
     Refused(String),
-    /// Values have to be filled in.
-    #[error("still needed: {}", needed.iter().map(|needed| needed.name.as_str()).collect::<Vec<_>>().join(", "))]
-    Missing {
-        /// The values that are missing.
-        needed: Vec<RequiredInput>,
-    },
+    /// These values have to be filled in.
+    #[error("still needed: {}", .0.iter().map(|needed| needed.name.as_str()).collect::<Vec<_>>().join(", "))]
+    Missing(Vec<RequiredInput>),
     /// An answer is not valid.
     #[error("`{name}`: {why}")]
     BadAnswer {
@@ -118,7 +112,7 @@ pub fn launch(
         (Some(_), Some((manifest, folder)), _) => bundle::launch(manifest, folder, &mut filler)?,
         (Some(package), None, _) => command::launch(package, &mut filler)?,
         (None, _, Some(remote)) => launch_remote(remote, &mut filler)?,
-        (None, _, None) => return Err(LaunchError::NoSuchWay { ways: server.ways() }),
+        (None, _, None) => return Err(LaunchError::NoSuchWay(server.ways())),
     };
     launch.config.id = server.id();
     launch.config.enabled = true;

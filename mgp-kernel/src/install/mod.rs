@@ -119,7 +119,7 @@ impl Installer {
         if let [server] = &servers[..] {
             match Box::pin(self.plan(server, request, configured)).await {
                 Ok(plan) => lookup.plan = Some(plan),
-                Err(LaunchError::Missing { needed }) => lookup.needed = needed,
+                Err(LaunchError::Missing(needed)) => lookup.needed = needed,
                 Err(error) => {
                     let message = format!("{} cannot be installed: {error}", server.name);
                     return Err(Failure::usage(printable(&message)));
@@ -173,7 +173,7 @@ impl Installer {
         server: &ServerJson,
         request: &InstallRequest,
     ) -> Result<(PreparedLaunch, Option<Bundle>), LaunchError> {
-        let mut outcome = Err(LaunchError::NoSuchWay { ways: server.ways() });
+        let mut outcome = Err(LaunchError::NoSuchWay(server.ways()));
         for way in 0..server.ways() {
             outcome = self.launched_by(way, server, request).await;
             if !matches!(outcome, Err(LaunchError::Refused(_))) {

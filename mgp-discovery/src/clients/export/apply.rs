@@ -15,24 +15,15 @@ use crate::{AtomicFile, FileReaders, atomic_file::if_found, clients::read_file};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplyError {
-    /// The file changed after it was planned.
-    #[error("{} has changed meanwhile: look at the change again", path.display())]
-    Changed {
-        /// The path of the file.
-        path: PathBuf,
-    },
-    /// The file has no backup.
-    #[error("there is nothing to undo: {} has no backup, so mgp has not changed it", path.display())]
-    NoBackup {
-        /// The path of the file.
-        path: PathBuf,
-    },
-    /// The file did not have the written text when it was read again; the previous text was restored.
-    #[error("{} did not keep the written text", path.display())]
-    NotKept {
-        /// The path of the file.
-        path: PathBuf,
-    },
+    /// The file at this path changed after it was planned.
+    #[error("{} has changed meanwhile: look at the change again", .0.display())]
+    Changed(PathBuf),
+    /// The file at this path has no backup.
+    #[error("there is nothing to undo: {} has no backup, so mgp has not changed it", .0.display())]
+    NoBackup(PathBuf),
+    /// The file at this path did not have the written text when it was read again; the previous text was restored.
+    #[error("{} did not keep the written text", .0.display())]
+    NotKept(PathBuf),
     /// The system refused an operation.
     #[error("{}", path.display())]
     System {
@@ -49,7 +40,7 @@ impl ExportPlan {
     pub fn apply(&self) -> Result<PathBuf, ApplyError> {
         let path = real(&self.path);
         if current(&path)? != self.before {
-            return Err(ApplyError::Changed { path });
+            return Err(ApplyError::Changed(path));
         }
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(refused(parent))?;
@@ -65,7 +56,7 @@ impl ExportPlan {
         AtomicFile::put(&path, &self.after, FileReaders::Kept).map_err(refused(&path))?;
         if current(&path)?.as_deref() != Some(&self.after) {
             restore(&path, &backup)?;
-            return Err(ApplyError::NotKept { path });
+            return Err(ApplyError::NotKept(path));
         }
         Ok(backup)
     }
@@ -75,7 +66,7 @@ impl ExportPlan {
 /// at which the replaced text is kept.
 pub fn roll_back(path: &Path) -> Result<Option<PathBuf>, ApplyError> {
     let path = real(path);
-    let Some(backup) = newest_backup(&path)? else { return Err(ApplyError::NoBackup { path }) };
+    let Some(backup) = newest_backup(&path)? else { return Err(ApplyError::NoBackup(path)) };
     let kept = current(&path)?.map(|_| copy_beside(&path, "mgp-undone")).transpose()?;
     restore(&path, &backup)?;
     Ok(kept)

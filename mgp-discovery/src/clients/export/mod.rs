@@ -100,12 +100,9 @@ pub enum ExportError {
         /// The servers to take out of the file.
         without: Vec<String>,
     },
-    /// The client can only start programs.
-    #[error("{} takes no url in its file: have it start `mgp serve` instead", kind.title())]
-    NoUrl {
-        /// The client that was asked for.
-        kind: ClientKind,
-    },
+    /// The client that was asked for can only start programs.
+    #[error("{} takes no url in its file: have it start `mgp serve` instead", .0.title())]
+    NoUrl(ClientKind),
 }
 
 mgp_types::convert!(SyntaxError => ExportError, wrong => Self::Unreadable(wrong.into()));
@@ -186,7 +183,7 @@ fn entry(kind: ClientKind, change: &ClientFileChange) -> Result<Value, ExportErr
         ClientEntry::Url(url) => (remote, "", &[][..], url.as_str()),
     };
     let mut entry: Map<String, Value> =
-        serde_json::from_str(form).map_err(|_| ExportError::NoUrl { kind })?;
+        serde_json::from_str(form).map_err(|_| ExportError::NoUrl(kind))?;
     for value in entry.values_mut() {
         *value = match value.as_str() {
             Some("NAME") => json!(change.name),

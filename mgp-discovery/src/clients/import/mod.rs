@@ -95,12 +95,9 @@ pub const MAX_FILE_BYTES: usize = 16 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The file is longer than any file of a client should be.
-    #[error("the file has {bytes} bytes, more than the {MAX_FILE_BYTES} that are read")]
-    TooLong {
-        /// The length of the file in bytes.
-        bytes: usize,
-    },
+    /// The file has this number of bytes, more than any file of a client should have.
+    #[error("the file has {0} bytes, more than the {MAX_FILE_BYTES} that are read")]
+    TooLong(usize),
     /// The file breaks the rules of its format.
     #[error("{at}: {what}")]
     Syntax {
@@ -158,7 +155,7 @@ pub fn read(kind: ClientKind, text: &str, project: Option<&Path>) -> Result<Impo
 /// Reads a client's file as a tree.
 pub(crate) fn parse(kind: ClientKind, text: &str) -> Result<DocumentNode, ImportError> {
     if text.len() > MAX_FILE_BYTES {
-        return Err(ImportError::TooLong { bytes: text.len() });
+        return Err(ImportError::TooLong(text.len()));
     }
     Ok(document::parse(kind.format(), text)?)
 }

@@ -58,7 +58,7 @@ fn what_is_wrong_with_a_file_is_said_with_line_and_column() {
 #[test]
 fn sizes_are_bounded() {
     let long = " ".repeat(MAX_FILE_BYTES + 1);
-    assert!(matches!(read(ClientKind::Cursor, &long, None), Err(ImportError::TooLong { .. })));
+    assert!(matches!(read(ClientKind::Cursor, &long, None), Err(ImportError::TooLong(_))));
     let many: Vec<String> = (0..=MAX_SERVERS).map(|n| format!("\"{n}\":{{}}")).collect();
     let many = format!("{{\"mcpServers\":{{{}}}}}", many.join(","));
     assert_eq!(read(ClientKind::Cursor, &many, None), Err(ImportError::TooManyServers));

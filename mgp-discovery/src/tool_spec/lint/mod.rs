@@ -145,9 +145,7 @@ impl ToolLint<'_> {
             finding.pointer = Some(pointer.into());
         }
     }
-}
 
-impl ToolLint<'_> {
     fn declaration(&mut self, earlier: Option<(&SpecDocument, usize)>) {
         let (line, name) = (self.tool.line, &self.tool.name);
         if !self.tool.is_quoted {
@@ -224,9 +222,7 @@ impl ToolLint<'_> {
             }
         }
     }
-}
 
-impl ToolLint<'_> {
     /// Compares the document with the definition of the tool.
     fn definition(&mut self) {
         let (line, name) = (self.tool.line, &self.tool.name);

@@ -16,6 +16,9 @@ use super::Cx;
 use crate::reference::ReferenceData;
 use crate::tokens::{CallCheckpoints, CallSession, invalid_session};
 
+/// The time for which data is held.
+const TTL: Duration = Duration::from_mins(5);
+
 impl Cx {
     /// Returns the purpose of the call, if the caller told it. It is a claim: what the caller may do never depends on it.
     ///
@@ -90,32 +93,7 @@ impl Cx {
     pub(super) fn shares(&self, id: ExtensionId) -> bool {
         self.extras().server.as_ref().is_some_and(|server| server.about.tokens.shares(id, self.request()))
     }
-}
 
-/// The hints that a handler gave for the result of its call.
-#[derive(Debug, Default)]
-pub(super) struct ResultHints {
-    /// The members of the result's metadata that one hint sets, each with the extension that it is of.
-    members: Vec<(ExtensionId, &'static str, RawJson)>,
-    sources: Vec<Provenance>,
-}
-
-/// The place where a handler notes the arguments that take its effect back: an extension of the request of a step.
-#[derive(Debug, Default)]
-pub(crate) struct StepUndo(pub(crate) Mutex<Option<Object>>);
-
-/// The extensions of hints.
-pub(crate) const HINTS: [ExtensionId; 4] = [
-    ExtensionId::IntentHints,
-    ExtensionId::CostTransparency,
-    ExtensionId::Provenance,
-    ExtensionId::MultimodalSignatures,
-];
-
-/// The time for which data is held.
-const TTL: Duration = Duration::from_mins(5);
-
-impl Cx {
     /// Returns whether the caller asks for a reference to the result, instead of the result: `_meta.return_reference`.
     pub fn wants_reference(&self) -> bool {
         self.meta("return_reference").is_some_and(|wish| wish.as_bytes() == b"true")
@@ -154,21 +132,7 @@ impl Cx {
             held.map_err(|error| Error::internal("the data cannot be held").with_source(error))??;
         Ok(link(&reference, self.shares(ExtensionId::DataReferences)).into())
     }
-}
 
-/// Returns the link to a reference, with the reference itself for a client that knows what to do with it.
-fn link(reference: &DataReference, knows_references: bool) -> ResourceLink {
-    let mut link =
-        ResourceLink::new(reference.uri(), &*reference.ref_id).with_mime_type(&*reference.mime_type);
-    link.size = reference.size_bytes.and_then(|size| i64::try_from(size).ok());
-    if knows_references {
-        let raw: RawJson = reference.to_raw();
-        link.meta = Some(Meta::new().with(DataReference::MEMBER, raw));
-    }
-    link
-}
-
-impl Cx {
     /// Returns the state that the last call of the conversation left; `None` in the first call, and for a client that
     /// carries no state ([`Server::session_state`](crate::Server::session_state)).
     ///
@@ -334,6 +298,38 @@ impl Cx {
         let forms = ProgressForms::of(self.session(), false);
         self.checkpoints().filter(|_| forms.mgp && self.task().is_none())
     }
+}
+
+/// The hints that a handler gave for the result of its call.
+#[derive(Debug, Default)]
+pub(super) struct ResultHints {
+    /// The members of the result's metadata that one hint sets, each with the extension that it is of.
+    members: Vec<(ExtensionId, &'static str, RawJson)>,
+    sources: Vec<Provenance>,
+}
+
+/// The place where a handler notes the arguments that take its effect back: an extension of the request of a step.
+#[derive(Debug, Default)]
+pub(crate) struct StepUndo(pub(crate) Mutex<Option<Object>>);
+
+/// The extensions of hints.
+pub(crate) const HINTS: [ExtensionId; 4] = [
+    ExtensionId::IntentHints,
+    ExtensionId::CostTransparency,
+    ExtensionId::Provenance,
+    ExtensionId::MultimodalSignatures,
+];
+
+/// Returns the link to a reference, with the reference itself for a client that knows what to do with it.
+fn link(reference: &DataReference, knows_references: bool) -> ResourceLink {
+    let mut link =
+        ResourceLink::new(reference.uri(), &*reference.ref_id).with_mime_type(&*reference.mime_type);
+    link.size = reference.size_bytes.and_then(|size| i64::try_from(size).ok());
+    if knows_references {
+        let raw: RawJson = reference.to_raw();
+        link.meta = Some(Meta::new().with(DataReference::MEMBER, raw));
+    }
+    link
 }
 
 fn written<T: Serialize>(cursor: &T) -> Result<RawJson, Error> {

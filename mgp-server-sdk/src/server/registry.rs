@@ -92,50 +92,7 @@ impl<L> Server<L> {
     pub(crate) fn takes_parts(&self) -> bool {
         self.parts.catalog.tools.iter().any(|tool| tool.takes_parts())
     }
-}
 
-/// Returns the faults of tools that lack what the server demands, and of extensions that need others.
-pub(super) fn faults(catalog: &Catalog, about: &ServerDescription) -> Vec<Fault> {
-    let tools = catalog.tools.iter();
-    let mut faults: Vec<_> =
-        tools.filter_map(|tool| tool.check_registration(&about.registry).err()).collect();
-    let declares = |id: ExtensionId| about.extensions.get(id.id()).is_some();
-    if declares(ExtensionId::Transactions) && !declares(ExtensionId::Idempotency) {
-        let subject = format!("extension `{}`", ExtensionId::Transactions.id());
-        let fault = format!("it needs `{}`: declare both", ExtensionId::Idempotency.id());
-        faults.push(Fault::new(subject, fault));
-    }
-    if declares(ExtensionId::Envelopes) && !about.registry.requires_schemas {
-        for tool in catalog.tools.iter().filter(|tool| !tool.describes_result()) {
-            tracing::warn!(tool = %tool.name, "a tool in envelopes has no schema of its result");
-        }
-    }
-    faults
-}
-
-/// Declares the extensions of the tokens that the server's tools give, and gives the server the key of its tokens.
-pub(super) fn sealed_with(
-    mut about: ServerDescription,
-    catalog: &Catalog,
-    key: &SealingKey,
-) -> ServerDescription {
-    let any = |wants: fn(&ToolDeclaration) -> bool| {
-        catalog.tools.iter().any(|tool| tool.declared().is_some_and(wants))
-    };
-    if any(|declared| declared.requires_confirmation) {
-        about.extensions.insert(ExtensionId::HumanInTheLoop.id(), RawJson::empty_object());
-    }
-    if any(|declared| declared.supports_checkpoint) {
-        let settings = RawJson::from_written(br#"{"checkpoint":true}"#.to_vec());
-        about.extensions.insert(ExtensionId::Streaming.id(), settings);
-    }
-    let offered = about.extensions.iter().filter_map(|(id, _)| ExtensionId::read(id));
-    let offered = ExtensionIds::new(offered);
-    about.tokens.seal_with(key, offered);
-    about
-}
-
-impl<L> Server<L> {
     /// Lets handlers keep state from call to call ([`Cx::session_state`](crate::Cx::session_state)), which the client
     /// carries for the server. A conversation ends when nothing is called for `idle_timeout`; half an hour is usual.
     ///
@@ -145,18 +102,7 @@ impl<L> Server<L> {
         self.parts.about.tokens.session_idle_timeout = Some(idle_timeout);
         self.extension(ExtensionId::SessionState.id(), RawJson::from_written(settings.into_bytes()))
     }
-}
 
-/// The bytes of data that a client reads as a resource at most.
-const MAX_READ: u64 = 1 << 20;
-
-/// The variable of the template.
-#[derive(Deserialize)]
-struct HeldId {
-    ref_id: String,
-}
-
-impl<L> Server<L> {
     /// Lets handlers refer to data instead of sending it ([`Cx::refer_to`](crate::Cx::refer_to)): `store` holds it for
     /// other servers. Data of 1 MiB at most can also be read as a resource, by its `mgp-ref` address.
     ///
@@ -176,22 +122,7 @@ impl<L> Server<L> {
             },
         )
     }
-}
 
-async fn read(store: ReferenceStore, ref_id: String) -> Result<ResourceContents, Error> {
-    let uri = format!("{}://{}/{ref_id}", DataReference::SCHEME, store.origin());
-    let read = tokio::task::spawn_blocking(move || store.read(&ref_id, MAX_READ)).await;
-    let (data, mime_type) =
-        read.map_err(|error| Error::internal("the data cannot be read").with_source(error))??;
-    let is_text = mime_type.starts_with("text/") || &*mime_type == "application/json";
-    let contents = match std::str::from_utf8(&data) {
-        Ok(text) if is_text => ResourceContents::text(uri, text),
-        _ => ResourceContents::blob(uri, base64(&data)),
-    };
-    Ok(contents.with_mime_type(&*mime_type))
-}
-
-impl<L> Server<L> {
     /// Gives the results of calls as envelopes where the calls ask for them, and tells clients of it.
     ///
     /// Readers of envelopes expect each tool to have a schema of its result. A tool without one is a warning in the log,
@@ -243,6 +174,69 @@ impl<L> Server<L> {
         let settings = format!(r#"{{"version":"{ENVELOPE_VERSION}"}}"#);
         self.extension(ExtensionId::Envelopes.id(), RawJson::from_written(settings.into_bytes()))
     }
+}
+
+/// Returns the faults of tools that lack what the server demands, and of extensions that need others.
+pub(super) fn faults(catalog: &Catalog, about: &ServerDescription) -> Vec<Fault> {
+    let tools = catalog.tools.iter();
+    let mut faults: Vec<_> =
+        tools.filter_map(|tool| tool.check_registration(&about.registry).err()).collect();
+    let declares = |id: ExtensionId| about.extensions.get(id.id()).is_some();
+    if declares(ExtensionId::Transactions) && !declares(ExtensionId::Idempotency) {
+        let subject = format!("extension `{}`", ExtensionId::Transactions.id());
+        let fault = format!("it needs `{}`: declare both", ExtensionId::Idempotency.id());
+        faults.push(Fault::new(subject, fault));
+    }
+    if declares(ExtensionId::Envelopes) && !about.registry.requires_schemas {
+        for tool in catalog.tools.iter().filter(|tool| !tool.describes_result()) {
+            tracing::warn!(tool = %tool.name, "a tool in envelopes has no schema of its result");
+        }
+    }
+    faults
+}
+
+/// Declares the extensions of the tokens that the server's tools give, and gives the server the key of its tokens.
+pub(super) fn sealed_with(
+    mut about: ServerDescription,
+    catalog: &Catalog,
+    key: &SealingKey,
+) -> ServerDescription {
+    let any = |wants: fn(&ToolDeclaration) -> bool| {
+        catalog.tools.iter().any(|tool| tool.declared().is_some_and(wants))
+    };
+    if any(|declared| declared.requires_confirmation) {
+        about.extensions.insert(ExtensionId::HumanInTheLoop.id(), RawJson::empty_object());
+    }
+    if any(|declared| declared.supports_checkpoint) {
+        let settings = RawJson::from_written(br#"{"checkpoint":true}"#.to_vec());
+        about.extensions.insert(ExtensionId::Streaming.id(), settings);
+    }
+    let offered = about.extensions.iter().filter_map(|(id, _)| ExtensionId::read(id));
+    let offered = ExtensionIds::new(offered);
+    about.tokens.seal_with(key, offered);
+    about
+}
+
+/// The bytes of data that a client reads as a resource at most.
+const MAX_READ: u64 = 1 << 20;
+
+/// The variable of the template.
+#[derive(Deserialize)]
+struct HeldId {
+    ref_id: String,
+}
+
+async fn read(store: ReferenceStore, ref_id: String) -> Result<ResourceContents, Error> {
+    let uri = format!("{}://{}/{ref_id}", DataReference::SCHEME, store.origin());
+    let read = tokio::task::spawn_blocking(move || store.read(&ref_id, MAX_READ)).await;
+    let (data, mime_type) =
+        read.map_err(|error| Error::internal("the data cannot be read").with_source(error))??;
+    let is_text = mime_type.starts_with("text/") || &*mime_type == "application/json";
+    let contents = match std::str::from_utf8(&data) {
+        Ok(text) if is_text => ResourceContents::text(uri, text),
+        _ => ResourceContents::blob(uri, base64(&data)),
+    };
+    Ok(contents.with_mime_type(&*mime_type))
 }
 
 /// A server in this process, whose peer is this program: it can be asked nothing, and has no limits of its own.

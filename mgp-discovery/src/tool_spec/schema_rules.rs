@@ -78,7 +78,6 @@ fn walk(schema: &mut Value, pointer: &str, place: SchemaPlace, faults: &mut Vec<
         None => fault(Severity::Error, "this is not a schema with a `type`"),
         Some(members) => {
             check(members, &types(schema), place, &mut fault);
-            check_members(members, &types(schema), &mut fault);
         }
     }
     for (pointer, place, part) in schema.as_object_mut().into_iter().flat_map(|all| parts(pointer, all)) {
@@ -90,7 +89,7 @@ fn has(members: &Map<String, Value>, words: &[&str]) -> bool {
     words.iter().any(|word| members.contains_key(*word))
 }
 
-/// Checks the elements that schemas of all types have.
+/// Checks the elements that schemas of all types have, and those that say what objects and arrays contain.
 fn check(
     members: &Map<String, Value>,
     types: &[&str],
@@ -113,10 +112,6 @@ fn check(
     if place == SchemaPlace::Property && !is_evident {
         fault(Severity::Warning, "`examples` is missing");
     }
-}
-
-/// Checks the elements that say what objects and arrays contain.
-fn check_members(members: &Map<String, Value>, types: &[&str], fault: &mut dyn FnMut(Severity, &str)) {
     let properties = members.get("properties").and_then(Value::as_object);
     let is_open = |word| members.get(word).is_some_and(|value| *value != Value::Bool(false));
     let is_map = is_open("additionalProperties") || is_open("patternProperties");

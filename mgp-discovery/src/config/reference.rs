@@ -29,23 +29,13 @@ pub fn reference() -> String {
 
 fn section(page: &mut String, key: &KeyShape, above: &str, level: usize) {
     let path = if above.is_empty() { key.name.clone() } else { format!("{above}.{}", key.name) };
-    let (header, path, table) = match &key.shape {
-        Shape::Table(table) => (format!("[{path}]"), path, table),
-        Shape::List(each) => match &**each {
-            Shape::Table(table) => (format!("[[{path}]]"), path, table),
-            _ => return,
-        },
-        Shape::Map(each) => match &**each {
-            Shape::Table(table) => (format!("[{path}.NAME]"), format!("{path}.NAME"), table),
-            _ => return,
-        },
-        _ => return,
-    };
+    let Some((header, table)) = key.section(&path) else { return };
+    let path = header.trim_matches(['[', ']']);
     // Writing to a `String` does not fail.
     let _ = write!(page, "\n{} `{header}`\n\n{}\n\n", "#".repeat(level), key.doc);
     keys(page, &table.keys);
     for key in &table.keys {
-        section(page, key, &path, level + 1);
+        section(page, key, path, level + 1);
     }
 }
 

@@ -72,6 +72,19 @@ pub(super) fn root() -> &'static TableShape {
     &ROOT
 }
 
+impl KeyShape {
+    /// Returns the header of the section that the key begins, such as `[[servers]]`, and its table, if the key is called
+    /// `path` and begins one.
+    pub(super) fn section(&self, path: &str) -> Option<(String, &TableShape)> {
+        let (header, shape) = match &self.shape {
+            Shape::List(each) => (format!("[[{path}]]"), &**each),
+            Shape::Map(each) => (format!("[{path}.NAME]"), &**each),
+            one => (format!("[{path}]"), one),
+        };
+        if let Shape::Table(table) = shape { Some((header, table)) } else { None }
+    }
+}
+
 impl TableShape {
     pub(super) fn key(&self, name: &str) -> Option<&KeyShape> {
         self.keys.iter().find(|key| key.name == name)
@@ -191,16 +204,12 @@ pub(super) fn section_of(name: &str) -> Option<String> {
 fn add_sections(table: &TableShape, path: &str, name: &str, found: &mut Vec<String>) {
     for section in &table.keys {
         let path = format!("{path}{}", section.name);
-        let (table, header) = match &section.shape {
-            Shape::Table(table) => (table, format!("`[{path}]`")),
-            Shape::List(each) => match &**each {
-                Shape::Table(table) => (table, format!("`[[{path}]]`")),
-                _ => continue,
-            },
-            _ => continue,
+        let Some((header, table)) = section.section(&path).filter(|_| !matches!(section.shape, Shape::Map(_)))
+        else {
+            continue;
         };
         if table.key(name).is_some() {
-            found.push(header);
+            found.push(format!("`{header}`"));
         }
         add_sections(table, &format!("{path}."), name, found);
     }

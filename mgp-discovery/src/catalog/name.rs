@@ -26,12 +26,8 @@ impl CatalogNames {
         let dots = NameStyle::DOTS.write(server, name);
         let underscores = NameStyle::UNDERSCORES.write(server, name);
         let others = other_forms(server, name, &dots).into_iter().filter(|form| *form != underscores);
-        Self {
-            others: others.map(Arc::from).collect(),
-            dots: dots.into(),
-            underscores: underscores.into(),
-            digest: name_digest(server, name).into(),
-        }
+        let (others, digest) = (others.map(Arc::from).collect(), name_digest(server, name).into());
+        Self { dots: dots.into(), underscores: underscores.into(), digest, others }
     }
 }
 

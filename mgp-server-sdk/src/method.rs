@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::cx::Cx;
-use crate::tool::{CallInput, ToolError, form};
+use crate::tool::{CallInput, ToolError, form, turn_into};
 
 /// An async function that serves a method of a vendor.
 ///
@@ -155,11 +155,9 @@ pub trait IntoCompletion {
     fn into_completion(self) -> Result<Completion, Error>;
 }
 
-impl IntoCompletion for Completion {
-    fn into_completion(self) -> Result<Completion, Error> {
-        Ok(self)
-    }
-}
+turn_into! { IntoCompletion::into_completion -> Completion {
+    Completion: |completion| completion;
+} }
 
 impl<S: Into<String>> IntoCompletion for Vec<S> {
     fn into_completion(self) -> Result<Completion, Error> {

@@ -174,9 +174,8 @@ impl ToolEntry {
             declared.requires_confirmation
                 && declared.confirmation_message.as_deref().is_none_or(|message| message.trim().is_empty())
         }) {
-            return fault(
-                "a person has to confirm its calls, and there is no question: use `Tool::confirm`".into(),
-            );
+            let reason = "a person has to confirm its calls, and there is no question: use `Tool::confirm`";
+            return fault(reason.into());
         }
         if settings.requires_schemas && !self.extensions.describes_arguments {
             return fault("it has no schema of its arguments, which the server requires".into());

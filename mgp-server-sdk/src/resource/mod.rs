@@ -13,6 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use mgp_types::mcp::{self, Annotations, CacheScope, Icon, Meta, ResourceContents};
 use mgp_types::{CacheHint, Error, RawJson};
+use percent_encoding::percent_decode_str;
 
 #[cfg(feature = "ext")]
 pub use self::cache::ResourceCache;
@@ -273,21 +274,12 @@ impl ParsedTemplate {
     }
 }
 
-/// Decodes the percent-encoding.
+/// Decodes the percent-encoding; `None` where two digits do not follow a `%`, or bytes are not UTF-8.
 fn decode(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('%') {
-        return Some(Cow::Borrowed(text));
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        bytes.push(match byte {
-            b'%' => u8::try_from(digit()? * 16 + digit()?).ok()?,
-            other => other,
-        });
-    }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
+    let is_byte = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+    let mut behind = text.split('%').skip(1);
+    let is_encoded = behind.all(|part| part.as_bytes().get(..2).is_some_and(is_byte));
+    is_encoded.then(|| percent_decode_str(text).decode_utf8().ok()).flatten()
 }
 
 #[cfg(test)]

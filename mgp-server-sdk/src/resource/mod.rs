@@ -53,10 +53,9 @@ impl Resource {
         Self { wire: mcp::Resource::new(uri, name), kept: KeptContents::default() }
     }
 
-    /// Sets the size in bytes, before any encoding.
-    pub fn size(mut self, bytes: i64) -> Self {
-        self.wire.size = Some(bytes);
-        self
+    mgp_types::setters! { self =>
+        /// Sets the size in bytes, before any encoding.
+        pub fn size(bytes: i64) => self.wire.size = Some(bytes);
     }
 }
 

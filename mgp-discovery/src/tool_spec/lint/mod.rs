@@ -49,10 +49,8 @@ pub fn lint(
         if document.tools.is_empty() {
             report.findings.push(error(SpecRule::Declaration, 1, "the document has no tool"));
         }
-        let open = document.open_block;
-        report.findings.extend(
-            open.map(|line| error(SpecRule::Sections, line, "the code block that begins here does not end")),
-        );
+        let what = "the code block that begins here does not end";
+        report.findings.extend(document.open_block.map(|line| error(SpecRule::Sections, line, what)));
         for tool in &document.tools {
             let earlier = declared.get(tool.name.as_str()).copied();
             declared.entry(&tool.name).or_insert((document, tool.line));

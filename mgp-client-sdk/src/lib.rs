@@ -70,11 +70,11 @@
 mod tested_pages {
     #[doc = include_str!("../../README.md")]
     struct Readme;
-    #[doc = include_str!("../../docs/guides/dangerous-tool.md")]
+    #[doc = include_str!("../../mgp-server-sdk/guides/dangerous-tool.md")]
     struct DangerousTool;
-    #[doc = include_str!("../../docs/guides/error-with-a-hint.md")]
+    #[doc = include_str!("../../mgp-server-sdk/guides/error-with-a-hint.md")]
     struct ErrorWithAHint;
-    #[doc = include_str!("../../docs/guides/streaming-tool.md")]
+    #[doc = include_str!("../../mgp-server-sdk/guides/streaming-tool.md")]
     struct StreamingTool;
 }
 

@@ -71,15 +71,15 @@
 //!   out once (`Server::idempotency`), and calls are taken back together (`Server::transactions`). Clients subscribe to events with
 //!   filters and a time (`Server::events`). Implies `validate`.
 
-/// Guides: the code of a tool of each kind, and the messages that its clients see. The same pages are in `docs/guides`.
+/// Guides: the code of a tool of each kind, and the messages that its clients see. The same pages are in the folder `guides`.
 // The tests of `mgp-client-sdk` run these pages, because their asserts need its client.
 #[cfg(all(doc, not(doctest)))]
 pub mod guides {
-    #[doc = include_str!("../../docs/guides/dangerous-tool.md")]
+    #[doc = include_str!("../guides/dangerous-tool.md")]
     pub mod dangerous_tool {}
-    #[doc = include_str!("../../docs/guides/error-with-a-hint.md")]
+    #[doc = include_str!("../guides/error-with-a-hint.md")]
     pub mod error_with_a_hint {}
-    #[doc = include_str!("../../docs/guides/streaming-tool.md")]
+    #[doc = include_str!("../guides/streaming-tool.md")]
     pub mod streaming_tool {}
 }
 

@@ -320,7 +320,7 @@ fn rewritten_example(name: &str, example: &str) -> String {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/wire")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/wire")
 }
 
 /// Returns the files in the folder, in order.

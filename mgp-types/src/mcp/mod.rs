@@ -21,10 +21,10 @@
 //! write every file there without changing a byte. A call of 2025-11-25, its result, and the same of 2026-07-28:
 //!
 //! ```json
-#![doc = include_str!("../../../testdata/wire/2025-11-25/tools-call.request.json")]
-#![doc = include_str!("../../../testdata/wire/2025-11-25/tools-call.result.json")]
-#![doc = include_str!("../../../testdata/wire/2026-07-28/tools-call.request.json")]
-#![doc = include_str!("../../../testdata/wire/2026-07-28/tools-call.result.json")]
+#![doc = include_str!("../../testdata/wire/2025-11-25/tools-call.request.json")]
+#![doc = include_str!("../../testdata/wire/2025-11-25/tools-call.result.json")]
+#![doc = include_str!("../../testdata/wire/2026-07-28/tools-call.request.json")]
+#![doc = include_str!("../../testdata/wire/2026-07-28/tools-call.result.json")]
 //! ```
 //!
 //! Bodies are read from bytes or text in memory; some cannot be read from a `std::io::Read`.

@@ -7,6 +7,7 @@
 //! cargo xtask ledger        which requirements no test covers
 //! cargo xtask conformance   the official MCP conformance suite, server and client
 //! cargo xtask dist          the packages of `mgp`, each tried where there is no Rust
+//! cargo xtask package       the packages of the crates, each built from packages alone
 //! cargo xtask walk          what a new user does with `mgp`, step by step
 //! cargo xtask page          what people do on the page, in a real browser
 //! cargo xtask cluster       kernels that share a database, while parts of it stop and are killed
@@ -36,6 +37,7 @@ mod interop;
 mod ledger;
 mod mutants;
 mod node;
+mod package;
 mod page;
 mod process;
 mod python;
@@ -75,6 +77,8 @@ enum Chore {
     Conformance(conformance::Args),
     /// The packages of `mgp`, and whether each works where there is no Rust
     Dist(dist::Args),
+    /// The packages of the crates, each built from packages alone: `cargo package` lays those it has made over the index
+    Package(package::Args),
     /// What a new user does with `mgp`, step by step
     Walk(walk::Args),
     /// The checks of the page for people, in a real browser
@@ -121,6 +125,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Ledger(args) => ledger::run(&workspace, &args),
         Chore::Conformance(args) => conformance::run(&workspace, &args),
         Chore::Dist(args) => dist::run(&workspace, &args),
+        Chore::Package(args) => package::run(&workspace, &args),
         Chore::Walk(args) => walk::run(&workspace, &args),
         Chore::Page(args) => page::run(&workspace, &args),
         Chore::Team(args) => team::run(&workspace, &args),

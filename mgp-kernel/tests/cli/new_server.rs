@@ -21,8 +21,12 @@ fn a_server_is_written_in_each_language() {
         }
         assert!(is_named, "{lang}");
     }
-    let main = home.read("my-rust/src/main.rs").replace("my-rust", "calculator");
+    let manifest = home.read("my-rust/Cargo.toml");
     let readme = include_str!("../../../README.md");
+    let version = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+    let dependency = format!("\nmgp-server-sdk = {{ version = \"{version}\", git = ");
+    assert!(manifest.contains(&dependency) && readme.contains(&dependency), "{manifest}");
+    let main = home.read("my-rust/src/main.rs").replace("my-rust", "calculator");
     let body = |text: &str| text[text.find("#[derive").unwrap()..text.find(".tool(").unwrap()].to_owned();
     let shown = &readme[readme.find("use mgp_server_sdk").unwrap()..];
     assert_eq!(body(&main).replace("0.1.0", "1.0.0"), body(shown));

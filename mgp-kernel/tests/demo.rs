@@ -6,13 +6,16 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn mgp(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_mgp")).args(arguments).output().expect("cargo built the program")
+/// Runs `mgp`, which looks for other programs in the folder `path`.
+fn mgp(arguments: &[&str], path: &str) -> Output {
+    let mut mgp = Command::new(env!("CARGO_BIN_EXE_mgp"));
+    mgp.args(arguments).env("PATH", path).output().expect("cargo built the program")
 }
 
 #[test]
 fn the_demo_ends_with_a_verified_record() {
-    let output = mgp(&["demo", "--json"]);
+    // As in a container without other programs.
+    let output = mgp(&["demo", "--json"], "/nowhere");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let steps: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -27,7 +30,7 @@ fn the_demo_ends_with_a_verified_record() {
 
 #[test]
 fn no_server_of_the_demo_has_another_name() {
-    let output = mgp(&["demo-server", "nobody"]);
+    let output = mgp(&["demo-server", "nobody"], "/nowhere");
     assert_eq!(output.status.code(), Some(5));
     assert!(String::from_utf8_lossy(&output.stderr).contains("there is no server `nobody`"));
 }

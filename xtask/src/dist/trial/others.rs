@@ -65,8 +65,8 @@ pub(super) fn oci(trial: &Trial<'_>) -> Result<Outcome> {
     let mut place = Place::root(&root, &user, program)?;
     let variables = started.env.iter().filter_map(|variable| variable.split_once('='));
     place.variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    // The demo runs a command in a shell, which the image does not have.
     place.starts(&trial.release.version)?;
+    place.run(&["demo"])?;
     let server = format!(
         "[[servers]]\nid = \"office\"\ncommand = \"{program}\"\nargs = [\"demo-server\", \"office\"]\n"
     );

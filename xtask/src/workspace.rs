@@ -80,10 +80,15 @@ impl Profile {
 impl Workspace {
     /// Asks cargo, from the folder of this crate upwards.
     pub(crate) fn load() -> Result<Self> {
+        Self::at(Path::new(env!("CARGO_MANIFEST_DIR")))
+    }
+
+    /// Asks cargo, from a folder upwards.
+    pub(crate) fn at(folder: &Path) -> Result<Self> {
         let json = process::output(
             Command::new(env!("CARGO"))
                 .args(["metadata", "--format-version", "1", "--no-deps"])
-                .current_dir(env!("CARGO_MANIFEST_DIR")),
+                .current_dir(folder),
         )?;
         serde_json::from_str(&json).context("cargo metadata wrote JSON of an unknown form")
     }

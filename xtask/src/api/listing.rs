@@ -67,6 +67,11 @@ impl Listing {
     pub(super) const fn items(&self) -> usize {
         self.items
     }
+
+    /// Returns the lines that another listing does not have.
+    pub(super) fn without<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a String> {
+        self.lines.iter().filter(|line| !other.lines.contains(line))
+    }
 }
 
 impl fmt::Display for Listing {
@@ -145,6 +150,14 @@ mod tests {
             listing.to_string(),
             "pub mod sample\npub mod sample::a\npub fn sample::a::f(&str) -> core::option::Option<u8>\n"
         );
+    }
+
+    #[test]
+    fn what_another_listing_lacks_is_gone() {
+        let listing =
+            |lines: &[&str]| Listing { lines: lines.iter().map(|&line| line.into()).collect(), items: 0 };
+        let (before, now) = (listing(&["fn a()", "fn b()"]), listing(&["fn b()", "fn c()"]));
+        assert_eq!(before.without(&now).collect::<Vec<_>>(), ["fn a()"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `cargo xtask api`: the public items of each library, counted or listed. A library has no more items than its maximum.
 
+mod former;
 mod listing;
 mod rustdoc;
 
@@ -7,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{table::Table, workspace::Workspace};
 
+use self::former::FormerVersion;
 use self::listing::Listing;
 pub(crate) use self::rustdoc::{obstacle, stand_in};
 
@@ -34,6 +36,9 @@ pub(crate) struct Args {
     /// Only this crate; may be repeated
     #[arg(short = 'p', long = "package", value_name = "CRATE")]
     packages: Vec<String>,
+    /// Name the items that are gone since this tag, branch or commit, if the version promises them
+    #[arg(long, value_name = "TAG")]
+    against: Option<String>,
 }
 
 /// Counts the public items of each library, and prints them if that is wanted.
@@ -47,6 +52,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     {
         bail!("the workspace has no library `{unknown}`");
     }
+    let former = args.against.as_deref().map(|tag| FormerVersion::unpack(workspace, tag)).transpose()?;
     let mut table = Table::new(["crate", "public items", "at most"]);
     let mut faults = Vec::new();
     for package in libraries {
@@ -56,6 +62,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         let listing = Listing::read(&rustdoc::document(workspace, package)?)?;
         if args.list {
             print!("{listing}");
+        }
+        if let Some(former) = &former {
+            faults.extend(former.faults(package, &listing)?);
         }
         let maximum = maximum(&package.name)?;
         table.row([package.name.clone(), listing.items().to_string(), maximum.to_string()]);

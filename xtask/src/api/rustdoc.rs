@@ -54,7 +54,8 @@ fn program() -> OsString {
 pub(super) fn document(workspace: &Workspace, package: &Package) -> Result<PathBuf> {
     let this = env::current_exe().context("the path of this program is unknown")?;
     let mut cargo = workspace.cargo();
-    cargo.args(["rustdoc", "--quiet", "--lib", "--all-features", "-p", &package.name, "--"]).args(JSON);
+    cargo.args(["rustdoc", "--quiet", "--lib", "--all-features", "-p", &package.name, "--target-dir"]);
+    cargo.arg(&workspace.target).arg("--").args(JSON);
     process::run(cargo.env("RUSTDOC", this).env(STANDS_FOR, program()))?;
     Ok(workspace.target.join("doc").join(package.name.replace('-', "_")).with_extension("json"))
 }

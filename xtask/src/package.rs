@@ -40,7 +40,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if args.list || args.no_verify {
         process::run_quietly(cargo.arg("--no-verify"))?;
     } else {
-        process::run(&mut cargo)?;
+        // As docs.rs does.
+        process::run(cargo.arg("--all-features"))?;
     }
 
     let mut table = Table::new(["crate", "version", "KiB", "files"]);

@@ -173,13 +173,11 @@ impl KernelLink {
             let tell = move |report: ProgressParams| report.message.iter().for_each(|text| output.note(text));
             self.client.request(method, params).on_progress(tell).max_timeout(Duration::MAX)
         };
-        let result = match ask().await {
-            Err(error) if let Some(needed) = proof::demanded(&error) => {
-                proof::give(self, needed).await?;
-                ask().await
-            }
-            result => result,
-        };
+        let mut result = ask().await;
+        if let Some(needed) = result.as_ref().err().and_then(proof::demanded) {
+            proof::give(self, needed).await?;
+            result = ask().await;
+        }
         let result = result.map_err(|error| match error.code() {
             code::METHOD_NOT_FOUND => {
                 Failure::unreachable(format!("the running kernel does not know {method}"))

@@ -91,11 +91,10 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
             led_to(LOGIN)
         }
         (&Method::POST, _) if is_auditor => refused("an auditor sees everything and changes nothing"),
-        (&Method::POST, _) if let Some(operation) = path.strip_prefix("/do/") => match Form::read(body).await
-        {
-            Ok(form) if operation == "call" => called(&login, &form).await,
-            Ok(form) => done(&login, operation, form).await,
-            Err(error) => failed(&login, &error, "/"),
+        (&Method::POST, _) if path.starts_with("/do/") => match (Form::read(body).await, &path[4..]) {
+            (Ok(form), "call") => called(&login, &form).await,
+            (Ok(form), operation) => done(&login, operation, form).await,
+            (Err(error), _) => failed(&login, &error, "/"),
         },
         (&Method::GET, _) => {
             let decoded = |segment| Some(percent_decode_str(segment).decode_utf8().ok()?.into_owned());

@@ -204,7 +204,8 @@ pub(super) fn section_of(name: &str) -> Option<String> {
 fn add_sections(table: &TableShape, path: &str, name: &str, found: &mut Vec<String>) {
     for section in &table.keys {
         let path = format!("{path}{}", section.name);
-        let Some((header, table)) = section.section(&path).filter(|_| !matches!(section.shape, Shape::Map(_)))
+        let Some((header, table)) =
+            section.section(&path).filter(|_| !matches!(section.shape, Shape::Map(_)))
         else {
             continue;
         };

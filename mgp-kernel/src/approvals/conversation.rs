@@ -55,11 +55,7 @@ enum CallPhase {
     /// A round of the client is open.
     Round(Round),
     /// The call waits for the client, or the client has the questions and the call is over.
-    Parked {
-        session: Arc<Session>,
-        until: Instant,
-        outcome: Option<Result<Response, Error>>,
-    },
+    Parked { session: Arc<Session>, until: Instant, outcome: Option<Result<Response, Error>> },
     /// A round of the client is open, and this is its outcome.
     Finished(Result<Response, Error>, Option<Waker>),
     #[default]

@@ -6,7 +6,9 @@ use std::io::Write as _;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::clients::{ClientKind, DetectedClient, FileScope, FileState, Imported, ReferenceKind, read};
+use mgp_discovery::clients::{
+    ClientKind, DetectedClient, FileScope, FileState, Imported, ReferenceKind, read,
+};
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
 use serde_json::{Value, json};
 

@@ -90,8 +90,8 @@ fn list(cx: &CommandContext, store: &UserSecrets) -> Result {
     let mut stored = store.names()?;
     stored.retain(|name, _| !is_login(name));
     let mut uses = uses(cx);
-    let mut used = |name: &SecretName| uses.remove(name.as_str()).unwrap_or_default();
-    let kept = stored.iter().map(|(name, kept_in)| (name.to_string(), Some(kept_in), used(name)));
+    let mut taken = |name: &SecretName| uses.remove(name.as_str()).unwrap_or_default();
+    let kept = stored.iter().map(|(name, kept_in)| (name.to_string(), Some(kept_in), taken(name)));
     let mut secrets: Vec<_> = kept.collect();
     // Secrets that servers refer to and nobody has set are listed, too.
     secrets.extend(uses.into_iter().map(|(name, used_by)| (name, None, used_by)));

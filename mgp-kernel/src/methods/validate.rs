@@ -56,8 +56,10 @@ fn faults(tool: &ResolvedTool, arguments: &RawJson) -> Option<RawJson> {
 /// Answers `tools/validate`, by that name and by `mgp/tools/validate`, for tools that the caller may call. Arguments that
 /// do not fit are a result, with every fault; an unknown tool is an error. No server is asked.
 pub(crate) fn validate_arguments(visibility: &Visibility, request: &Request) -> Result<Response, Error> {
-    let name =
-        request.params.text("name").ok_or_else(|| Error::invalid_params("`name` is missing: name the tool"))?;
+    let name = request
+        .params
+        .text("name")
+        .ok_or_else(|| Error::invalid_params("`name` is missing: name the tool"))?;
     let view = CallerView::of(visibility, &request.context)?;
     let snapshot = visibility.catalog.snapshot();
     let tool = view.asked_about(request, &snapshot, &name)?;

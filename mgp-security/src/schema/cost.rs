@@ -235,7 +235,8 @@ impl<'a> Expansion<'a> {
         let _ = self.known.insert(schema, None);
         let referred = self.places.referred(members)?.into_iter();
         let mut inner = referred.chain(applied(members).into_iter().map(|(one, _)| one));
-        let sum = inner.try_fold(0, |sum: u64, one| self.steps(one).map(|steps| sum.saturating_add(steps)))?;
+        let sum =
+            inner.try_fold(0, |sum: u64, one| self.steps(one).map(|steps| sum.saturating_add(steps)))?;
         let steps = sum.saturating_mul(times(members)).saturating_add(1);
         let _ = self.known.insert(schema, Some(steps));
         Ok(steps)

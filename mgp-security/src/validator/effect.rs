@@ -108,7 +108,7 @@ impl CallEffects {
             starts_programs: !is_reader && has("word of containers"),
             program: program.map(|word| word.as_str().into()),
             presses: has("verb that presses"),
-            replaced: moves.or(replaces.then_some((MemberList::Source, false))),
+            replaced: moves.or_else(|| replaces.then_some((MemberList::Source, false))),
             declared: natures.declared().map(|name| (name.into(), MemberLists::of(name))).collect(),
         })
     }

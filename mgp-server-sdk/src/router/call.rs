@@ -45,11 +45,9 @@ pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> Result<Route
     let extras = CallExtras { may_become_task, ..CallExtras::of(&shared.context) };
     Ok(match tool.start(CallInput { request, extras }) {
         #[cfg(feature = "ext")]
-        Ok(future) => RouterFuture::tool(
-            shared.context.about.registry.limit(&tool.name, future),
-            revision,
-            tool.inline,
-        ),
+        Ok(future) => {
+            RouterFuture::tool(shared.context.about.registry.limit(&tool.name, future), revision, tool.inline)
+        }
         #[cfg(not(feature = "ext"))]
         Ok(future) => RouterFuture::tool(future, revision, tool.inline),
         //= mcp SEP-1303

@@ -47,7 +47,9 @@ impl Router {
             "tools/call" if self.offers(|offered| offered.tools) => call::tool(shared, request)?,
             "tools/list" if self.offers(|it| it.tools) => self.list(&request, |all| &*all.tools)?,
             "prompts/list" if self.offers(|it| it.prompts) => self.list(&request, |all| &*all.prompts)?,
-            "resources/list" if self.offers(|it| it.resources) => self.list(&request, |all| &*all.resources)?,
+            "resources/list" if self.offers(|it| it.resources) => {
+                self.list(&request, |all| &*all.resources)?
+            }
             "resources/templates/list" if self.offers(|offered| offered.resources) => {
                 self.list(&request, |all| &*all.templates)?
             }

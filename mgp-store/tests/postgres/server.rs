@@ -85,7 +85,9 @@ impl Server {
         }
         let children = std::fs::read_to_string(format!("/proc/{first}/task/{first}/children")).unwrap();
         all.extend(children.split_whitespace().map(str::to_owned));
-        all.iter().for_each(|process| send(process, signal));
+        for process in &all {
+            send(process, signal);
+        }
     }
 
     /// Ends the server as a loss of power would, and starts it again, with these settings from then on.

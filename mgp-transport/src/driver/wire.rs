@@ -113,7 +113,6 @@ impl Wire {
     async fn queue(&self, message: OutgoingMessage) -> Result<(), Error> {
         self.0.messages.send(message).await.map_err(|_| closed())
     }
-
 }
 
 impl Service<Request> for Wire {

@@ -182,8 +182,7 @@ fn entry(kind: ClientKind, change: &ClientFileChange) -> Result<Value, ExportErr
         ClientEntry::Command { command, args } => (program, command.as_str(), args.as_slice(), ""),
         ClientEntry::Url(url) => (remote, "", &[][..], url.as_str()),
     };
-    let mut entry: Map<String, Value> =
-        serde_json::from_str(form).map_err(|_| ExportError::NoUrl(kind))?;
+    let mut entry: Map<String, Value> = serde_json::from_str(form).map_err(|_| ExportError::NoUrl(kind))?;
     for value in entry.values_mut() {
         *value = match value.as_str() {
             Some("NAME") => json!(change.name),

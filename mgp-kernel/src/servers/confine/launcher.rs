@@ -93,7 +93,8 @@ pub(crate) fn launch(
 /// Confines this process as the file `rules` says and becomes `program`. Returns only if that fails, with the reason.
 pub(crate) fn become_program(rules: &Path, program: &Path, args: &[OsString]) -> Result<Infallible, String> {
     let read = std::fs::read(rules).and_then(|text| Ok(serde_json::from_slice(&text)?));
-    let to: Confinement = read.map_err(|error| format!("{} holds no confinement: {error}", rules.display()))?;
+    let to: Confinement =
+        read.map_err(|error| format!("{} holds no confinement: {error}", rules.display()))?;
     support().holds(&to)?;
     let command = confined(&to, program);
     let mut command = command.map_err(|error| format!("{} is not started: {error}", program.display()))?;

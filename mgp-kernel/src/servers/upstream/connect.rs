@@ -113,7 +113,8 @@ fn limits(shared: &ConnectionShared) -> ConnectionLimits {
 /// Returns the endpoint of the server for the agent of this connection.
 fn endpoint(shared: &ConnectionShared) -> Result<Endpoint, Error> {
     shared.support.config.accepted.check_secrets(&shared.config)?;
-    let expanded = shared.config.expanded(&ProcessEnvironment).map_err(|fault| not_reached(shared, &fault))?;
+    let expanded =
+        shared.config.expanded(&ProcessEnvironment).map_err(|fault| not_reached(shared, &fault))?;
     let mut agents = expanded.agents;
     let agent = shared.line.agent.as_ref().and_then(Principal::agent_name);
     let groups = shared.support.policies.access.groups();

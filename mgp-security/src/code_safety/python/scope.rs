@@ -142,7 +142,9 @@ impl<'t> PythonScopes<'t> {
                 self.bind_target(left, None, scope);
                 let is_known = left.kind() == "identifier" && node.kind() != "augmented_assignment";
                 let over = elements(node.field("right").filter(|_| is_known));
-                over.into_iter().for_each(|element| self.bind_target(left, Some(element), scope));
+                for element in over {
+                    self.bind_target(left, Some(element), scope);
+                }
             }
             "function_definition" | "class_definition" => {
                 if let Some(name) = node.field("name") {

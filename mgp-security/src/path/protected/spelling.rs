@@ -90,8 +90,12 @@ fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<Strin
     let at_home: Vec<_> = known.chain(own).collect();
     readings.push(reading);
     let mut further = |anchor, names| add(readings, PathReading::new(anchor, names), homes);
-    mounts.into_iter().for_each(|names| further(PathAnchor::Root, names));
-    at_home.into_iter().for_each(|names| further(PathAnchor::Home, names));
+    for names in mounts {
+        further(PathAnchor::Root, names);
+    }
+    for names in at_home {
+        further(PathAnchor::Home, names);
+    }
 }
 
 /// Returns the text with braces expanded, as it stands and with each layer of encoding decoded.

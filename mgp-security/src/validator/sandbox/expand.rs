@@ -40,7 +40,9 @@ impl Judge<'_> {
     pub(super) fn expand(&mut self, word: &Word) -> Result<Vec<Arg>, Finding> {
         let whole = self.gathered(word)?;
         let mut args = Vec::new();
-        braces(whole.list).iter().for_each(|cells| split(cells, whole.marks, whole.quoted, &mut args));
+        for cells in &braces(whole.list) {
+            split(cells, whole.marks, whole.quoted, &mut args);
+        }
         Ok(args)
     }
 

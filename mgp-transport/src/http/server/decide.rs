@@ -209,7 +209,7 @@ mod tests {
         }
         for params in &both {
             let meta = params.bytes("_meta").unwrap();
-            assert_eq!(envelopes.read.get(meta).as_ref().unwrap().0, meta);
+            assert_eq!(envelopes.0.get(meta).as_ref().unwrap().0, meta);
         }
     }
 }

@@ -244,10 +244,13 @@ impl ServingTasks {
         let (began, reason) = (Instant::now(), ShutdownReason::KernelShutdown);
         let ending = async {
             let _ = timeout(drain, lifecycle.unanswered.answered()).await;
-            if end == KernelEnd::Restart {
-                // Clients that keep a connection busy leave it, because each answer tells them to.
+            let listens = lifecycle.served.get().is_some_and(|served| served.http.lock().is_some());
+            if end == KernelEnd::Restart || listens {
+                // Clients that keep a connection busy leave it, because each answer tells them to; a balancer sees that this
+                // kernel is not ready any more.
                 sleep(drain.min(NOTICE).saturating_sub(began.elapsed())).await;
-            } else {
+            }
+            if end == KernelEnd::Stop {
                 KernelNote::remove(config.state());
             }
             kernel.stop_waiting();
@@ -358,7 +361,7 @@ async fn serve_stdio(
 
 /// The time that connections have to end once their time to drain is over.
 pub(super) const LATEST_END: Duration = Duration::from_secs(1);
-/// The shortest time from the order to restart until no more connections are accepted.
+/// The shortest time from the order to end until no more connections are accepted.
 const NOTICE: Duration = Duration::from_millis(500);
 /// The time between the first two attempts to listen at an address that is taken; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);

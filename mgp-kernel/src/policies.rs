@@ -14,7 +14,7 @@ use mgp_security::access::{AccessPolicy, AccessPolicySettings};
 use mgp_security::auth::KeyRing;
 use mgp_security::confirmation::{AskGate, FlowGate};
 use mgp_security::definition::{DefinitionGuard, PinnedDefinitions};
-use mgp_security::limit::LimitGate;
+use mgp_security::limit::{LimitGate, Limiter};
 use mgp_security::oauth::ResourceServer;
 use mgp_security::permission::{GrantBook, PendingApprovals};
 use mgp_security::scope::ScopeBook;
@@ -22,6 +22,7 @@ use mgp_security::{Clock, StoreError};
 use mgp_store::{Database, off_the_runtime};
 use mgp_types::mgp::{AuditPort, DefaultPolicy};
 use mgp_types::{AgentGroups, Error, Principal, code};
+use tokio::time::sleep;
 
 use crate::StartError;
 use crate::call::hints::AgentBudgets;
@@ -41,8 +42,10 @@ pub(crate) struct Policies {
     pub(crate) access: AccessPolicy,
     /// The gate that refuses requests while it is not known what other kernels decided.
     pub(crate) freshness: FreshnessGate,
-    /// The limits on how often clients may ask, with their counts so far.
+    /// The limits on how often clients may ask.
     pub(crate) limit: LimitGate,
+    /// The counts of all limits so far.
+    pub(crate) limiter: Arc<Limiter>,
     /// The scopes of agents, and the sessions that they negotiated.
     pub(crate) scopes: ScopeBook,
     /// The calls with idempotency keys that are made once, if the configuration has the kernel remember them.
@@ -103,6 +106,8 @@ impl Policies {
         let flows = FlowGate::default();
         flows.only_record(!config.confirmation.flows);
         let proofs = ProofChecker::open(users_state(state), clock)?;
+        let limiter = Arc::new(link.map_or_else(Limiter::default, |link| Limiter::shared(link.limit_seed())));
+        keys.count_with(Arc::clone(&limiter));
         Ok(Self {
             database,
             freshness: FreshnessGate {
@@ -111,10 +116,14 @@ impl Policies {
             },
             own_files: own_files(state, files),
             definitions: Arc::new(DefinitionGuard::new(pins)),
-            limit: LimitGate::new(settings::agent_limits(config).with_groups(groups.clone())),
+            limit: LimitGate::counting_with(
+                settings::agent_limits(config).with_groups(groups.clone()),
+                Arc::clone(&limiter),
+            ),
             scopes,
             keyed_calls: keyed_calls(config, state, link)?,
-            budgets: Arc::new(AgentBudgets::new(groups)),
+            budgets: Arc::new(AgentBudgets::new(groups, Arc::clone(&limiter))),
+            limiter,
             session_states: Arc::default(),
             asks,
             flows,
@@ -125,6 +134,25 @@ impl Policies {
             tokens: AgentTokens::default(),
             proofs,
         })
+    }
+
+    /// Counts calls and costs together with other kernels, for as long as it is polled.
+    pub(crate) async fn count_together(self: Arc<Self>, link: Arc<ClusterLink>) {
+        loop {
+            sleep(TELL_EVERY).await;
+            let uses = [self.limiter.untold(), self.budgets.untold()].concat();
+            if uses.is_empty() {
+                continue;
+            }
+            match link.add_uses(&uses).await {
+                Ok(used) => {
+                    self.limiter.learn(&used);
+                    self.budgets.learn(&used);
+                }
+                // Until the others know, this kernel lets pass one share of each limit.
+                Err(error) => tracing::debug!(%error, "other kernels are not told what is used of limits"),
+            }
+        }
     }
 
     /// Reads these sections of the database anew, which other kernels changed. Calls that may not go on end.
@@ -239,3 +267,6 @@ mgp_types::partial_debug!(AgentTokens);
 
 /// The time for which a denial holds whose operator sets no end.
 const DENIED_FOR: Duration = Duration::from_hours(1);
+
+/// The time between two exchanges with other kernels about what was used of limits.
+const TELL_EVERY: Duration = Duration::from_millis(20);

@@ -76,25 +76,33 @@ pub struct News {
 
 /// The key that seals entries and copies. Who stores them can neither read them nor put others in their place.
 #[derive(Clone)]
-pub struct OrderKey(LessSafeKey);
+pub struct OrderKey {
+    sealing: LessSafeKey,
+    bytes: [u8; 32],
+}
 
 mgp_types::partial_debug!(OrderKey);
 
 impl OrderKey {
     /// Returns the key that is made of a secret text.
     pub fn new(secret: &str) -> Self {
-        let bytes = digest(&SHA256, &[b"mgp order of changes\0", secret.as_bytes()].concat());
-        let Ok(key) = UnboundKey::new(&CHACHA20_POLY1305, bytes.as_ref()) else {
+        let bytes = sha256(&[b"mgp order of changes\0", secret.as_bytes()]);
+        let Ok(key) = UnboundKey::new(&CHACHA20_POLY1305, &bytes) else {
             unreachable!("a digest has the length of a key")
         };
-        Self(LessSafeKey::new(key))
+        Self { sealing: LessSafeKey::new(key), bytes }
+    }
+
+    /// Returns a secret for another purpose, which is the same at all kernels with this key.
+    pub fn derived(&self, purpose: &str) -> [u8; 32] {
+        sha256(&[&self.bytes, purpose.as_bytes()])
     }
 
     /// Seals the content of an entry or copy that stands at `at`.
     pub(crate) fn seal(&self, at: &Position, content: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE_LEN] = random_bytes();
         let mut sealed = [&nonce, content].concat();
-        let tag = self.0.seal_in_place_separate_tag(
+        let tag = self.sealing.seal_in_place_separate_tag(
             Nonce::assume_unique_for_key(nonce),
             Aad::from(at.bytes()),
             &mut sealed[NONCE_LEN..],
@@ -118,7 +126,7 @@ impl OrderKey {
         let nonce = Nonce::try_assume_unique_for_key(&sealed).map_err(|_| foreign())?;
         let mut content = content;
         let length =
-            self.0.open_in_place(nonce, Aad::from(at.bytes()), &mut content).map_err(|_| foreign())?.len();
+            self.sealing.open_in_place(nonce, Aad::from(at.bytes()), &mut content).map_err(|_| foreign())?.len();
         content.truncate(length);
         Ok(content)
     }
@@ -134,10 +142,7 @@ pub(crate) struct Position {
 impl Position {
     /// Returns the place behind an entry that stands at this one.
     pub(crate) fn behind(&self, body: &[u8]) -> Self {
-        let link = digest(&SHA256, &[&self.bytes()[..], body].concat());
-        let mut next = Self { version: self.version + 1, link: [0; 32] };
-        next.link.copy_from_slice(link.as_ref());
-        next
+        Self { version: self.version + 1, link: sha256(&[&self.bytes(), body]) }
     }
 
     fn bytes(&self) -> [u8; 40] {
@@ -146,4 +151,10 @@ impl Position {
         bytes[8..].copy_from_slice(&self.link);
         bytes
     }
+}
+
+fn sha256(parts: &[&[u8]]) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest(&SHA256, &parts.concat()).as_ref());
+    bytes
 }

@@ -135,6 +135,7 @@ impl Kernel {
         if let Some(link) = &sections.link {
             let log = audit.log.clone();
             beside.spawn(Arc::clone(link).run(move || log.head()));
+            beside.spawn(Arc::clone(policies).count_together(Arc::clone(link)));
         }
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));

@@ -5,11 +5,13 @@
     reason = "the link over PostgreSQL has the same functions"
 )]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use mgp_discovery::Config;
 use mgp_security::audit::LogHead;
+use mgp_security::limit::SharedUse;
 use mgp_store::StoreError;
 
 use super::ClusterLink;
@@ -28,6 +30,10 @@ impl ClusterLink {
     pub(crate) async fn run(self: Arc<Self>, _: impl Fn() -> LogHead) {}
 
     pub(crate) async fn leave(&self) {}
+
+    pub(crate) async fn add_uses(&self, _: &[SharedUse]) -> Result<BTreeMap<i64, f64>, StoreError> {
+        Err(StoreError::NoTables)
+    }
 
     pub(crate) async fn cluster(&self) -> Result<String, StoreError> {
         Err(StoreError::NoTables)

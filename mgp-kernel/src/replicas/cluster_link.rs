@@ -61,6 +61,11 @@ pub(crate) fn share(
 }
 
 impl ClusterLink {
+    /// Returns the secret with which all kernels make ids of limits from names.
+    pub(crate) fn limit_seed(&self) -> u64 {
+        self.key.derived("limits").first_chunk().map_or(0, |seed| u64::from_be_bytes(*seed))
+    }
+
     /// Follows the order of a database whose sections are open by now: `reload` reads those anew that others changed.
     pub(crate) fn follow(
         &self,

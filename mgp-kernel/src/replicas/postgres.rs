@@ -1,5 +1,6 @@
 //! The link over PostgreSQL: how it is opened, and what it does beside all calls.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_security::audit::LogHead;
+use mgp_security::limit::SharedUse;
 use mgp_store::{Order, OrderKey, Postgres, PostgresSettings, StoreError};
 use mgp_types::mgp::{Timestamp, TraceId};
 use parking_lot::Mutex;
@@ -58,6 +60,14 @@ impl ClusterLink {
     /// Fails if the database cannot be reached.
     pub(crate) async fn cluster(&self) -> Result<String, StoreError> {
         self.postgres.cluster().await
+    }
+
+    /// Adds what this kernel used of limits to what the others did, and returns how much that is of each.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be reached.
+    pub(crate) async fn add_uses(&self, uses: &[SharedUse]) -> Result<BTreeMap<i64, f64>, StoreError> {
+        self.postgres.add_uses(uses).await
     }
 
     async fn keep_following(&self) {

@@ -51,7 +51,7 @@ mgp_types::layer!(HttpAuthLayer, self, inner => HttpAuth { inner, layer: self.cl
 /// which streams and sessions end, and the permissions of the key. It removes `Authorization` and `DPoP`. It refuses
 /// with 401, or with 429 where a key is used too often, once it has read the body as far as that is short, and tells the rule
 /// by [`RefusedBy`]. It allocates on refusal and for the extensions that it adds. It
-/// waits only for the issuer of a token; dropping its future drops that of the service further in, and the use of the
+/// waits only for the issuer of a token, and until other kernels know of the last uses of a key with a rate limit; dropping its future drops that of the service further in, and the use of the
 /// key stays counted.
 #[derive(Debug, Clone)]
 pub struct HttpAuth<S> {
@@ -160,7 +160,7 @@ fn refusal<R: From<String>>(error: AuthError) -> http::Response<R> {
     let (status, header) = match error {
         AuthError::TooOften { wait } => {
             let seconds = u64::try_from(wait.as_nanos().div_ceil(1_000_000_000)).unwrap_or(u64::MAX);
-            (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, HeaderValue::from(seconds))))
+            (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, HeaderValue::from(seconds.max(1)))))
         }
         AuthError::NotPermitted { .. } => (StatusCode::FORBIDDEN, None),
         AuthError::Expired => {
@@ -191,22 +191,22 @@ fn answer<R: From<String>>(
 /// A request whose key or token is right, or its refusal with the body that nobody has read.
 type JudgedRequest<B, R> = Result<http::Request<B>, (http::Response<R>, B)>;
 
-/// The judgement of a request about whose token the issuer has to be asked.
-type AskingIssuer<B, R> = BoxFuture<'static, JudgedRequest<B, R>>;
+/// The judgement of a request that waits for the issuer of its token, or until other kernels know of the last uses of its key.
+type LaterJudgement<B, R> = BoxFuture<'static, JudgedRequest<B, R>>;
 
 impl HttpAuthLayer {
     /// Verifies the token or the key of a request.
-    fn judge<B, R>(&self, request: http::Request<B>) -> Either<JudgedRequest<B, R>, AskingIssuer<B, R>>
+    fn judge<B, R>(&self, request: http::Request<B>) -> Either<JudgedRequest<B, R>, LaterJudgement<B, R>>
     where
         B: Send + 'static,
         R: From<String> + Send + 'static,
     {
-        let Some(server) = &self.tokens else { return Either::Left(self.judge_key(request)) };
+        let Some(server) = &self.tokens else { return self.judge_key(request) };
         let certificate = request.extensions().get::<PeerCertificate>();
         let shown = PresentedToken::read(request.headers(), request.method(), request.uri(), certificate);
         let shown = match shown {
             Ok(shown) if shown.scheme == TokenScheme::Bearer && KeyId::of_key(&shown.token).is_some() => {
-                return Either::Left(self.judge_key(request));
+                return self.judge_key(request);
             }
             Ok(shown) => shown,
             Err(error) => {
@@ -231,9 +231,32 @@ impl HttpAuthLayer {
         }))
     }
 
-    /// Verifies the key of a request; where tokens are known, the refusal says how to get one.
-    fn judge_key<B, R: From<String>>(&self, mut request: http::Request<B>) -> JudgedRequest<B, R> {
-        let error = match authenticate(&self.ring, request.headers()) {
+    /// Verifies the key of a request.
+    fn judge_key<B, R>(&self, request: http::Request<B>) -> Either<JudgedRequest<B, R>, LaterJudgement<B, R>>
+    where
+        B: Send + 'static,
+        R: From<String> + Send + 'static,
+    {
+        let found = authenticate(&self.ring, request.headers());
+        if !found.as_ref().is_err_and(AuthError::is_untold) {
+            return Either::Left(self.judged(request, found));
+        }
+        let layer = self.clone();
+        Either::Right(Box::pin(async move {
+            let (ring, headers) = (&layer.ring, request.headers());
+            let ask = || authenticate(ring, headers);
+            let found = ring.limiter().ask_patiently(ask, AuthError::is_untold).await;
+            layer.judged(request, found)
+        }))
+    }
+
+    /// Returns a request whose key was looked for, or its refusal; where tokens are known, that says how to get one.
+    fn judged<B, R: From<String>>(
+        &self,
+        mut request: http::Request<B>,
+        found: Result<Authenticated, AuthError>,
+    ) -> JudgedRequest<B, R> {
+        let error = match found {
             Ok(caller) => {
                 admit(&mut request, caller);
                 return Ok(request);

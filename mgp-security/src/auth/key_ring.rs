@@ -9,13 +9,12 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{AgentGroups, Error, Principal, RunningCalls, Validity, code};
-use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, StoredKey, reserved_owner};
 use crate::latest_time::LatestTime;
-use crate::limit::limited;
-use crate::limit::limiter::{MeterPace, RateMeter};
+use crate::limit::limiter::MeterPace;
+use crate::limit::{Limiter, limited};
 use crate::refusal::refusal;
 use crate::scope::SecretDigest;
 use crate::{Clock, StoreError};
@@ -32,7 +31,8 @@ struct KeyRingInner {
     store: KeyStore,
     clock: Clock,
     latest: LatestTime,
-    started: Instant,
+    /// The meters of the keys with rate limits.
+    limiter: OnceLock<Arc<Limiter>>,
     /// The groups of agents, which are told of the groups that keys are for.
     groups: OnceLock<AgentGroups>,
     /// A lock that admits one change at a time, so that the keys in memory are those of the store.
@@ -49,7 +49,6 @@ struct RingKey {
     /// much, and takes half the work to compute.
     proved: OnceLock<SecretDigest>,
     pace: Option<MeterPace>,
-    meter: Mutex<RateMeter>,
     /// The time of the last use in milliseconds since 1970; [`NEVER`] if the key was not used.
     last_used: AtomicI64,
     /// The time of the last use that the store knows.
@@ -83,7 +82,7 @@ impl KeyRing {
             store: KeyStore::new(database)?,
             clock,
             latest: LatestTime::default(),
-            started: Instant::now(),
+            limiter: OnceLock::new(),
             groups: OnceLock::new(),
             turn: Arc::default(),
         };
@@ -104,6 +103,16 @@ impl KeyRing {
     pub fn tell_groups(&self, groups: AgentGroups) {
         let _ = self.0.groups.set(groups);
         self.0.tell_groups();
+    }
+
+    /// Counts the uses of keys with the meters of `limiter` in place of own ones. Only the first call counts, if no key was
+    /// used before.
+    pub fn count_with(&self, limiter: Arc<Limiter>) {
+        let _ = self.0.limiter.set(limiter);
+    }
+
+    pub(super) fn limiter(&self) -> &Limiter {
+        self.0.limiter.get_or_init(Arc::default)
     }
 
     /// Issues a key. Its secret is returned only this time. Needs a tokio runtime.
@@ -234,7 +243,7 @@ impl KeyRing {
         if found.is_over(self.0.latest.after(now)) {
             return Err(AuthError::Expired);
         }
-        found.take(self.0.started)?;
+        found.take(self.limiter())?;
         found.last_used.fetch_max(now.as_millis(), Ordering::Relaxed);
         Ok(Authenticated {
             principal: info.owner.clone(),
@@ -338,7 +347,6 @@ impl RingKey {
             pace: stored.info.rate_limit.map(MeterPace::new),
             stored,
             proved: OnceLock::new(),
-            meter: Mutex::default(),
             last_used: AtomicI64::new(last_used),
             noted: AtomicI64::new(last_used),
             validity: Validity::new(),
@@ -352,17 +360,10 @@ impl RingKey {
         Self { validity: self.validity.clone(), ..Self::new(stored) }
     }
 
-    /// Counts one use of the key, or refuses it; its rates are counted from `started`.
-    fn take(&self, started: Instant) -> Result<(), AuthError> {
-        let Some(pace) = &self.pace else { return Ok(()) };
-        let now = started.elapsed();
-        let mut meter = self.meter.lock();
-        let wait = meter.wait(pace, now);
-        if wait > Duration::ZERO {
-            return Err(AuthError::TooOften { wait });
-        }
-        meter.take(pace, now);
-        Ok(())
+    /// Counts one use of the key, or refuses it.
+    fn take(&self, limiter: &Limiter) -> Result<(), AuthError> {
+        let own = self.pace.as_ref().map(|pace| (limiter.key(self.stored.info.id), pace));
+        limiter.ask([None, None, None, own], true).map_err(|(_, wait)| AuthError::TooOften { wait })
     }
 
     fn is_over(&self, now: Timestamp) -> bool {
@@ -428,7 +429,7 @@ pub enum AuthError {
     /// The key is used too often.
     #[error("the key is used too often")]
     TooOften {
-        /// The time to wait until the key may be used again.
+        /// The time to wait until the key may be used again; zero if other kernels have to know of its last uses before.
         wait: Duration,
     },
     /// The key does not permit the request.
@@ -454,6 +455,11 @@ impl From<AuthError> for Error {
 }
 
 impl AuthError {
+    /// Returns whether the caller only has to wait until other kernels know of the last uses of the key.
+    pub(super) const fn is_untold(&self) -> bool {
+        matches!(self, Self::TooOften { wait } if wait.is_zero())
+    }
+
     /// Returns the class of the reason, for the audit trail.
     pub(super) const fn rule(self) -> &'static str {
         match self {

@@ -12,7 +12,7 @@ use mgp_types::{
     RequestKind, agent_family, code,
 };
 
-use super::limiter::{Limiter, MeterPace, Rates};
+use super::limiter::{ExceededLimit, Limiter, MeterPace, Rates};
 
 /// The rate limits. A call has to be within all that apply to it.
 #[derive(Debug, Clone, Default)]
@@ -77,26 +77,32 @@ impl Limits {
 /// and fills `context.trail`. Calls and notifications count alike, except that cancelling a call, progress, and the
 /// end of a session's initialization are free. A request that exceeds a limit is refused with 3000 and told when to
 /// come back; it uses up nothing of any limit. The gate allocates on refusal, and for principals and targets that it
-/// sees for the first time. It never waits; a call that is given up stays counted.
+/// sees for the first time. It waits only where other kernels have to be told of the calls before; a call that is given up
+/// stays counted.
 #[derive(Clone)]
 pub struct LimitGate(Arc<LimitGateSettings>);
 
 struct LimitGateSettings {
     limits: ArcSwap<Limits>,
-    limiter: Limiter,
+    limiter: Arc<Limiter>,
     server: Option<ServerId>,
 }
 
 impl LimitGate {
     /// Returns a gate that has counted nothing yet.
     pub fn new(limits: Limits) -> Self {
-        Self::with(limits, None, MAX_KEYS)
+        Self::counting_with(limits, Arc::default())
+    }
+
+    /// Returns a gate that counts with the meters of `limiter`.
+    pub fn counting_with(limits: Limits, limiter: Arc<Limiter>) -> Self {
+        Self::with(limits, None, limiter)
     }
 
     /// Takes unresolved requests to be for `server`. The gate restarts its counts.
     #[must_use]
     pub fn for_server(self, server: ServerId) -> Self {
-        Self::with(Limits::clone(&self.0.limits.load()), Some(server), MAX_KEYS)
+        Self::with(Limits::clone(&self.0.limits.load()), Some(server), Arc::default())
     }
 
     /// Sets new limits from now on, also for clones that were made before. The counts are kept.
@@ -113,9 +119,9 @@ impl LimitGate {
         Some((pace.rates, calls, renewed_in))
     }
 
-    pub(super) fn with(limits: Limits, server: Option<ServerId>, max_keys: usize) -> Self {
+    pub(super) fn with(limits: Limits, server: Option<ServerId>, limiter: Arc<Limiter>) -> Self {
         let limits = ArcSwap::from_pointee(limits);
-        Self(Arc::new(LimitGateSettings { limits, limiter: Limiter::new(max_keys), server }))
+        Self(Arc::new(LimitGateSettings { limits, limiter, server }))
     }
 
     #[cfg(test)]
@@ -128,11 +134,22 @@ impl Gate for LimitGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        self.0.admit(request, true).into()
+        let asked = self.0.ask(request, true);
+        if !asked.is_err_and(is_untold) {
+            return self.0.judged(request, asked).into();
+        }
+        let (settings, request) = (Arc::clone(&self.0), request.take());
+        Flow::wait(async move {
+            let ask = || settings.ask(&request, true);
+            let asked = settings.limiter.ask_patiently(ask, |exceeded| is_untold(*exceeded)).await;
+            let judged: Flow = settings.judged(&request, asked).into();
+            (request, judged)
+        })
     }
 
     fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
-        answers.push(AskedRule::judged("limits", self.0.admit(request, false).map(|()| "")));
+        let judged = self.0.judged(request, self.0.ask(request, false));
+        answers.push(AskedRule::judged("limits", judged.map(|()| "")));
     }
 }
 
@@ -140,7 +157,7 @@ mgp_types::partial_debug!(LimitGate, self => limits: self.0.limits.load());
 
 impl LimitGateSettings {
     /// Finds out whether the meters that a request concerns have room for it and, if it `counts`, counts it.
-    fn admit(&self, request: &Request, counts: bool) -> Result<(), Error> {
+    fn ask(&self, request: &Request, counts: bool) -> Result<(), ExceededLimit> {
         if is_free(request) {
             return Ok(());
         }
@@ -161,18 +178,30 @@ impl LimitGateSettings {
             of_principal.map(|pace| (limiter.key(principal), pace)),
             of_tool.map(|pace| (limiter.key((server, tool)), pace)),
             of_server.map(|pace| (limiter.key(server), pace)),
+            None,
         ];
-        limiter.ask(wanted, counts).map_err(|(rule, wait)| {
+        limiter.ask(wanted, counts)
+    }
+
+    /// Returns the answer to a request for which the meters were asked.
+    fn judged(&self, request: &Request, asked: Result<(), ExceededLimit>) -> Result<(), Error> {
+        asked.map_err(|(rule, wait)| {
             request.context.note_refusal(Refusal::new("limit", rule));
             tracing::debug!(method = %request.method, rule, "rate limit exceeded");
-            limited(wait, limits.setting.as_deref())
+            limited(wait, self.limits.load().setting.as_deref())
         })
     }
+}
+
+/// Returns whether a call only has to wait until other kernels know of those before it.
+const fn is_untold((_, wait): ExceededLimit) -> bool {
+    wait.is_zero()
 }
 
 /// Returns the error 3000, to be retried after `wait`; `setting` sets how many calls there may be. It does not tell whose
 /// limit was reached: that may be one that others used up.
 pub(crate) fn limited(wait: Duration, setting: Option<&str>) -> Error {
+    let wait = if wait.is_zero() { UNKNOWN_WAIT } else { wait };
     let millis = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
     let recovery = Recovery::for_code(code::RATE_LIMITED).unwrap_or_default();
     let raise = setting.map(|setting| format!("; {setting} set how many there may be")).unwrap_or_default();
@@ -195,5 +224,5 @@ fn is_free(request: &Request) -> bool {
         && [Method::CANCELLED, Method::PROGRESS, Method::INITIALIZED].contains(&request.method)
 }
 
-/// The largest number of meters in each dimension.
-const MAX_KEYS: usize = 65_536;
+/// The time after which a caller comes again that waited in vain for other kernels to know of the calls before.
+const UNKNOWN_WAIT: Duration = Duration::from_secs(1);

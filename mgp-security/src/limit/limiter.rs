@@ -1,13 +1,16 @@
 //! The rates of one limit, the meter that counts calls against them, and the table of the meters of all callers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use foldhash::quality::FixedState;
+use mgp_types::random_bytes;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
 /// Limits on the number of calls in a minute, an hour and a day. Each limit that is set applies independently.
 ///
@@ -55,6 +58,8 @@ impl Rates {
 pub(crate) struct MeterPace {
     pub(crate) rates: Rates,
     windows: [Option<RateWindow>; 3],
+    /// The number of calls that may be made before other kernels know of them.
+    share: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +76,13 @@ struct RateWindow {
 /// There is one number for each window so that all of them can be checked before any is changed: a call that one window
 /// refuses uses up nothing of the others.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RateMeter([u64; 3]);
+pub(crate) struct RateMeter {
+    free_at: [u64; 3],
+    /// The number of calls of which other kernels do not know.
+    untold: u32,
+    /// The part of `untold` that other kernels are being told.
+    sent: u32,
+}
 
 impl MeterPace {
     pub(crate) fn new(rates: Rates) -> Self {
@@ -82,15 +93,26 @@ impl MeterPace {
                 RateWindow { cell, tolerance: cell * u64::from(calls.get() - 1) }
             })
         });
-        Self { rates, windows }
+        let share = [minute, hour, day].into_iter().flatten().min();
+        let share = share.map_or(u32::MAX, |calls| (calls.get() / SHARES).max(1));
+        Self { rates, windows, share }
+    }
+
+    /// Returns the windows that have a limit, with their places.
+    fn limited(&self) -> impl Iterator<Item = (usize, RateWindow)> {
+        self.windows.into_iter().enumerate().filter_map(|(at, window)| Some((at, window?)))
     }
 }
+
+/// The number of shares in a limit. A share is what one kernel uses before the others know of it, so each kernel but one may
+/// exceed the limit by one share.
+const SHARES: u32 = 16;
 
 impl RateMeter {
     /// Returns how long to wait until a call is within all rates; zero if it is now.
     pub(crate) fn wait(&self, pace: &MeterPace, now: Duration) -> Duration {
         let now = nanos(now);
-        let waits = self.0.iter().zip(&pace.windows).map(|(free_at, window)| {
+        let waits = self.free_at.iter().zip(&pace.windows).map(|(free_at, window)| {
             window.map_or(0, |window| free_at.saturating_sub(window.tolerance).saturating_sub(now))
         });
         Duration::from_nanos(waits.max().unwrap_or(0))
@@ -99,7 +121,7 @@ impl RateMeter {
     /// Uses up one call of each rate.
     pub(crate) fn take(&mut self, pace: &MeterPace, now: Duration) {
         let now = nanos(now);
-        for (free_at, window) in self.0.iter_mut().zip(&pace.windows) {
+        for (free_at, window) in self.free_at.iter_mut().zip(&pace.windows) {
             if let Some(window) = window {
                 *free_at = (*free_at).max(now).saturating_add(window.cell);
             }
@@ -116,13 +138,13 @@ impl RateMeter {
             let whole = window.tolerance.saturating_add(window.cell);
             Some((whole.saturating_sub(used) / window.cell.max(1), Duration::from_nanos(used)))
         };
-        self.0.iter().zip(&pace.windows).filter_map(of_window).min_by_key(|(calls, _)| *calls)
+        self.free_at.iter().zip(&pace.windows).filter_map(of_window).min_by_key(|(calls, _)| *calls)
     }
 
     /// Returns whether the meter is in the same state as one that was never used.
     pub(crate) fn is_idle(&self, now: Duration) -> bool {
         let now = nanos(now);
-        self.0.iter().all(|free_at| *free_at <= now)
+        self.untold == 0 && self.free_at.iter().all(|free_at| *free_at <= now)
     }
 }
 
@@ -130,20 +152,37 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The meters of all principals, tools and servers that were seen lately.
+/// The meters of all principals, tools, servers and keys that were seen lately.
+///
+/// Several kernels can count together: each adds what is [`untold`](Self::untold) to what the others used, and
+/// [`learns`](Self::learn) the sum. No call waits for that, until a share of its limit is used of which nothing was told.
 ///
 /// All meters that a call concerns are checked and changed under one short lock, so that a refused call uses up
 /// nothing anywhere. Their number is bounded in each dimension. Meters in the same state as new ones are removed to
 /// make room, at most once a second; if there are none, all newcomers share one meter, so that many names serve
 /// neither to fill the memory nor to start with a fresh count.
 #[derive(Debug)]
-pub(super) struct Limiter {
+pub struct Limiter {
     started: Instant,
-    hasher: foldhash::quality::RandomState,
+    hasher: FixedState,
     max_keys: usize,
-    /// A table of meters for each dimension, so that the names of tools, whose number is unbounded, take no room from
-    /// principals.
-    meters: Mutex<[MeterTable; DIMENSIONS.len()]>,
+    /// True if other kernels count the same calls.
+    is_shared: bool,
+    meters: Mutex<Meters>,
+    /// Notifies calls that wait each time that other kernels were told something.
+    told: Notify,
+}
+
+/// What was used of a limit that several kernels share: the id of the limit, the amount, and the amount that the limit gives
+/// back in a second.
+pub type SharedUse = (i64, f64, f64);
+
+#[derive(Debug, Default)]
+struct Meters {
+    /// A table for each dimension, so that the names of tools, whose number is unbounded, take no room from principals.
+    tables: [MeterTable; DIMENSIONS.len()],
+    /// The dimensions, keys and paces of the meters of which other kernels do not know all.
+    untold: Vec<(usize, u64, MeterPace)>,
 }
 
 #[derive(Debug, Default)]
@@ -154,25 +193,38 @@ struct MeterTable {
 }
 
 /// The kinds of things that a limit applies to, in the order of their tables.
-const DIMENSIONS: [&str; 3] = ["principal", "tool", "server"];
+const DIMENSIONS: [&str; 4] = ["principal", "tool", "server", "key"];
 /// The dimension of principals.
 const PRINCIPAL: usize = 0;
 
-/// The keys and paces of the meters that a call concerns: of a principal, a tool and a server.
-pub(super) type WantedMeters<'a> = [Option<(u64, &'a MeterPace)>; DIMENSIONS.len()];
+/// The keys and paces of the meters that a call concerns: of a principal, a tool, a server and an API key.
+pub(crate) type WantedMeters<'a> = [Option<(u64, &'a MeterPace)>; DIMENSIONS.len()];
 
-/// The dimension of the limit that a call exceeds, and the time until it no longer does.
-pub(super) type ExceededLimit = (&'static str, Duration);
+/// The dimension of the limit that a call exceeds, and the time until it no longer does, which is zero if other kernels have to
+/// be told of calls before.
+pub(crate) type ExceededLimit = (&'static str, Duration);
+
+impl Default for Limiter {
+    fn default() -> Self {
+        Self::with(MAX_KEYS, None)
+    }
+}
 
 impl Limiter {
-    pub(super) fn new(max_keys: usize) -> Self {
-        let hasher = foldhash::quality::RandomState::default();
-        Self { started: Instant::now(), hasher, max_keys, meters: Mutex::default() }
+    /// Returns meters that count together with those of other kernels. All of them have the same secret seed.
+    pub fn shared(seed: u64) -> Self {
+        Self::with(MAX_KEYS, Some(seed))
+    }
+
+    pub(super) fn with(max_keys: usize, seed: Option<u64>) -> Self {
+        let hasher = FixedState::with_seed(seed.unwrap_or_else(|| u64::from_ne_bytes(random_bytes())));
+        let (is_shared, meters, told) = (seed.is_some(), Mutex::default(), Notify::new());
+        Self { started: Instant::now(), hasher, max_keys, is_shared, meters, told }
     }
 
     /// Returns the key of a meter. Names are hashed with a secret seed, so that they need neither memory nor a bound on
     /// their length; if two names ever had the same hash, they would share a limit.
-    pub(super) fn key(&self, name: impl Hash) -> u64 {
+    pub fn key(&self, name: impl Hash) -> u64 {
         self.hasher.hash_one(name)
     }
 
@@ -180,42 +232,121 @@ impl Limiter {
     ///
     /// # Errors
     /// The call exceeds a limit; nothing is taken then.
-    pub(super) fn ask(&self, wanted: WantedMeters<'_>, takes: bool) -> Result<(), ExceededLimit> {
+    pub(crate) fn ask(&self, wanted: WantedMeters<'_>, takes: bool) -> Result<(), ExceededLimit> {
         if wanted.iter().all(Option::is_none) {
             return Ok(());
         }
         let now = self.started.elapsed();
         let mut meters = self.meters.lock();
+        let Meters { tables, untold } = &mut *meters;
         let mut found = [RateMeter::default(); DIMENSIONS.len()];
-        let mut exceeded = (DIMENSIONS[PRINCIPAL], Duration::ZERO);
+        let mut exceeded: Option<ExceededLimit> = None;
         let wanted = || wanted.into_iter().enumerate().filter_map(|(at, meter)| Some((at, meter?)));
         for (at, (key, pace)) in wanted() {
-            found[at] = meters[at].meter(key, self.max_keys, now);
+            found[at] = tables[at].meter(key, self.max_keys, now);
             let wait = found[at].wait(pace, now);
-            if wait > exceeded.1 {
-                exceeded = (DIMENSIONS[at], wait);
+            let is_full = wait > Duration::ZERO || (takes && found[at].untold >= pace.share);
+            if is_full && exceeded.is_none_or(|(_, longest)| wait > longest) {
+                exceeded = Some((DIMENSIONS[at], wait));
             }
         }
-        if exceeded.1 > Duration::ZERO {
+        if let Some(exceeded) = exceeded {
             return Err(exceeded);
         }
         for (at, (key, pace)) in wanted().filter(|_| takes) {
             found[at].take(pace, now);
-            meters[at].set(key, found[at], self.max_keys);
+            if self.is_shared {
+                found[at].untold += 1;
+                if found[at].untold == 1 {
+                    untold.push((at, key, *pace));
+                }
+            }
+            tables[at].set(key, found[at], self.max_keys);
         }
         Ok(())
+    }
+
+    /// Asks until other kernels know of so much that the answer is no longer that they do not, or for two seconds at most.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes nothing.
+    pub(crate) async fn ask_patiently<T, E>(
+        &self,
+        ask: impl Fn() -> Result<T, E>,
+        is_untold: impl Fn(&E) -> bool,
+    ) -> Result<T, E> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            // Registered before the question, so that nothing is told unnoticed between the two.
+            let told = self.told.notified();
+            match ask() {
+                Err(error) if is_untold(&error) => {
+                    if timeout_at(until, told).await.is_err() {
+                        return Err(error);
+                    }
+                }
+                decided => return decided,
+            }
+        }
+    }
+
+    /// Returns what was used here and other kernels do not know, to be added to what they used. Until [`Limiter::learn`] says
+    /// that it was, the next call returns it again.
+    pub fn untold(&self) -> Vec<SharedUse> {
+        let mut meters = self.meters.lock();
+        let Meters { tables, untold } = &mut *meters;
+        let mut uses = Vec::new();
+        untold.retain(|(at, key, pace)| {
+            // Newcomers without a meter of their own are counted by each kernel for itself.
+            let Some(meter) = tables[*at].by_hash.get_mut(key) else { return false };
+            meter.sent = meter.untold;
+            let calls = meter.sent;
+            uses.extend(pace.limited().map(|(window, RateWindow { cell, .. })| {
+                let used = Duration::from_nanos(cell).as_secs_f64() * f64::from(calls);
+                (self.shared_id(*at, *key, window), used, 1.0)
+            }));
+            true
+        });
+        uses
+    }
+
+    /// Notes how much all kernels have used by now, by the ids of what was [`untold`](Self::untold).
+    pub fn learn(&self, used: &BTreeMap<i64, f64>) {
+        let now = nanos(self.started.elapsed());
+        let mut meters = self.meters.lock();
+        let Meters { tables, untold } = &mut *meters;
+        untold.retain(|(at, key, pace)| {
+            let Some(meter) = tables[*at].by_hash.get_mut(key) else { return false };
+            for (window, RateWindow { cell, .. }) in pace.limited() {
+                // Nothing is known of a meter that was used first while the others were told.
+                let Some(used) = used.get(&self.shared_id(*at, *key, window)) else { return true };
+                let used = Duration::try_from_secs_f64(*used).unwrap_or_default();
+                let later = cell.saturating_mul(u64::from(meter.untold - meter.sent));
+                let free_at = &mut meter.free_at[window];
+                *free_at = (*free_at).max(now.saturating_add(nanos(used)).saturating_add(later));
+            }
+            meter.untold -= std::mem::take(&mut meter.sent);
+            meter.untold > 0
+        });
+        drop(meters);
+        self.told.notify_waiters();
+    }
+
+    /// Returns the id of a window of a meter among all kernels.
+    fn shared_id(&self, dimension: usize, key: u64, window: usize) -> i64 {
+        self.key((dimension, key, window)).cast_signed()
     }
 
     /// Returns what is left of the meter of the principal with `key`: see [`RateMeter::left`].
     pub(super) fn left(&self, key: u64, pace: &MeterPace) -> Option<(u64, Duration)> {
         let now = self.started.elapsed();
-        let meter = self.meters.lock()[PRINCIPAL].meter(key, self.max_keys, now);
+        let meter = self.meters.lock().tables[PRINCIPAL].meter(key, self.max_keys, now);
         meter.left(pace, now)
     }
 
     #[cfg(test)]
     pub(super) fn keys(&self) -> usize {
-        self.meters.lock().iter().map(|crowd| crowd.by_hash.len()).sum()
+        self.meters.lock().tables.iter().map(|table| table.by_hash.len()).sum()
     }
 }
 
@@ -232,7 +363,7 @@ impl MeterTable {
         if self.by_hash.len() < max_keys || self.by_hash.contains_key(&hash) {
             self.by_hash.insert(hash, meter);
         } else {
-            self.newcomers = meter;
+            self.newcomers = RateMeter { untold: 0, ..meter };
         }
     }
 
@@ -246,5 +377,9 @@ impl MeterTable {
     }
 }
 
+/// The largest number of meters in each dimension.
+const MAX_KEYS: usize = 65_536;
+/// The longest time for which a call waits until other kernels know of those before it.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// The shortest time between two removals of idle meters.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);

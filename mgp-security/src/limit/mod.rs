@@ -16,6 +16,7 @@
 //! | [`LimitGate`] | refuses requests that come too often |
 //! | [`Limits`] | the limits of principals, tools and servers |
 //! | [`Rates`] | the rates of one limit |
+//! | [`Limiter`] | the counts of calls, alone or together with other kernels |
 
 mod gate;
 pub(crate) mod limiter;
@@ -23,7 +24,7 @@ pub(crate) mod limiter;
 #[cfg(feature = "auth")]
 pub(crate) use self::gate::limited;
 pub use self::gate::{LimitGate, Limits};
-pub use self::limiter::Rates;
+pub use self::limiter::{Limiter, Rates, SharedUse};
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,18 @@
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use mgp_types::mgp::{CallRecord, Category, RetryStrategy};
 use mgp_types::{AgentGroup, AgentGroups, Error, Gate, Object, Principal, Request, Response, code};
+use parking_lot::Mutex;
 use proptest::prelude::*;
+use tokio::time::Instant;
 use tower_service::Service;
 
 use super::limiter::{MeterPace, RateMeter};
-use super::{LimitGate, Limits, Rates};
+use super::{LimitGate, Limiter, Limits, Rates, SharedUse};
 use crate::doubles::TestServer;
 
 fn n(calls: u32) -> NonZeroU32 {
@@ -150,7 +154,8 @@ async fn a_refused_call_uses_up_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn many_names_neither_fill_the_memory_nor_begin_anew() {
-    let layer = LimitGate::with(Limits::new().per_principal(minute(1)), None, 8);
+    let limiter = Arc::new(Limiter::with(8, None));
+    let layer = LimitGate::with(Limits::new().per_principal(minute(1)), None, limiter);
     let mut passing = 0;
     for name in 0..1000 {
         passing += passed(&layer, 1, &format!("a{name}"), "t").await;
@@ -168,7 +173,7 @@ async fn names_of_tools_take_no_room_from_principals() {
     let tools: Vec<_> = (0..12).map(|number| format!("t{number}")).collect();
     let tools: Vec<_> = tools.iter().map(String::as_str).collect();
     let limits = of_tools(&tools, minute(9)).per_principal(minute(2));
-    let layer = LimitGate::with(limits, Some("s".into()), 8);
+    let layer = LimitGate::with(limits, Some("s".into()), Arc::new(Limiter::with(8, None)));
     // Twelve tools are more than there is room for; six principals are not, and each keeps a rate of its own.
     for (agent, pair) in ["a", "b", "c", "d", "e", "f"].into_iter().zip(tools.chunks(2)) {
         for tool in pair {
@@ -273,4 +278,99 @@ async fn what_is_left_of_a_limit_falls_with_each_request_and_returns_with_time()
     tokio::time::advance(Duration::from_secs(20)).await;
     assert_eq!(left("a").0, 3);
     assert_eq!(LimitGate::new(Limits::new()).left(None), None);
+}
+
+/// What all kernels used of their limits, added up as the database does.
+struct AllUses {
+    began: Instant,
+    /// The amounts, with the times at which they were that, in seconds.
+    used: BTreeMap<i64, (f64, f64)>,
+}
+
+impl AllUses {
+    fn add(&mut self, uses: &[SharedUse]) -> BTreeMap<i64, f64> {
+        let now = self.began.elapsed().as_secs_f64();
+        let added = uses.iter().map(|&(id, amount, returned)| {
+            let (used, at) = self.used.get(&id).copied().unwrap_or((0.0, now));
+            let used = (used - returned * (now - at)).max(0.0) + amount;
+            self.used.insert(id, (used, now));
+            (id, used)
+        });
+        added.collect()
+    }
+}
+
+/// Kernels that hold each agent to 20 calls a minute, and tell each other of them every 20 ms while `reaches` holds.
+struct TestKernels<const N: usize> {
+    gates: [LimitGate; N],
+    reaches: Arc<Mutex<bool>>,
+}
+
+impl<const N: usize> TestKernels<N> {
+    fn start() -> Self {
+        let all = Arc::new(Mutex::new(AllUses { began: Instant::now(), used: BTreeMap::new() }));
+        let reaches = Arc::new(Mutex::new(true));
+        let gates = [(); N].map(|()| {
+            let (all, reaches) = (Arc::clone(&all), Arc::clone(&reaches));
+            let limiter = Arc::new(Limiter::shared(7));
+            let counts = Arc::clone(&limiter);
+            tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    if *reaches.lock() {
+                        counts.learn(&all.lock().add(&counts.untold()));
+                    }
+                }
+            });
+            LimitGate::counting_with(Limits::new().per_principal(minute(20)), limiter)
+        });
+        Self { gates, reaches }
+    }
+
+    /// Makes calls at all kernels in turn, and returns how many pass.
+    async fn passed(&self, rounds: usize) -> usize {
+        let mut all = 0;
+        for _ in 0..rounds {
+            for gate in &self.gates {
+                all += passed(gate, 1, "a", "t").await;
+            }
+        }
+        all
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn kernels_together_exceed_a_limit_by_one_share_for_each_but_the_first() {
+    let kernels = TestKernels::<3>::start();
+    let together = kernels.passed(30).await;
+    assert!((20..=22).contains(&together), "{together}");
+    assert_eq!(passed(&kernels.gates[0], 9, "b", "t").await, 9, "agents have limits of their own");
+    // What was too much is not given back: after half a minute there is room for half of the calls.
+    tokio::time::advance(Duration::from_secs(30)).await;
+    let later = together + kernels.passed(30).await;
+    assert!((30..=33).contains(&later), "{later}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_of_several_kernels_uses_all_of_a_limit_at_once() {
+    let kernels = TestKernels::<2>::start();
+    let layer = &kernels.gates[0];
+    let outcomes = join_all((0..20).map(|_| ask(layer, call("a", "t")))).await;
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    let error = ask(layer, call("a", "t")).await.unwrap_err();
+    assert!(error.recovery().unwrap().retry_after_ms.is_some_and(|wait| wait > 1_000), "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kernel_that_reaches_no_other_lets_one_share_pass_and_goes_on_later() {
+    let kernels = TestKernels::<1>::start();
+    *kernels.reaches.lock() = false;
+    let layer = &kernels.gates[0];
+    assert!(ask(layer, call("a", "t")).await.is_ok());
+    let began = Instant::now();
+    let error = ask(layer, call("a", "t")).await.unwrap_err();
+    assert_eq!(began.elapsed().as_secs(), 2);
+    assert_eq!((error.code(), error.recovery().unwrap().retry_after_ms), (code::RATE_LIMITED, Some(1_000)));
+    *kernels.reaches.lock() = true;
+    assert_eq!(kernels.passed(15).await, 15);
 }

@@ -1,6 +1,6 @@
-//! The list of the kernels that share a database.
+//! The list of the kernels that share a database, and what they use of limits together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::given_back;
 use super::{Postgres, in_time};
@@ -8,7 +8,8 @@ use crate::StoreError;
 
 impl Postgres {
     /// Tells the others that the kernel `id` runs, how they reach it, and what it says of itself, as JSON, and returns the ids
-    /// of those that have told nothing for ten seconds. Kernels that nobody has seen for a day are forgotten.
+    /// of those that have told nothing for ten seconds. Kernels that nobody has seen for a day are forgotten, and limits of which
+    /// nobody has used anything for a month.
     ///
     /// # Errors
     /// Fails if the database cannot be reached.
@@ -20,6 +21,7 @@ impl Postgres {
     ) -> Result<BTreeSet<String>, StoreError> {
         let client = self.client().await?;
         let tell = "WITH forgotten AS (DELETE FROM mgp_replica WHERE seen_at < now() - interval '1 day' AND id <> $1),
+            unused AS (DELETE FROM mgp_limit WHERE used_at < now() - interval '32 days'),
             told AS (INSERT INTO mgp_replica (id, address, state) VALUES ($1, $2, $3)
             ON CONFLICT (id) DO UPDATE SET address = excluded.address, seen_at = now(), state = excluded.state)
             SELECT id FROM mgp_replica WHERE seen_at < now() - interval '10 seconds' AND id <> $1";
@@ -35,6 +37,27 @@ impl Postgres {
         let client = self.client().await?;
         let forgotten = in_time(client.execute("DELETE FROM mgp_replica WHERE id = $1", &[&id])).await;
         given_back(client, forgotten.map(drop))
+    }
+
+    /// Adds what this kernel used of limits to what others did, and returns how much that is of each. A use is the id of the
+    /// limit, the amount, and the amount that the limit gives back in a second.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be reached; the uses may have been added then.
+    pub async fn add_uses(&self, uses: &[(i64, f64, f64)]) -> Result<BTreeMap<i64, f64>, StoreError> {
+        let client = self.client().await?;
+        let ids: Vec<_> = uses.iter().map(|(id, ..)| *id).collect();
+        let amounts: Vec<_> = uses.iter().map(|(_, amount, _)| *amount).collect();
+        let returned: Vec<_> = uses.iter().map(|(.., returned)| *returned).collect();
+        // Kernels that lock rows in one order do not wait for each other in a circle.
+        let add = "INSERT INTO mgp_limit (id, used, returned)
+            SELECT id, sum(used), max(returned) FROM unnest($1::bigint[], $2::float8[], $3::float8[]) AS uses (id, used, returned)
+            GROUP BY id ORDER BY id
+            ON CONFLICT (id) DO UPDATE SET used_at = now(), returned = excluded.returned, used = excluded.used
+                + greatest(mgp_limit.used - mgp_limit.returned * extract(epoch FROM now() - mgp_limit.used_at)::float8, 0)
+            RETURNING id, used";
+        let used = in_time(client.query(add, &[&ids, &amounts, &returned])).await;
+        given_back(client, used.map(|rows| rows.iter().map(|row| (row.get(0), row.get(1))).collect()))
     }
 
     /// Returns all kernels, orders and leases as JSON, with ages in milliseconds.

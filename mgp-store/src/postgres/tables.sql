@@ -15,10 +15,11 @@ CREATE TABLE mgp_replica (
 CREATE TABLE mgp_lease (
     name text PRIMARY KEY, owner text NOT NULL, epoch bigint NOT NULL, until timestamptz NOT NULL
 );
--- The shares of limits that kernels took in a window of time.
-CREATE TABLE mgp_share (
-    what text NOT NULL, until timestamptz NOT NULL, taken bigint NOT NULL, PRIMARY KEY (what, until)
+-- What all kernels used of each limit, as of a time, of which so much is given back in a second.
+CREATE TABLE mgp_limit (
+    id bigint PRIMARY KEY, used float8 NOT NULL, returned float8 NOT NULL, used_at timestamptz NOT NULL DEFAULT now()
 );
+CREATE INDEX mgp_limit_used_at ON mgp_limit (used_at);
 -- The records of all kernels: one chain each, and what ties the chains together.
 CREATE TABLE mgp_event (
     writer text NOT NULL, seq bigint NOT NULL, at timestamptz NOT NULL, body text NOT NULL, hash bytea NOT NULL,

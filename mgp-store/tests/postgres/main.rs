@@ -209,6 +209,19 @@ fn of_two_kernels_that_begin_an_order_at_once_one_does() {
 }
 
 #[test]
+fn what_kernels_use_of_limits_adds_up_and_returns_with_time() {
+    let postgres = COMMON.connect(&COMMON.new_database());
+    let add = |uses: &[(i64, f64, f64)]| RUNTIME.block_on(postgres.add_uses(uses)).unwrap();
+    assert_eq!(add(&[(7, 2.0, 0.0), (-7, 100.0, 1.0)]), [(-7, 100.0), (7, 2.0)].into());
+    execute(&postgres, "UPDATE mgp_limit SET used_at = used_at - interval '60 seconds'");
+    let used = add(&[(-7, 0.5, 1.0), (7, -0.5, 0.0), (-7, 0.5, 1.0)]);
+    assert!((20.0..=41.0).contains(&used[&-7]) && (1.4..1.6).contains(&used[&7]), "{used:?}");
+    execute(&postgres, "UPDATE mgp_limit SET used_at = used_at - interval '40 days' WHERE id = 7");
+    RUNTIME.block_on(postgres.tell_of("one", "", "{}")).unwrap();
+    assert_eq!(count(&postgres, "SELECT count(*) FROM mgp_limit"), 1);
+}
+
+#[test]
 fn a_kernel_is_listed_with_what_it_says_of_itself_until_it_leaves() {
     let postgres = COMMON.connect(&COMMON.new_database());
     let kernels = || {

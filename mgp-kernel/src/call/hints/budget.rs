@@ -1,31 +1,41 @@
 //! What agents may still spend, by the budgets of the configuration.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::model::AgentBudget;
+use mgp_security::limit::{Limiter, SharedUse};
 use mgp_types::ext::{Quota, ToolDeclaration};
 use mgp_types::mgp::{Recovery, RetryStrategy, Timestamp};
 use mgp_types::{AgentGroups, Error, Principal, code};
 use parking_lot::Mutex;
 
 /// The amounts that agents have spent of their budgets, in the present span of each. They are forgotten when the kernel
-/// ends.
+/// ends, unless it counts together with others.
 ///
 /// Only agents that have a budget of their own, or of a group, are counted. Members of a group beyond [`MAX_SPENDERS`] spend
 /// one budget together, so the number of those that are counted is bounded.
 #[derive(Debug, Default)]
 pub(crate) struct AgentBudgets {
     groups: AgentGroups,
+    /// The source of the ids of budgets among all kernels.
+    limiter: Arc<Limiter>,
     spent: Mutex<HashMap<Box<str>, Spent>>,
 }
 
 /// The units that were spent in one span.
 #[derive(Debug, Clone, Copy)]
 struct Spent {
+    /// The id of the budget and the span among all kernels.
+    id: i64,
     span: i64,
     units: f64,
+    /// The units of which other kernels do not know.
+    untold: f64,
+    /// The part of `untold` that other kernels are being told.
+    sent: f64,
 }
 
 /// The amount that a call takes of a budget before it is made, settled later with the real cost.
@@ -40,8 +50,30 @@ pub(super) struct ReservedUnits {
 
 impl AgentBudgets {
     /// Creates budgets of which nothing is spent, for agents in these groups.
-    pub(crate) fn new(groups: AgentGroups) -> Self {
-        Self { groups, ..Self::default() }
+    pub(crate) fn new(groups: AgentGroups, limiter: Arc<Limiter>) -> Self {
+        Self { groups, limiter, ..Self::default() }
+    }
+
+    /// Returns what was spent here and other kernels do not know, to be added to what they spent, until
+    /// [`AgentBudgets::learn`] says that it was.
+    pub(crate) fn untold(&self) -> Vec<SharedUse> {
+        let mut spent = self.spent.lock();
+        let untold = spent.values_mut().filter(|spent| spent.untold != 0.0);
+        let told = untold.map(|spent| {
+            spent.sent = spent.untold;
+            (spent.id, spent.sent, 0.0)
+        });
+        told.collect()
+    }
+
+    /// Notes how much all kernels have spent by now, by the ids of what was [`untold`](Self::untold).
+    pub(crate) fn learn(&self, used: &BTreeMap<i64, f64>) {
+        for spent in self.spent.lock().values_mut() {
+            if let Some(used) = used.get(&spent.id) {
+                spent.untold -= std::mem::take(&mut spent.sent);
+                spent.units = used + spent.untold;
+            }
+        }
     }
 
     /// Takes the estimate of a call from the budget of its caller; `None` if the caller has no budget.
@@ -73,12 +105,18 @@ impl AgentBudgets {
         // The clients of one family spend its budget together, and members of a group each for itself.
         let is_counted = || spent.len() < MAX_SPENDERS || spent.contains_key(caller);
         let agent = if id.starts_with('@') && is_counted() { caller } else { id };
-        let before = spent.get(agent).filter(|spent| spent.span == span).map_or(0.0, |spent| spent.units);
+        let known = spent.get(agent).filter(|spent| spent.span == span).copied();
+        let known = known.unwrap_or_else(|| {
+            let id = self.limiter.key((agent, span, length(budget))).cast_signed();
+            Spent { id, span, units: 0.0, untold: 0.0, sent: 0.0 }
+        });
+        let before = known.units;
         let is_free = cost.is_none_or(|cost| cost.category == Some(mgp_types::ext::CostCategory::Free));
         if !is_free && (before + units > most || before >= most) {
             return Err(exhausted(agent, budget, (most - before).max(0.0), units, ends_in));
         }
-        spent.insert(agent.into(), Spent { span, units: before + units });
+        let spending = Spent { units: before + units, untold: known.untold + units, ..known };
+        spent.insert(agent.into(), spending);
         Ok(Some(ReservedUnits { agent: agent.into(), budget, span, units }))
     }
 
@@ -90,6 +128,7 @@ impl AgentBudgets {
             && spent.span == reserved.span
         {
             spent.units = (spent.units - reserved.units + actual).max(0.0);
+            spent.untold += actual - reserved.units;
             units = spent.units;
         }
         drop(spent);
@@ -197,7 +236,7 @@ mod tests {
         let groups = AgentGroups::default();
         let (name, agents) = ("team".to_owned(), vec!["bob".to_owned(), "eve".to_owned()]);
         groups.set(vec![AgentGroup { name, agents, ..AgentGroup::default() }]);
-        let budgets = AgentBudgets::new(groups);
+        let budgets = AgentBudgets::new(groups, Arc::default());
         let config = r#"{"agents":[{"id":"bob"},{"id":"@team","budget":{"units":5}}]}"#;
         let config: Config = serde_json::from_str(config).unwrap();
         let reserve = |agent: &str| {
@@ -207,5 +246,37 @@ mod tests {
         assert!(reserve("bob").unwrap().is_some() && reserve("eve").unwrap().is_some());
         assert!(reserve("bob").is_err());
         assert!(reserve("ada").unwrap().is_none());
+    }
+    #[test]
+    fn kernels_that_know_of_each_other_spend_one_budget() {
+        let kernels =
+            [(); 2].map(|()| AgentBudgets::new(AgentGroups::default(), Arc::new(Limiter::shared(7))));
+        let mut all = BTreeMap::<i64, f64>::new();
+        let mut exchange = || {
+            for budgets in &kernels {
+                let uses = budgets.untold();
+                for (id, amount, returned) in &uses {
+                    assert!(*returned <= 0.0, "a budget begins anew only with its span");
+                    *all.entry(*id).or_default() += amount;
+                }
+                budgets.learn(&uses.iter().map(|(id, ..)| (*id, all[id])).collect());
+            }
+            kernels.each_ref().map(|budgets| budgets.untold().len())
+        };
+        let cost = |units| Cost::metered(units, "credits");
+        let first = reserve(&kernels[0], "ada", cost(4.0), 5).unwrap().unwrap();
+        assert_eq!(exchange(), [0, 0]);
+        kernels[0].settle(&first, 6.0);
+        reserve(&kernels[1], "ada", cost(1.0), 5).unwrap();
+        exchange();
+        let error = reserve(&kernels[1], "ada", cost(4.0), 6).unwrap_err();
+        assert!(error.message().contains("3 of 10 units left"), "{error}");
+        assert!(reserve(&kernels[1], "ada", cost(3.0), 6).is_ok());
+        exchange();
+        // The one that spent something only before learns with its next call.
+        assert!(reserve(&kernels[0], "ada", cost(1.0), 7).is_ok());
+        exchange();
+        assert!(reserve(&kernels[0], "ada", cost(1.0), 7).is_err());
+        assert!(reserve(&kernels[0], "ada", cost(10.0), 60).is_ok(), "the next span");
     }
 }

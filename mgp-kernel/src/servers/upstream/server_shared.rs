@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_discovery::catalog::{Catalog, CatalogSnapshot};
-use mgp_security::limit::LimitGate;
 use tokio::sync::Mutex;
 
 use super::connection_key::ConnectionKey;
@@ -24,8 +23,6 @@ pub(crate) struct ServerShared {
     pub(crate) ended: AtomicU64,
     /// The number of times that the server was given up.
     pub(crate) given_up: AtomicU64,
-    /// The gate that counts the calls of all connections together, once the first of them has made it.
-    pub(crate) limit: OnceLock<LimitGate>,
     /// The server's description of its purpose, as the index has it. The lock is held while the index is given anything
     /// about the server.
     pub(super) indexed: Mutex<Option<String>>,

@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use super::*;
 use crate::auth::{Authenticated, HttpAuthLayer};
-use crate::limit::Rates;
+use crate::limit::{Limiter, Rates};
 
 /// The body of a request, which notes that it was read.
 #[derive(Clone, Default)]
@@ -141,6 +141,25 @@ async fn an_expired_key_and_one_used_too_often_are_told_apart() {
     assert_eq!(expired.status(), StatusCode::UNAUTHORIZED);
     assert!(expired.headers()["www-authenticate"].to_str().unwrap().contains("expired"));
     assert!(expired.body().contains("expired") && often.body().contains("too often"), "{expired:?}");
+}
+
+#[tokio::test]
+async fn a_key_whose_last_uses_other_kernels_do_not_know_waits_until_they_do() {
+    let (ring, limiter) = (ring(), Arc::new(Limiter::shared(7)));
+    ring.count_with(Arc::clone(&limiter));
+    let rate_limit = Some(Rates::new().per_hour(n(20)));
+    let wanted = KeyRequest { rate_limit, ..KeyRequest::new(Principal::new("a")) };
+    let (_, key) = ring.issue(wanted).await.unwrap();
+    let mut guarded = HttpAuthLayer::new(ring).layer(Server::default());
+    assert_eq!(guarded.call(get(key.expose())).await.unwrap().status(), StatusCode::OK);
+    let tell = async {
+        let untold = limiter.untold();
+        assert_eq!(untold.len(), 1);
+        limiter.learn(&untold.into_iter().map(|(id, used, _)| (id, used)).collect());
+    };
+    let (answer, ()) = tokio::join!(guarded.call(get(key.expose())), tell);
+    assert_eq!(answer.unwrap().status(), StatusCode::OK);
+    assert_eq!(limiter.untold().len(), 1, "the second use");
 }
 
 #[tokio::test]

@@ -108,6 +108,7 @@ impl Policies {
         let proofs = ProofChecker::open(users_state(state), clock)?;
         let limiter = Arc::new(link.map_or_else(Limiter::default, |link| Limiter::shared(link.limit_seed())));
         keys.count_with(Arc::clone(&limiter));
+        let limits = settings::agent_limits(config).with_groups(groups.clone());
         Ok(Self {
             database,
             freshness: FreshnessGate {
@@ -116,10 +117,7 @@ impl Policies {
             },
             own_files: own_files(state, files),
             definitions: Arc::new(DefinitionGuard::new(pins)),
-            limit: LimitGate::counting_with(
-                settings::agent_limits(config).with_groups(groups.clone()),
-                Arc::clone(&limiter),
-            ),
+            limit: LimitGate::with(limits, None, Arc::clone(&limiter)),
             scopes,
             keyed_calls: keyed_calls(config, state, link)?,
             budgets: Arc::new(AgentBudgets::new(groups, Arc::clone(&limiter))),

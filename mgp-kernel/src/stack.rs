@@ -242,7 +242,7 @@ fn layers(
         // Scopes are told to those who may call the tool only, and no server sees their tokens.
         ScopeGate::new(policies.scopes.clone()),
         // A call that is refused to one agent uses up nothing of what others share.
-        LimitGate::counting_with(settings::server_limits(server), Arc::clone(&policies.limiter)),
+        LimitGate::with(settings::server_limits(server), None, Arc::clone(&policies.limiter)),
         // A call that nobody may make or pay for is not judged further.
         CallHintsGate::new(id.clone(), Arc::clone(&support.config), Arc::clone(&policies.budgets)),
         // No server sees the state that another one, or the same one for another agent, gave.

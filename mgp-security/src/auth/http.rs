@@ -15,6 +15,7 @@ use mgp_types::{BoxFuture, Extensions, PeerCertificate};
 use tower_service::Service;
 
 use super::{AuthError, Authenticated, KeyId, KeyRing};
+use crate::limit::Limiter;
 use crate::oauth::{PresentedToken, ResourceServer, TokenError, TokenScheme, VerifiedToken, authorization};
 
 /// A layer that lets in only HTTP requests with a key. It makes [`HttpAuth`] services.
@@ -245,7 +246,7 @@ impl HttpAuthLayer {
         Either::Right(Box::pin(async move {
             let (ring, headers) = (&layer.ring, request.headers());
             let ask = || authenticate(ring, headers);
-            let found = ring.limiter().ask_patiently(ask, AuthError::is_untold).await;
+            let found = Limiter::ask_patiently(ask, AuthError::is_untold).await;
             layer.judged(request, found)
         }))
     }

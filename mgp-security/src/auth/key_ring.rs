@@ -111,10 +111,6 @@ impl KeyRing {
         let _ = self.0.limiter.set(limiter);
     }
 
-    pub(super) fn limiter(&self) -> &Limiter {
-        self.0.limiter.get_or_init(Arc::default)
-    }
-
     /// Issues a key. Its secret is returned only this time. Needs a tokio runtime.
     ///
     /// The caller must have checked that an operator asks for the key.
@@ -243,7 +239,7 @@ impl KeyRing {
         if found.is_over(self.0.latest.after(now)) {
             return Err(AuthError::Expired);
         }
-        found.take(self.limiter())?;
+        found.take(self.0.limiter.get_or_init(Arc::default))?;
         found.last_used.fetch_max(now.as_millis(), Ordering::Relaxed);
         Ok(Authenticated {
             principal: info.owner.clone(),

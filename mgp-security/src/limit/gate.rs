@@ -91,12 +91,7 @@ struct LimitGateSettings {
 impl LimitGate {
     /// Returns a gate that has counted nothing yet.
     pub fn new(limits: Limits) -> Self {
-        Self::counting_with(limits, Arc::default())
-    }
-
-    /// Returns a gate that counts with the meters of `limiter`.
-    pub fn counting_with(limits: Limits, limiter: Arc<Limiter>) -> Self {
-        Self::with(limits, None, limiter)
+        Self::with(limits, None, Arc::default())
     }
 
     /// Takes unresolved requests to be for `server`. The gate restarts its counts.
@@ -119,7 +114,8 @@ impl LimitGate {
         Some((pace.rates, calls, renewed_in))
     }
 
-    pub(super) fn with(limits: Limits, server: Option<ServerId>, limiter: Arc<Limiter>) -> Self {
+    /// Returns a gate that counts with the meters of `limiter`, and takes unresolved requests to be for `server`.
+    pub fn with(limits: Limits, server: Option<ServerId>, limiter: Arc<Limiter>) -> Self {
         let limits = ArcSwap::from_pointee(limits);
         Self(Arc::new(LimitGateSettings { limits, limiter, server }))
     }
@@ -135,13 +131,13 @@ impl Gate for LimitGate {
 
     fn enter(&self, request: &mut Request) -> Flow {
         let asked = self.0.ask(request, true);
-        if !asked.is_err_and(is_untold) {
+        if !asked.is_err_and(|(_, wait)| wait.is_zero()) {
             return self.0.judged(request, asked).into();
         }
         let (settings, request) = (Arc::clone(&self.0), request.take());
         Flow::wait(async move {
             let ask = || settings.ask(&request, true);
-            let asked = settings.limiter.ask_patiently(ask, |exceeded| is_untold(*exceeded)).await;
+            let asked = Limiter::ask_patiently(ask, |(_, wait)| wait.is_zero()).await;
             let judged: Flow = settings.judged(&request, asked).into();
             (request, judged)
         })
@@ -191,11 +187,6 @@ impl LimitGateSettings {
             limited(wait, self.limits.load().setting.as_deref())
         })
     }
-}
-
-/// Returns whether a call only has to wait until other kernels know of those before it.
-const fn is_untold((_, wait): ExceededLimit) -> bool {
-    wait.is_zero()
 }
 
 /// Returns the error 3000, to be retried after `wait`; `setting` sets how many calls there may be. It does not tell whose

@@ -9,8 +9,7 @@ use foldhash::quality::FixedState;
 use mgp_types::random_bytes;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep};
 
 /// Limits on the number of calls in a minute, an hour and a day. Each limit that is set applies independently.
 ///
@@ -76,13 +75,7 @@ struct RateWindow {
 /// There is one number for each window so that all of them can be checked before any is changed: a call that one window
 /// refuses uses up nothing of the others.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RateMeter {
-    free_at: [u64; 3],
-    /// The number of calls of which other kernels do not know.
-    untold: u32,
-    /// The part of `untold` that other kernels are being told.
-    sent: u32,
-}
+pub(crate) struct RateMeter([u64; 3]);
 
 impl MeterPace {
     pub(crate) fn new(rates: Rates) -> Self {
@@ -93,26 +86,20 @@ impl MeterPace {
                 RateWindow { cell, tolerance: cell * u64::from(calls.get() - 1) }
             })
         });
-        let share = [minute, hour, day].into_iter().flatten().min();
-        let share = share.map_or(u32::MAX, |calls| (calls.get() / SHARES).max(1));
-        Self { rates, windows, share }
-    }
-
-    /// Returns the windows that have a limit, with their places.
-    fn limited(&self) -> impl Iterator<Item = (usize, RateWindow)> {
-        self.windows.into_iter().enumerate().filter_map(|(at, window)| Some((at, window?)))
+        let fewest = [minute, hour, day].into_iter().flatten().min();
+        Self { rates, windows, share: fewest.map_or(u32::MAX, |calls| (calls.get() / SHARES).max(1)) }
     }
 }
 
-/// The number of shares in a limit. A share is what one kernel uses before the others know of it, so each kernel but one may
-/// exceed the limit by one share.
+/// The number of shares of a limit. A share is what one kernel may use before the others know of it, so all kernels but one
+/// exceed a limit by one share each at most.
 const SHARES: u32 = 16;
 
 impl RateMeter {
     /// Returns how long to wait until a call is within all rates; zero if it is now.
     pub(crate) fn wait(&self, pace: &MeterPace, now: Duration) -> Duration {
         let now = nanos(now);
-        let waits = self.free_at.iter().zip(&pace.windows).map(|(free_at, window)| {
+        let waits = self.0.iter().zip(&pace.windows).map(|(free_at, window)| {
             window.map_or(0, |window| free_at.saturating_sub(window.tolerance).saturating_sub(now))
         });
         Duration::from_nanos(waits.max().unwrap_or(0))
@@ -121,7 +108,7 @@ impl RateMeter {
     /// Uses up one call of each rate.
     pub(crate) fn take(&mut self, pace: &MeterPace, now: Duration) {
         let now = nanos(now);
-        for (free_at, window) in self.free_at.iter_mut().zip(&pace.windows) {
+        for (free_at, window) in self.0.iter_mut().zip(&pace.windows) {
             if let Some(window) = window {
                 *free_at = (*free_at).max(now).saturating_add(window.cell);
             }
@@ -138,13 +125,13 @@ impl RateMeter {
             let whole = window.tolerance.saturating_add(window.cell);
             Some((whole.saturating_sub(used) / window.cell.max(1), Duration::from_nanos(used)))
         };
-        self.free_at.iter().zip(&pace.windows).filter_map(of_window).min_by_key(|(calls, _)| *calls)
+        self.0.iter().zip(&pace.windows).filter_map(of_window).min_by_key(|(calls, _)| *calls)
     }
 
     /// Returns whether the meter is in the same state as one that was never used.
     pub(crate) fn is_idle(&self, now: Duration) -> bool {
         let now = nanos(now);
-        self.untold == 0 && self.free_at.iter().all(|free_at| *free_at <= now)
+        self.0.iter().all(|free_at| *free_at <= now)
     }
 }
 
@@ -154,8 +141,8 @@ fn nanos(time: Duration) -> u64 {
 
 /// The meters of all principals, tools, servers and keys that were seen lately.
 ///
-/// Several kernels can count together: each adds what is [`untold`](Self::untold) to what the others used, and
-/// [`learns`](Self::learn) the sum. No call waits for that, until a share of its limit is used of which nothing was told.
+/// Several kernels count together: each adds what is [`untold`](Self::untold) to what the others used, and
+/// [learns](Self::learn) the sum. No call waits for that before a share of its limit is used of which nothing was told.
 ///
 /// All meters that a call concerns are checked and changed under one short lock, so that a refused call uses up
 /// nothing anywhere. Their number is bounded in each dimension. Meters in the same state as new ones are removed to
@@ -169,8 +156,6 @@ pub struct Limiter {
     /// True if other kernels count the same calls.
     is_shared: bool,
     meters: Mutex<Meters>,
-    /// Notifies calls that wait each time that other kernels were told something.
-    told: Notify,
 }
 
 /// What was used of a limit that several kernels share: the id of the limit, the amount, and the amount that the limit gives
@@ -181,8 +166,16 @@ pub type SharedUse = (i64, f64, f64);
 struct Meters {
     /// A table for each dimension, so that the names of tools, whose number is unbounded, take no room from principals.
     tables: [MeterTable; DIMENSIONS.len()],
-    /// The dimensions, keys and paces of the meters of which other kernels do not know all.
-    untold: Vec<(usize, u64, MeterPace)>,
+    /// The calls of which other kernels do not know, by dimension and key.
+    untold: HashMap<(usize, u64), UntoldCalls, foldhash::fast::RandomState>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct UntoldCalls {
+    pace: MeterPace,
+    calls: u32,
+    /// The number of those that other kernels are being told of.
+    sent: u32,
 }
 
 #[derive(Debug, Default)]
@@ -201,7 +194,7 @@ const PRINCIPAL: usize = 0;
 pub(crate) type WantedMeters<'a> = [Option<(u64, &'a MeterPace)>; DIMENSIONS.len()];
 
 /// The dimension of the limit that a call exceeds, and the time until it no longer does, which is zero if other kernels have to
-/// be told of calls before.
+/// know of the calls before.
 pub(crate) type ExceededLimit = (&'static str, Duration);
 
 impl Default for Limiter {
@@ -211,15 +204,15 @@ impl Default for Limiter {
 }
 
 impl Limiter {
-    /// Returns meters that count together with those of other kernels. All of them have the same secret seed.
+    /// Returns meters that count together with those of other kernels, which have the same secret seed.
     pub fn shared(seed: u64) -> Self {
         Self::with(MAX_KEYS, Some(seed))
     }
 
     pub(super) fn with(max_keys: usize, seed: Option<u64>) -> Self {
+        let (started, is_shared, meters) = (Instant::now(), seed.is_some(), Mutex::default());
         let hasher = FixedState::with_seed(seed.unwrap_or_else(|| u64::from_ne_bytes(random_bytes())));
-        let (is_shared, meters, told) = (seed.is_some(), Mutex::default(), Notify::new());
-        Self { started: Instant::now(), hasher, max_keys, is_shared, meters, told }
+        Self { started, hasher, max_keys, is_shared, meters }
     }
 
     /// Returns the key of a meter. Names are hashed with a secret seed, so that they need neither memory nor a bound on
@@ -240,51 +233,43 @@ impl Limiter {
         let mut meters = self.meters.lock();
         let Meters { tables, untold } = &mut *meters;
         let mut found = [RateMeter::default(); DIMENSIONS.len()];
-        let mut exceeded: Option<ExceededLimit> = None;
+        let (mut exceeded, mut is_untold) = ((DIMENSIONS[PRINCIPAL], Duration::ZERO), false);
         let wanted = || wanted.into_iter().enumerate().filter_map(|(at, meter)| Some((at, meter?)));
         for (at, (key, pace)) in wanted() {
             found[at] = tables[at].meter(key, self.max_keys, now);
+            is_untold |= takes && untold.get(&(at, key)).is_some_and(|untold| untold.calls >= pace.share);
             let wait = found[at].wait(pace, now);
-            let is_full = wait > Duration::ZERO || (takes && found[at].untold >= pace.share);
-            if is_full && exceeded.is_none_or(|(_, longest)| wait > longest) {
-                exceeded = Some((DIMENSIONS[at], wait));
+            if wait > exceeded.1 {
+                exceeded = (DIMENSIONS[at], wait);
             }
         }
-        if let Some(exceeded) = exceeded {
+        if is_untold || exceeded.1 > Duration::ZERO {
             return Err(exceeded);
         }
         for (at, (key, pace)) in wanted().filter(|_| takes) {
             found[at].take(pace, now);
-            if self.is_shared {
-                found[at].untold += 1;
-                if found[at].untold == 1 {
-                    untold.push((at, key, *pace));
-                }
-            }
             tables[at].set(key, found[at], self.max_keys);
+            if self.is_shared {
+                let none = UntoldCalls { pace: *pace, calls: 0, sent: 0 };
+                untold.entry((at, key)).or_insert(none).calls += 1;
+            }
         }
         Ok(())
     }
 
-    /// Asks until other kernels know of so much that the answer is no longer that they do not, or for two seconds at most.
+    /// Asks until other kernels know of so much that `is_untold` no longer holds of the refusal, or for two seconds at most.
     ///
     /// # Cancel safety
     /// Dropping the future takes nothing.
     pub(crate) async fn ask_patiently<T, E>(
-        &self,
         ask: impl Fn() -> Result<T, E>,
         is_untold: impl Fn(&E) -> bool,
     ) -> Result<T, E> {
         let until = Instant::now() + PATIENCE;
         loop {
-            // Registered before the question, so that nothing is told unnoticed between the two.
-            let told = self.told.notified();
+            sleep(ASK_EVERY).await;
             match ask() {
-                Err(error) if is_untold(&error) => {
-                    if timeout_at(until, told).await.is_err() {
-                        return Err(error);
-                    }
-                }
+                Err(error) if is_untold(&error) && Instant::now() < until => {}
                 decided => return decided,
             }
         }
@@ -294,42 +279,37 @@ impl Limiter {
     /// that it was, the next call returns it again.
     pub fn untold(&self) -> Vec<SharedUse> {
         let mut meters = self.meters.lock();
-        let Meters { tables, untold } = &mut *meters;
-        let mut uses = Vec::new();
-        untold.retain(|(at, key, pace)| {
-            // Newcomers without a meter of their own are counted by each kernel for itself.
-            let Some(meter) = tables[*at].by_hash.get_mut(key) else { return false };
-            meter.sent = meter.untold;
-            let calls = meter.sent;
-            uses.extend(pace.limited().map(|(window, RateWindow { cell, .. })| {
-                let used = Duration::from_nanos(cell).as_secs_f64() * f64::from(calls);
-                (self.shared_id(*at, *key, window), used, 1.0)
-            }));
-            true
+        let uses = meters.untold.iter_mut().flat_map(|(&(at, key), untold)| {
+            untold.sent = untold.calls;
+            let (windows, calls) = (untold.pace.windows.into_iter().enumerate(), f64::from(untold.sent));
+            windows.filter_map(move |(window, of)| {
+                let used = Duration::from_nanos(of?.cell).as_secs_f64() * calls;
+                Some((self.shared_id(at, key, window), used, 1.0))
+            })
         });
-        uses
+        uses.collect()
     }
 
     /// Notes how much all kernels have used by now, by the ids of what was [`untold`](Self::untold).
     pub fn learn(&self, used: &BTreeMap<i64, f64>) {
-        let now = nanos(self.started.elapsed());
+        let now = self.started.elapsed();
         let mut meters = self.meters.lock();
         let Meters { tables, untold } = &mut *meters;
-        untold.retain(|(at, key, pace)| {
-            let Some(meter) = tables[*at].by_hash.get_mut(key) else { return false };
-            for (window, RateWindow { cell, .. }) in pace.limited() {
-                // Nothing is known of a meter that was used first while the others were told.
-                let Some(used) = used.get(&self.shared_id(*at, *key, window)) else { return true };
-                let used = Duration::try_from_secs_f64(*used).unwrap_or_default();
-                let later = cell.saturating_mul(u64::from(meter.untold - meter.sent));
-                let free_at = &mut meter.free_at[window];
-                *free_at = (*free_at).max(now.saturating_add(nanos(used)).saturating_add(later));
+        untold.retain(|&(at, key), untold| {
+            let later = untold.calls - untold.sent;
+            for (window, of) in untold.pace.windows.into_iter().enumerate() {
+                let (Some(used), Some(RateWindow { cell, .. }), Some(meter)) = (
+                    used.get(&self.shared_id(at, key, window)),
+                    of,
+                    tables[at].by_hash.get_mut(&key),
+                ) else { continue };
+                let used = now.saturating_add(Duration::try_from_secs_f64(*used).unwrap_or_default());
+                let used = nanos(used).saturating_add(cell.saturating_mul(u64::from(later)));
+                meter.0[window] = meter.0[window].max(used);
             }
-            meter.untold -= std::mem::take(&mut meter.sent);
-            meter.untold > 0
+            (untold.calls, untold.sent) = (later, 0);
+            later > 0
         });
-        drop(meters);
-        self.told.notify_waiters();
     }
 
     /// Returns the id of a window of a meter among all kernels.
@@ -363,7 +343,7 @@ impl MeterTable {
         if self.by_hash.len() < max_keys || self.by_hash.contains_key(&hash) {
             self.by_hash.insert(hash, meter);
         } else {
-            self.newcomers = RateMeter { untold: 0, ..meter };
+            self.newcomers = meter;
         }
     }
 
@@ -381,5 +361,7 @@ impl MeterTable {
 const MAX_KEYS: usize = 65_536;
 /// The longest time for which a call waits until other kernels know of those before it.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The time between two questions whether other kernels know of them.
+const ASK_EVERY: Duration = Duration::from_millis(5);
 /// The shortest time between two removals of idle meters.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);

@@ -322,7 +322,7 @@ impl<const N: usize> TestKernels<N> {
                     }
                 }
             });
-            LimitGate::counting_with(Limits::new().per_principal(minute(20)), limiter)
+            LimitGate::with(Limits::new().per_principal(minute(20)), None, limiter)
         });
         Self { gates, reaches }
     }

@@ -32,9 +32,9 @@ struct Spent {
     id: i64,
     span: i64,
     units: f64,
-    /// The units of which other kernels do not know.
-    untold: f64,
-    /// The part of `untold` that other kernels are being told.
+    /// The part of `units` of which other kernels know.
+    told: f64,
+    /// The part of `units` of which they will know once they have been told what was sent.
     sent: f64,
 }
 
@@ -58,20 +58,19 @@ impl AgentBudgets {
     /// [`AgentBudgets::learn`] says that it was.
     pub(crate) fn untold(&self) -> Vec<SharedUse> {
         let mut spent = self.spent.lock();
-        let untold = spent.values_mut().filter(|spent| spent.untold != 0.0);
-        let told = untold.map(|spent| {
-            spent.sent = spent.untold;
-            (spent.id, spent.sent, 0.0)
+        let untold = spent.values_mut().map(|spent| {
+            spent.sent = spent.units;
+            (spent.id, spent.sent - spent.told, 0.0)
         });
-        told.collect()
+        untold.filter(|(_, units, _)| *units != 0.0).collect()
     }
 
     /// Notes how much all kernels have spent by now, by the ids of what was [`untold`](Self::untold).
     pub(crate) fn learn(&self, used: &BTreeMap<i64, f64>) {
         for spent in self.spent.lock().values_mut() {
             if let Some(used) = used.get(&spent.id) {
-                spent.untold -= std::mem::take(&mut spent.sent);
-                spent.units = used + spent.untold;
+                spent.units += used - spent.sent;
+                spent.told = *used;
             }
         }
     }
@@ -108,15 +107,14 @@ impl AgentBudgets {
         let known = spent.get(agent).filter(|spent| spent.span == span).copied();
         let known = known.unwrap_or_else(|| {
             let id = self.limiter.key((agent, span, length(budget))).cast_signed();
-            Spent { id, span, units: 0.0, untold: 0.0, sent: 0.0 }
+            Spent { id, span, units: 0.0, told: 0.0, sent: 0.0 }
         });
         let before = known.units;
         let is_free = cost.is_none_or(|cost| cost.category == Some(mgp_types::ext::CostCategory::Free));
         if !is_free && (before + units > most || before >= most) {
             return Err(exhausted(agent, budget, (most - before).max(0.0), units, ends_in));
         }
-        let spending = Spent { units: before + units, untold: known.untold + units, ..known };
-        spent.insert(agent.into(), spending);
+        spent.insert(agent.into(), Spent { units: before + units, ..known });
         Ok(Some(ReservedUnits { agent: agent.into(), budget, span, units }))
     }
 
@@ -128,7 +126,6 @@ impl AgentBudgets {
             && spent.span == reserved.span
         {
             spent.units = (spent.units - reserved.units + actual).max(0.0);
-            spent.untold += actual - reserved.units;
             units = spent.units;
         }
         drop(spent);

@@ -139,16 +139,12 @@ impl Policies {
         loop {
             sleep(TELL_EVERY).await;
             let uses = [self.limiter.untold(), self.budgets.untold()].concat();
-            if uses.is_empty() {
-                continue;
-            }
-            match link.add_uses(&uses).await {
-                Ok(used) => {
-                    self.limiter.learn(&used);
-                    self.budgets.learn(&used);
-                }
-                // Until the others know, this kernel lets pass one share of each limit.
-                Err(error) => tracing::debug!(%error, "other kernels are not told what is used of limits"),
+            // While the others are out of reach, this kernel lets pass one share of each limit.
+            if !uses.is_empty()
+                && let Ok(used) = link.add_uses(&uses).await
+            {
+                self.limiter.learn(&used);
+                self.budgets.learn(&used);
             }
         }
     }

@@ -76,10 +76,7 @@ pub struct News {
 
 /// The key that seals entries and copies. Who stores them can neither read them nor put others in their place.
 #[derive(Clone)]
-pub struct OrderKey {
-    sealing: LessSafeKey,
-    bytes: [u8; 32],
-}
+pub struct OrderKey(LessSafeKey, [u8; 32]);
 
 mgp_types::partial_debug!(OrderKey);
 
@@ -90,19 +87,19 @@ impl OrderKey {
         let Ok(key) = UnboundKey::new(&CHACHA20_POLY1305, &bytes) else {
             unreachable!("a digest has the length of a key")
         };
-        Self { sealing: LessSafeKey::new(key), bytes }
+        Self(LessSafeKey::new(key), bytes)
     }
 
     /// Returns a secret for another purpose, which is the same at all kernels with this key.
     pub fn derived(&self, purpose: &str) -> [u8; 32] {
-        sha256(&[&self.bytes, purpose.as_bytes()])
+        sha256(&[&self.1, purpose.as_bytes()])
     }
 
     /// Seals the content of an entry or copy that stands at `at`.
     pub(crate) fn seal(&self, at: &Position, content: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE_LEN] = random_bytes();
         let mut sealed = [&nonce, content].concat();
-        let tag = self.sealing.seal_in_place_separate_tag(
+        let tag = self.0.seal_in_place_separate_tag(
             Nonce::assume_unique_for_key(nonce),
             Aad::from(at.bytes()),
             &mut sealed[NONCE_LEN..],
@@ -126,7 +123,7 @@ impl OrderKey {
         let nonce = Nonce::try_assume_unique_for_key(&sealed).map_err(|_| foreign())?;
         let mut content = content;
         let length =
-            self.sealing.open_in_place(nonce, Aad::from(at.bytes()), &mut content).map_err(|_| foreign())?.len();
+            self.0.open_in_place(nonce, Aad::from(at.bytes()), &mut content).map_err(|_| foreign())?.len();
         content.truncate(length);
         Ok(content)
     }

@@ -12,10 +12,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Buf};
 use mgp_types::{BoxFuture, Extensions, PeerCertificate};
+use tokio::time::sleep;
 use tower_service::Service;
 
 use super::{AuthError, Authenticated, KeyId, KeyRing};
-use crate::limit::Limiter;
+use crate::limit::limiter::ASK_EVERY;
 use crate::oauth::{PresentedToken, ResourceServer, TokenError, TokenScheme, VerifiedToken, authorization};
 
 /// A layer that lets in only HTTP requests with a key. It makes [`HttpAuth`] services.
@@ -161,7 +162,7 @@ fn refusal<R: From<String>>(error: AuthError) -> http::Response<R> {
     let (status, header) = match error {
         AuthError::TooOften { wait } => {
             let seconds = u64::try_from(wait.as_nanos().div_ceil(1_000_000_000)).unwrap_or(u64::MAX);
-            (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, HeaderValue::from(seconds.max(1)))))
+            (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, HeaderValue::from(seconds))))
         }
         AuthError::NotPermitted { .. } => (StatusCode::FORBIDDEN, None),
         AuthError::Expired => {
@@ -232,35 +233,26 @@ impl HttpAuthLayer {
         }))
     }
 
-    /// Verifies the key of a request.
-    fn judge_key<B, R>(&self, request: http::Request<B>) -> Either<JudgedRequest<B, R>, LaterJudgement<B, R>>
+    /// Verifies the key of a request; where tokens are known, the refusal says how to get one.
+    fn judge_key<B, R>(&self, mut request: http::Request<B>) -> Either<JudgedRequest<B, R>, LaterJudgement<B, R>>
     where
         B: Send + 'static,
         R: From<String> + Send + 'static,
     {
-        let found = authenticate(&self.ring, request.headers());
-        if !found.as_ref().is_err_and(AuthError::is_untold) {
-            return Either::Left(self.judged(request, found));
-        }
-        let layer = self.clone();
-        Either::Right(Box::pin(async move {
-            let (ring, headers) = (&layer.ring, request.headers());
-            let ask = || authenticate(ring, headers);
-            let found = Limiter::ask_patiently(ask, AuthError::is_untold).await;
-            layer.judged(request, found)
-        }))
-    }
-
-    /// Returns a request whose key was looked for, or its refusal; where tokens are known, that says how to get one.
-    fn judged<B, R: From<String>>(
-        &self,
-        mut request: http::Request<B>,
-        found: Result<Authenticated, AuthError>,
-    ) -> JudgedRequest<B, R> {
-        let error = match found {
+        let error = match authenticate(&self.ring, request.headers()) {
             Ok(caller) => {
                 admit(&mut request, caller);
-                return Ok(request);
+                return Either::Left(Ok(request));
+            }
+            Err(AuthError::TooOften { wait }) if wait.is_zero() => {
+                let layer = self.clone();
+                return Either::Right(Box::pin(async move {
+                    sleep(ASK_EVERY).await;
+                    match layer.judge_key(request) {
+                        Either::Left(judged) => judged,
+                        Either::Right(later) => later.await,
+                    }
+                }));
             }
             Err(error) => error,
         };
@@ -271,7 +263,7 @@ impl HttpAuthLayer {
         };
         let challenged = self.tokens.as_ref().zip(of_token);
         let challenged = challenged.map(|(server, error)| token_refusal(server, error, None));
-        Err((challenged.unwrap_or_else(|| refusal(error)), request.into_body()))
+        Either::Left(Err((challenged.unwrap_or_else(|| refusal(error)), request.into_body())))
     }
 }
 

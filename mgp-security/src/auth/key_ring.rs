@@ -451,11 +451,6 @@ impl From<AuthError> for Error {
 }
 
 impl AuthError {
-    /// Returns whether the caller only has to wait until other kernels know of the last uses of the key.
-    pub(super) const fn is_untold(&self) -> bool {
-        matches!(self, Self::TooOften { wait } if wait.is_zero())
-    }
-
     /// Returns the class of the reason, for the audit trail.
     pub(super) const fn rule(self) -> &'static str {
         match self {

@@ -11,8 +11,9 @@ use mgp_types::{
     AgentGroups, AskedRule, Error, Flow, Gate, Method, Principal, PrincipalKind, PrincipalRole, Request,
     RequestKind, agent_family, code,
 };
+use tokio::time::sleep;
 
-use super::limiter::{ExceededLimit, Limiter, MeterPace, Rates};
+use super::limiter::{ASK_EVERY, ExceededLimit, Limiter, MeterPace, Rates};
 
 /// The rate limits. A call has to be within all that apply to it.
 #[derive(Debug, Clone, Default)]
@@ -130,17 +131,17 @@ impl Gate for LimitGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        let asked = self.0.ask(request, true);
-        if !asked.is_err_and(|(_, wait)| wait.is_zero()) {
-            return self.0.judged(request, asked).into();
+        match self.0.ask(request, true) {
+            Err((_, wait)) if wait.is_zero() => {
+                let (gate, mut request) = (self.clone(), request.take());
+                Flow::wait(async move {
+                    sleep(ASK_EVERY).await;
+                    let flow = gate.enter(&mut request);
+                    (request, flow)
+                })
+            }
+            asked => self.0.judged(request, asked).into(),
         }
-        let (settings, request) = (Arc::clone(&self.0), request.take());
-        Flow::wait(async move {
-            let ask = || settings.ask(&request, true);
-            let asked = Limiter::ask_patiently(ask, |(_, wait)| wait.is_zero()).await;
-            let judged: Flow = settings.judged(&request, asked).into();
-            (request, judged)
-        })
     }
 
     fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
@@ -192,7 +193,6 @@ impl LimitGateSettings {
 /// Returns the error 3000, to be retried after `wait`; `setting` sets how many calls there may be. It does not tell whose
 /// limit was reached: that may be one that others used up.
 pub(crate) fn limited(wait: Duration, setting: Option<&str>) -> Error {
-    let wait = if wait.is_zero() { UNKNOWN_WAIT } else { wait };
     let millis = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
     let recovery = Recovery::for_code(code::RATE_LIMITED).unwrap_or_default();
     let raise = setting.map(|setting| format!("; {setting} set how many there may be")).unwrap_or_default();
@@ -214,6 +214,3 @@ fn is_free(request: &Request) -> bool {
     request.kind == RequestKind::Notify
         && [Method::CANCELLED, Method::PROGRESS, Method::INITIALIZED].contains(&request.method)
 }
-
-/// The time after which a caller comes again that waited in vain for other kernels to know of the calls before.
-const UNKNOWN_WAIT: Duration = Duration::from_secs(1);

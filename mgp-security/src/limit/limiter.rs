@@ -9,7 +9,7 @@ use foldhash::quality::FixedState;
 use mgp_types::random_bytes;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 /// Limits on the number of calls in a minute, an hour and a day. Each limit that is set applies independently.
 ///
@@ -176,6 +176,8 @@ struct UntoldCalls {
     calls: u32,
     /// The number of those that other kernels are being told of.
     sent: u32,
+    /// The time since which there are such calls.
+    since: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -233,46 +235,29 @@ impl Limiter {
         let mut meters = self.meters.lock();
         let Meters { tables, untold } = &mut *meters;
         let mut found = [RateMeter::default(); DIMENSIONS.len()];
-        let (mut exceeded, mut is_untold) = ((DIMENSIONS[PRINCIPAL], Duration::ZERO), false);
+        let mut exceeded: Option<ExceededLimit> = None;
         let wanted = || wanted.into_iter().enumerate().filter_map(|(at, meter)| Some((at, meter?)));
         for (at, (key, pace)) in wanted() {
             found[at] = tables[at].meter(key, self.max_keys, now);
-            is_untold |= takes && untold.get(&(at, key)).is_some_and(|untold| untold.calls >= pace.share);
-            let wait = found[at].wait(pace, now);
-            if wait > exceeded.1 {
-                exceeded = (DIMENSIONS[at], wait);
+            let share = untold.get(&(at, key)).filter(|untold| takes && untold.calls >= pace.share);
+            let is_away = share.is_some_and(|untold| now.saturating_sub(untold.since) > PATIENCE);
+            let wait = found[at].wait(pace, now).max(if is_away { AWAY_WAIT } else { Duration::ZERO });
+            if (share.is_some() || wait > Duration::ZERO) && exceeded.is_none_or(|(_, most)| wait > most) {
+                exceeded = Some((DIMENSIONS[at], wait));
             }
         }
-        if is_untold || exceeded.1 > Duration::ZERO {
+        if let Some(exceeded) = exceeded {
             return Err(exceeded);
         }
         for (at, (key, pace)) in wanted().filter(|_| takes) {
             found[at].take(pace, now);
             tables[at].set(key, found[at], self.max_keys);
             if self.is_shared {
-                let none = UntoldCalls { pace: *pace, calls: 0, sent: 0 };
+                let none = UntoldCalls { pace: *pace, calls: 0, sent: 0, since: now };
                 untold.entry((at, key)).or_insert(none).calls += 1;
             }
         }
         Ok(())
-    }
-
-    /// Asks until other kernels know of so much that `is_untold` no longer holds of the refusal, or for two seconds at most.
-    ///
-    /// # Cancel safety
-    /// Dropping the future takes nothing.
-    pub(crate) async fn ask_patiently<T, E>(
-        ask: impl Fn() -> Result<T, E>,
-        is_untold: impl Fn(&E) -> bool,
-    ) -> Result<T, E> {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            sleep(ASK_EVERY).await;
-            match ask() {
-                Err(error) if is_untold(&error) && Instant::now() < until => {}
-                decided => return decided,
-            }
-        }
     }
 
     /// Returns what was used here and other kernels do not know, to be added to what they used. Until [`Limiter::learn`] says
@@ -307,7 +292,7 @@ impl Limiter {
                 let used = nanos(used).saturating_add(cell.saturating_mul(u64::from(later)));
                 meter.0[window] = meter.0[window].max(used);
             }
-            (untold.calls, untold.sent) = (later, 0);
+            (untold.calls, untold.sent, untold.since) = (later, 0, now);
             later > 0
         });
     }
@@ -359,9 +344,11 @@ impl MeterTable {
 
 /// The largest number of meters in each dimension.
 const MAX_KEYS: usize = 65_536;
-/// The longest time for which a call waits until other kernels know of those before it.
+/// The time between two questions of a call whether other kernels know of those before it.
+pub(crate) const ASK_EVERY: Duration = Duration::from_millis(5);
+/// The longest time for which calls wait until other kernels know of those before them.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The time between two questions whether other kernels know of them.
-const ASK_EVERY: Duration = Duration::from_millis(5);
+/// The time after which callers come again where other kernels are out of reach.
+const AWAY_WAIT: Duration = Duration::from_secs(1);
 /// The shortest time between two removals of idle meters.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);

@@ -69,7 +69,7 @@ impl AgentBudgets {
     pub(crate) fn learn(&self, used: &BTreeMap<i64, f64>) {
         for spent in self.spent.lock().values_mut() {
             if let Some(used) = used.get(&spent.id) {
-                spent.units += used - spent.sent;
+                spent.units = used + (spent.units - spent.sent);
                 spent.told = *used;
             }
         }

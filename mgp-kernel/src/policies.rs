@@ -106,7 +106,8 @@ impl Policies {
         let flows = FlowGate::default();
         flows.only_record(!config.confirmation.flows);
         let proofs = ProofChecker::open(users_state(state), clock)?;
-        let limiter = Arc::new(link.map_or_else(Limiter::default, |link| Limiter::shared(link.limit_seed())));
+        let seed = link.and_then(|link| link.key.derived("limits").first_chunk().copied());
+        let limiter = Arc::new(Limiter::new(seed.map(u64::from_be_bytes)));
         keys.count_with(Arc::clone(&limiter));
         let limits = settings::agent_limits(config).with_groups(groups.clone());
         Ok(Self {

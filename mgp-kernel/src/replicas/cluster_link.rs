@@ -25,7 +25,8 @@ pub(crate) struct ClusterLink {
     pub(crate) freshness: Arc<Freshness>,
     /// The source of the orders by their names.
     pub(super) orders: Box<dyn Fn(&'static str) -> Arc<dyn Order> + Send + Sync>,
-    pub(super) key: OrderKey,
+    /// The secret that all kernels have.
+    pub(crate) key: OrderKey,
     pub(super) followed: Mutex<Vec<Arc<FollowedDatabase>>>,
     /// The other kernels that have told nothing of themselves for a while.
     pub(super) gone: Mutex<BTreeSet<String>>,
@@ -61,11 +62,6 @@ pub(crate) fn share(
 }
 
 impl ClusterLink {
-    /// Returns the secret with which all kernels make ids of limits from names.
-    pub(crate) fn limit_seed(&self) -> u64 {
-        self.key.derived("limits").first_chunk().map_or(0, |seed| u64::from_be_bytes(*seed))
-    }
-
     /// Follows the order of a database whose sections are open by now: `reload` reads those anew that others changed.
     pub(crate) fn follow(
         &self,

@@ -95,12 +95,6 @@ impl LimitGate {
         Self::with(limits, None, Arc::default())
     }
 
-    /// Takes unresolved requests to be for `server`. The gate restarts its counts.
-    #[must_use]
-    pub fn for_server(self, server: ServerId) -> Self {
-        Self::with(Limits::clone(&self.0.limits.load()), Some(server), Arc::default())
-    }
-
     /// Sets new limits from now on, also for clones that were made before. The counts are kept.
     pub fn set(&self, limits: Limits) {
         self.0.limits.store(Arc::new(limits));

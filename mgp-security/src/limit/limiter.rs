@@ -6,7 +6,6 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use foldhash::quality::FixedState;
-use mgp_types::random_bytes;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -152,7 +151,7 @@ fn nanos(time: Duration) -> u64 {
 pub struct Limiter {
     started: Instant,
     hasher: FixedState,
-    max_keys: usize,
+    pub(super) max_keys: usize,
     /// True if other kernels count the same calls.
     is_shared: bool,
     meters: Mutex<Meters>,
@@ -201,20 +200,17 @@ pub(crate) type ExceededLimit = (&'static str, Duration);
 
 impl Default for Limiter {
     fn default() -> Self {
-        Self::with(MAX_KEYS, None)
+        Self::new(None)
     }
 }
 
 impl Limiter {
-    /// Returns meters that count together with those of other kernels, which have the same secret seed.
-    pub fn shared(seed: u64) -> Self {
-        Self::with(MAX_KEYS, Some(seed))
-    }
-
-    pub(super) fn with(max_keys: usize, seed: Option<u64>) -> Self {
+    /// Returns meters of which nothing is used yet. With a secret seed, they count together with those of other kernels that have
+    /// the same.
+    pub fn new(seed: Option<u64>) -> Self {
         let (started, is_shared, meters) = (Instant::now(), seed.is_some(), Mutex::default());
-        let hasher = FixedState::with_seed(seed.unwrap_or_else(|| u64::from_ne_bytes(random_bytes())));
-        Self { started, hasher, max_keys, is_shared, meters }
+        let seed = seed.unwrap_or_else(|| u64::from_ne_bytes(mgp_types::random_bytes()));
+        Self { started, hasher: FixedState::with_seed(seed), max_keys: MAX_KEYS, is_shared, meters }
     }
 
     /// Returns the key of a meter. Names are hashed with a secret seed, so that they need neither memory nor a bound on
@@ -239,10 +235,10 @@ impl Limiter {
         let wanted = || wanted.into_iter().enumerate().filter_map(|(at, meter)| Some((at, meter?)));
         for (at, (key, pace)) in wanted() {
             found[at] = tables[at].meter(key, self.max_keys, now);
-            let share = untold.get(&(at, key)).filter(|untold| takes && untold.calls >= pace.share);
-            let is_away = share.is_some_and(|untold| now.saturating_sub(untold.since) > PATIENCE);
+            let full = untold.get(&(at, key)).filter(|untold| takes && untold.calls >= pace.share);
+            let is_away = full.is_some_and(|untold| now.saturating_sub(untold.since) > PATIENCE);
             let wait = found[at].wait(pace, now).max(if is_away { AWAY_WAIT } else { Duration::ZERO });
-            if (share.is_some() || wait > Duration::ZERO) && exceeded.is_none_or(|(_, most)| wait > most) {
+            if (full.is_some() || wait > Duration::ZERO) && exceeded.is_none_or(|(_, most)| wait > most) {
                 exceeded = Some((DIMENSIONS[at], wait));
             }
         }

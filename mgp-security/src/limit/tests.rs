@@ -39,6 +39,16 @@ fn of_tools(tools: &[&str], rates: Rates) -> Limits {
     tools.iter().fold(Limits::new(), |limits, &tool| limits.for_tool("s".into(), tool.into(), rates))
 }
 
+/// A gate in front of the server `s`.
+fn at_server(limits: Limits) -> LimitGate {
+    LimitGate::with(limits, Some("s".into()), Arc::default())
+}
+
+/// The counts of eight callers, servers and tools at most.
+fn small() -> Arc<Limiter> {
+    Arc::new(Limiter { max_keys: 8, ..Limiter::default() })
+}
+
 /// How many of `calls` pass.
 async fn passed(layer: &LimitGate, calls: usize, agent: &str, tool: &str) -> usize {
     let mut passed = 0;
@@ -126,13 +136,13 @@ async fn principals_tools_and_servers_have_limits_of_their_own() {
     assert_eq!(passed(&by_principal, 3, "a", "u").await, 0);
     assert_eq!(passed(&by_principal, 3, "b", "t").await, 2);
 
-    let by_tool = LimitGate::new(of_tools(&["t", "u"], minute(2))).for_server("s".into());
+    let by_tool = at_server(of_tools(&["t", "u"], minute(2)));
     assert_eq!(passed(&by_tool, 3, "a", "t").await, 2);
     assert_eq!(passed(&by_tool, 3, "b", "t").await, 0);
     assert_eq!(passed(&by_tool, 3, "a", "u").await, 2);
     assert_eq!(passed(&by_tool, 3, "a", "v").await, 3);
 
-    let by_server = LimitGate::new(Limits::new().per_server(minute(2))).for_server("s".into());
+    let by_server = at_server(Limits::new().per_server(minute(2)));
     assert_eq!(passed(&by_server, 3, "a", "t").await, 2);
     assert_eq!(passed(&by_server, 3, "b", "u").await, 0);
 }
@@ -140,7 +150,7 @@ async fn principals_tools_and_servers_have_limits_of_their_own() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_call_uses_up_nothing() {
     let limits = Limits::new().per_principal(minute(2).per_hour(n(6))).per_server(minute(4));
-    let layer = LimitGate::new(limits).for_server("s".into());
+    let layer = at_server(limits);
     // Refused by the minute, the rest takes nothing from the hour; and nothing from the server.
     assert_eq!(passed(&layer, 50, "a", "t").await, 2);
     assert_eq!(passed(&layer, 50, "b", "t").await, 2);
@@ -154,8 +164,7 @@ async fn a_refused_call_uses_up_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn many_names_neither_fill_the_memory_nor_begin_anew() {
-    let limiter = Arc::new(Limiter::with(8, None));
-    let layer = LimitGate::with(Limits::new().per_principal(minute(1)), None, limiter);
+    let layer = LimitGate::with(Limits::new().per_principal(minute(1)), None, small());
     let mut passing = 0;
     for name in 0..1000 {
         passing += passed(&layer, 1, &format!("a{name}"), "t").await;
@@ -173,7 +182,7 @@ async fn names_of_tools_take_no_room_from_principals() {
     let tools: Vec<_> = (0..12).map(|number| format!("t{number}")).collect();
     let tools: Vec<_> = tools.iter().map(String::as_str).collect();
     let limits = of_tools(&tools, minute(9)).per_principal(minute(2));
-    let layer = LimitGate::with(limits, Some("s".into()), Arc::new(Limiter::with(8, None)));
+    let layer = LimitGate::with(limits, Some("s".into()), small());
     // Twelve tools are more than there is room for; six principals are not, and each keeps a rate of its own.
     for (agent, pair) in ["a", "b", "c", "d", "e", "f"].into_iter().zip(tools.chunks(2)) {
         for tool in pair {
@@ -209,8 +218,7 @@ async fn an_agent_and_an_operator_of_one_name_are_two() {
 
 #[tokio::test(start_paused = true)]
 async fn operators_have_no_limit_of_their_own_and_keep_those_of_servers() {
-    let layer =
-        LimitGate::new(Limits::new().per_principal(minute(1)).per_server(minute(9))).for_server("s".into());
+    let layer = at_server(Limits::new().per_principal(minute(1)).per_server(minute(9)));
     let operator = Principal::operator("root");
     let mut passed = 0;
     for _ in 0..20 {
@@ -223,7 +231,7 @@ async fn operators_have_no_limit_of_their_own_and_keep_those_of_servers() {
 
 #[tokio::test(start_paused = true)]
 async fn the_trail_learns_which_limit_it_was_and_the_caller_does_not() {
-    let layer = LimitGate::new(of_tools(&["t"], minute(1))).for_server("s".into());
+    let layer = at_server(of_tools(&["t"], minute(1)));
     ask(&layer, call("a", "t")).await.unwrap();
     let trail = Arc::new(CallRecord::default());
     let mut second = call("b", "t");
@@ -312,7 +320,7 @@ impl<const N: usize> TestKernels<N> {
         let reaches = Arc::new(Mutex::new(true));
         let gates = [(); N].map(|()| {
             let (all, reaches) = (Arc::clone(&all), Arc::clone(&reaches));
-            let limiter = Arc::new(Limiter::shared(7));
+            let limiter = Arc::new(Limiter::new(Some(7)));
             let counts = Arc::clone(&limiter);
             tokio::spawn(async move {
                 loop {

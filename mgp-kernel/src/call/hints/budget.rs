@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn kernels_that_know_of_each_other_spend_one_budget() {
         let kernels =
-            [(); 2].map(|()| AgentBudgets::new(AgentGroups::default(), Arc::new(Limiter::shared(7))));
+            [(); 2].map(|()| AgentBudgets::new(AgentGroups::default(), Arc::new(Limiter::new(Some(7)))));
         let mut all = BTreeMap::<i64, f64>::new();
         let mut exchange = || {
             for budgets in &kernels {

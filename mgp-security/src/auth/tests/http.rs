@@ -145,7 +145,7 @@ async fn an_expired_key_and_one_used_too_often_are_told_apart() {
 
 #[tokio::test]
 async fn a_key_whose_last_uses_other_kernels_do_not_know_waits_until_they_do() {
-    let (ring, limiter) = (ring(), Arc::new(Limiter::shared(7)));
+    let (ring, limiter) = (ring(), Arc::new(Limiter::new(Some(7))));
     ring.count_with(Arc::clone(&limiter));
     let rate_limit = Some(Rates::new().per_hour(n(20)));
     let wanted = KeyRequest { rate_limit, ..KeyRequest::new(Principal::new("a")) };

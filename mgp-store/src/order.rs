@@ -74,7 +74,7 @@ pub struct News {
     pub entries: Vec<Entry>,
 }
 
-/// The key that seals entries and copies. Who stores them can neither read them nor put others in their place.
+/// The key that seals entries and copies, with its bytes. Who stores them can neither read them nor put others in their place.
 #[derive(Clone)]
 pub struct OrderKey(LessSafeKey, [u8; 32]);
 

@@ -53,8 +53,8 @@ mgp_types::layer!(HttpAuthLayer, self, inner => HttpAuth { inner, layer: self.cl
 /// which streams and sessions end, and the permissions of the key. It removes `Authorization` and `DPoP`. It refuses
 /// with 401, or with 429 where a key is used too often, once it has read the body as far as that is short, and tells the rule
 /// by [`RefusedBy`]. It allocates on refusal and for the extensions that it adds. It
-/// waits only for the issuer of a token, and until other kernels know of the last uses of a key with a rate limit; dropping its future drops that of the service further in, and the use of the
-/// key stays counted.
+/// waits only for the issuer of a token, and until other kernels know of the last uses of a key with a rate limit;
+/// dropping its future drops that of the service further in, and the use of the key stays counted.
 #[derive(Debug, Clone)]
 pub struct HttpAuth<S> {
     inner: S,

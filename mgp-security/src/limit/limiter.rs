@@ -237,7 +237,7 @@ impl Limiter {
             found[at] = tables[at].meter(key, self.max_keys, now);
             let full = untold.get(&(at, key)).filter(|untold| takes && untold.calls >= pace.share);
             let is_away = full.is_some_and(|untold| now.saturating_sub(untold.since) > PATIENCE);
-            let wait = found[at].wait(pace, now).max(if is_away { AWAY_WAIT } else { Duration::ZERO });
+            let wait = found[at].wait(pace, now).max(if is_away { PATIENCE } else { Duration::ZERO });
             if (full.is_some() || wait > Duration::ZERO) && exceeded.is_none_or(|(_, most)| wait > most) {
                 exceeded = Some((DIMENSIONS[at], wait));
             }
@@ -342,9 +342,8 @@ impl MeterTable {
 const MAX_KEYS: usize = 65_536;
 /// The time between two questions of a call whether other kernels know of those before it.
 pub(crate) const ASK_EVERY: Duration = Duration::from_millis(5);
-/// The longest time for which calls wait until other kernels know of those before them.
+/// The longest time for which calls wait until other kernels know of those before them. From then on, all are refused that
+/// would exceed the share, and come again after as long.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The time after which callers come again where other kernels are out of reach.
-const AWAY_WAIT: Duration = Duration::from_secs(1);
 /// The shortest time between two removals of idle meters.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);

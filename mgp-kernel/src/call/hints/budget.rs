@@ -244,6 +244,7 @@ mod tests {
         assert!(reserve("bob").is_err());
         assert!(reserve("ada").unwrap().is_none());
     }
+
     #[test]
     fn kernels_that_know_of_each_other_spend_one_budget() {
         let kernels =

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use mgp_discovery::Config;
 use mgp_security::audit::LogHead;
+use mgp_security::limit::SharedUse;
 use mgp_store::StoreError;
 
 use super::ClusterLink;
@@ -30,7 +31,7 @@ impl ClusterLink {
 
     pub(crate) async fn leave(&self) {}
 
-    pub(crate) async fn add_uses(&self, _: &[mgp_security::limit::SharedUse]) -> Result<BTreeMap<i64, f64>, StoreError> {
+    pub(crate) async fn add_uses(&self, _: &[SharedUse]) -> Result<BTreeMap<i64, f64>, StoreError> {
         Err(StoreError::NoTables)
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_security::audit::LogHead;
+use mgp_security::limit::SharedUse;
 use mgp_store::{Order, OrderKey, Postgres, PostgresSettings, StoreError};
 use mgp_types::mgp::{Timestamp, TraceId};
 use parking_lot::Mutex;
@@ -65,7 +66,7 @@ impl ClusterLink {
     ///
     /// # Errors
     /// Fails if the database cannot be reached.
-    pub(crate) async fn add_uses(&self, uses: &[mgp_security::limit::SharedUse]) -> Result<BTreeMap<i64, f64>, StoreError> {
+    pub(crate) async fn add_uses(&self, uses: &[SharedUse]) -> Result<BTreeMap<i64, f64>, StoreError> {
         self.postgres.add_uses(uses).await
     }
 

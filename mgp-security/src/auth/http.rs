@@ -196,9 +196,12 @@ type JudgedRequest<B, R> = Result<http::Request<B>, (http::Response<R>, B)>;
 /// The judgement of a request that waits for the issuer of its token, or until other kernels know of the last uses of its key.
 type LaterJudgement<B, R> = BoxFuture<'static, JudgedRequest<B, R>>;
 
+/// The judgement of a request, at once or later.
+type Judgement<B, R> = Either<JudgedRequest<B, R>, LaterJudgement<B, R>>;
+
 impl HttpAuthLayer {
     /// Verifies the token or the key of a request.
-    fn judge<B, R>(&self, request: http::Request<B>) -> Either<JudgedRequest<B, R>, LaterJudgement<B, R>>
+    fn judge<B, R>(&self, request: http::Request<B>) -> Judgement<B, R>
     where
         B: Send + 'static,
         R: From<String> + Send + 'static,
@@ -234,7 +237,7 @@ impl HttpAuthLayer {
     }
 
     /// Verifies the key of a request; where tokens are known, the refusal says how to get one.
-    fn judge_key<B, R>(&self, mut request: http::Request<B>) -> Either<JudgedRequest<B, R>, LaterJudgement<B, R>>
+    fn judge_key<B, R>(&self, mut request: http::Request<B>) -> Judgement<B, R>
     where
         B: Send + 'static,
         R: From<String> + Send + 'static,

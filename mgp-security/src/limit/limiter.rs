@@ -194,8 +194,8 @@ const PRINCIPAL: usize = 0;
 /// The keys and paces of the meters that a call concerns: of a principal, a tool, a server and an API key.
 pub(crate) type WantedMeters<'a> = [Option<(u64, &'a MeterPace)>; DIMENSIONS.len()];
 
-/// The dimension of the limit that a call exceeds, and the time until it no longer does, which is zero if other kernels have to
-/// know of the calls before.
+/// The dimension of the limit that a call exceeds, and the time until it no longer does, which is zero if other kernels have
+/// to know of the calls before.
 pub(crate) type ExceededLimit = (&'static str, Duration);
 
 impl Default for Limiter {
@@ -205,8 +205,8 @@ impl Default for Limiter {
 }
 
 impl Limiter {
-    /// Returns meters of which nothing is used yet. With a secret seed, they count together with those of other kernels that have
-    /// the same.
+    /// Returns meters of which nothing is used yet. With a secret seed, they count together with those of other kernels that
+    /// have the same.
     pub fn new(seed: Option<u64>) -> Self {
         let (started, is_shared, meters) = (Instant::now(), seed.is_some(), Mutex::default());
         let seed = seed.unwrap_or_else(|| u64::from_ne_bytes(mgp_types::random_bytes()));
@@ -265,7 +265,7 @@ impl Limiter {
             let (windows, calls) = (untold.pace.windows.into_iter().enumerate(), f64::from(untold.sent));
             windows.filter_map(move |(window, of)| {
                 let used = Duration::from_nanos(of?.cell).as_secs_f64() * calls;
-                Some((self.shared_id(at, key, window), used, 1.0))
+                Some((self.key((at, key, window)).cast_signed(), used, 1.0))
             })
         });
         uses.collect()
@@ -279,23 +279,18 @@ impl Limiter {
         untold.retain(|&(at, key), untold| {
             let later = untold.calls - untold.sent;
             for (window, of) in untold.pace.windows.into_iter().enumerate() {
-                let (Some(used), Some(RateWindow { cell, .. }), Some(meter)) = (
-                    used.get(&self.shared_id(at, key, window)),
-                    of,
-                    tables[at].by_hash.get_mut(&key),
-                ) else { continue };
-                let used = now.saturating_add(Duration::try_from_secs_f64(*used).unwrap_or_default());
-                let used = nanos(used).saturating_add(cell.saturating_mul(u64::from(later)));
-                meter.0[window] = meter.0[window].max(used);
+                if let Some(RateWindow { cell, .. }) = of
+                    && let Some(used) = used.get(&self.key((at, key, window)).cast_signed())
+                    && let Some(meter) = tables[at].by_hash.get_mut(&key)
+                {
+                    let used = now.saturating_add(Duration::try_from_secs_f64(*used).unwrap_or_default());
+                    let used = nanos(used).saturating_add(cell.saturating_mul(u64::from(later)));
+                    meter.0[window] = meter.0[window].max(used);
+                }
             }
             (untold.calls, untold.sent, untold.since) = (later, 0, now);
             later > 0
         });
-    }
-
-    /// Returns the id of a window of a meter among all kernels.
-    fn shared_id(&self, dimension: usize, key: u64, window: usize) -> i64 {
-        self.key((dimension, key, window)).cast_signed()
     }
 
     /// Returns what is left of the meter of the principal with `key`: see [`RateMeter::left`].

@@ -109,12 +109,11 @@ impl AgentBudgets {
             let id = self.limiter.key((agent, span, length(budget))).cast_signed();
             Spent { id, span, units: 0.0, told: 0.0, sent: 0.0 }
         });
-        let before = known.units;
         let is_free = cost.is_none_or(|cost| cost.category == Some(mgp_types::ext::CostCategory::Free));
-        if !is_free && (before + units > most || before >= most) {
-            return Err(exhausted(agent, budget, (most - before).max(0.0), units, ends_in));
+        if !is_free && (known.units + units > most || known.units >= most) {
+            return Err(exhausted(agent, budget, (most - known.units).max(0.0), units, ends_in));
         }
-        spent.insert(agent.into(), Spent { units: before + units, ..known });
+        spent.insert(agent.into(), Spent { units: known.units + units, ..known });
         Ok(Some(ReservedUnits { agent: agent.into(), budget, span, units }))
     }
 

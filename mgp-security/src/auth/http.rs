@@ -193,11 +193,9 @@ fn answer<R: From<String>>(
 /// A request whose key or token is right, or its refusal with the body that nobody has read.
 type JudgedRequest<B, R> = Result<http::Request<B>, (http::Response<R>, B)>;
 
-/// The judgement of a request that waits for the issuer of its token, or until other kernels know of the last uses of its key.
-type LaterJudgement<B, R> = BoxFuture<'static, JudgedRequest<B, R>>;
-
-/// The judgement of a request, at once or later.
-type Judgement<B, R> = Either<JudgedRequest<B, R>, LaterJudgement<B, R>>;
+/// The judgement of a request, or one that waits for the issuer of its token, or until other kernels know of the last uses of its
+/// key.
+type Judgement<B, R> = Either<JudgedRequest<B, R>, BoxFuture<'static, JudgedRequest<B, R>>>;
 
 impl HttpAuthLayer {
     /// Verifies the token or the key of a request.

@@ -251,7 +251,7 @@ impl HttpAuthLayer {
                     sleep(ASK_EVERY).await;
                     match layer.judge_key(request) {
                         Either::Left(judged) => judged,
-                        Either::Right(later) => later.await,
+                        Either::Right(waiting) => waiting.await,
                     }
                 }));
             }

@@ -298,9 +298,9 @@ struct AllUses {
 }
 
 impl AllUses {
-    fn add(&mut self, uses: &[SharedUse]) -> BTreeMap<i64, f64> {
+    fn add(&mut self, untold: &[SharedUse]) -> BTreeMap<i64, f64> {
         let now = self.began.elapsed().as_secs_f64();
-        let added = uses.iter().map(|&(id, amount, returned)| {
+        let added = untold.iter().map(|&(id, amount, returned)| {
             let (used, at) = self.used.get(&id).copied().unwrap_or((0.0, now));
             let used = (used - returned * (now - at)).max(0.0) + amount;
             self.used.insert(id, (used, now));

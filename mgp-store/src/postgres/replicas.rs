@@ -56,8 +56,8 @@ impl Postgres {
             ON CONFLICT (id) DO UPDATE SET used_at = now(), returned = excluded.returned, used = excluded.used
                 + greatest(mgp_limit.used - mgp_limit.returned * extract(epoch FROM now() - mgp_limit.used_at)::float8, 0)
             RETURNING id, used";
-        let used = in_time(client.query(add, &[&ids, &amounts, &returned])).await;
-        given_back(client, used.map(|rows| rows.iter().map(|row| (row.get(0), row.get(1))).collect()))
+        let sums = in_time(client.query(add, &[&ids, &amounts, &returned])).await;
+        given_back(client, sums.map(|rows| rows.iter().map(|row| (row.get(0), row.get(1))).collect()))
     }
 
     /// Returns all kernels, orders and leases as JSON, with ages in milliseconds.

@@ -1,8 +1,8 @@
 //! The state that all connections to one server share, with the lists that they offer.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arc_swap::ArcSwap;
 use mgp_discovery::catalog::{Catalog, CatalogSnapshot};

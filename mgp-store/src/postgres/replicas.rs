@@ -29,13 +29,15 @@ impl Postgres {
         given_back(client, gone.map(|rows| rows.iter().map(|row| row.get(0)).collect()))
     }
 
-    /// Removes the kernel `id` from the list.
+    /// Removes the kernel `id` from the list, and gives its leases back.
     ///
     /// # Errors
     /// Fails if the database cannot be reached.
     pub async fn forget(&self, id: &str) -> Result<(), StoreError> {
         let client = self.client().await?;
-        let forgotten = in_time(client.execute("DELETE FROM mgp_replica WHERE id = $1", &[&id])).await;
+        let forget = "WITH given_back AS (UPDATE mgp_lease SET until = now() WHERE owner = $1 AND until > now())
+            DELETE FROM mgp_replica WHERE id = $1";
+        let forgotten = in_time(client.execute(forget, &[&id])).await;
         given_back(client, forgotten.map(drop))
     }
 
@@ -58,6 +60,17 @@ impl Postgres {
             RETURNING id, used";
         let sums = in_time(client.query(add, &[&ids, &amounts, &returned])).await;
         given_back(client, sums.map(|rows| rows.iter().map(|row| (row.get(0), row.get(1))).collect()))
+    }
+
+    /// Renews the leases of the kernel `id`, takes free ones of `servers` up to its part of them, and returns those of `servers`
+    /// as JSON: by server the address of the other kernel that has the lease, its number, and the milliseconds left of it.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be reached.
+    pub async fn leases(&self, id: &str, servers: &[String]) -> Result<String, StoreError> {
+        let client = self.client().await?;
+        let read = in_time(client.query_one(include_str!("leases.sql"), &[&id, &servers])).await;
+        given_back(client, read.map(|row| row.get(0)))
     }
 
     /// Returns all kernels, orders and leases as JSON, with ages in milliseconds.

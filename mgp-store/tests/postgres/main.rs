@@ -16,6 +16,7 @@ use mgp_store::{
     Database, Entry, News, Order, OrderKey, Postgres, PostgresOrder, Snapshot, StoreError, Turn,
 };
 use rusqlite::params;
+use serde_json::json;
 
 use server::{COMMON, RUNTIME, Server, execute};
 
@@ -245,4 +246,45 @@ fn a_kernel_is_listed_with_what_it_says_of_itself_until_it_leaves() {
     RUNTIME.block_on(postgres.tell_of("one", "", "{}")).unwrap();
     assert_eq!(kernels()[0]["id"], "one");
     assert_eq!(kernels().len(), 1);
+}
+
+#[test]
+fn a_lease_has_one_owner_at_a_time_and_each_has_a_larger_number() {
+    let postgres = COMMON.connect(&COMMON.new_database());
+    let leases = |id: &str| {
+        let told = RUNTIME.block_on(postgres.leases(id, &["files".to_owned()])).unwrap();
+        serde_json::from_str::<serde_json::Value>(&told).unwrap()["files"].clone()
+    };
+    for id in ["one", "other"] {
+        RUNTIME.block_on(postgres.tell_of(id, &format!("{id}:7334"), "{}")).unwrap();
+    }
+    assert_eq!(leases("one"), json!([null, 1, 10_000]));
+    let seen = leases("other");
+    assert_eq!((&seen[0], &seen[1]), (&json!("one:7334"), &json!(1)));
+    execute(&postgres, "UPDATE mgp_lease SET until = now() + interval '5 seconds'");
+    assert!(leases("other")[2].as_i64().unwrap() <= 5_000);
+    assert!(leases("one")[2].as_i64().unwrap() > 7_000, "an owner renews");
+    execute(&postgres, "UPDATE mgp_lease SET until = now()");
+    assert_eq!(leases("other"), json!([null, 2, 10_000]), "what ended is free");
+    assert_eq!(leases("one")[0], "other:7334");
+    execute(&postgres, "UPDATE mgp_lease SET owner = 'nobody'");
+    assert_eq!(leases("one"), json!(null), "nobody knows the way to the owner");
+    execute(&postgres, "UPDATE mgp_lease SET owner = 'other'");
+    RUNTIME.block_on(postgres.forget("other")).unwrap();
+    assert_eq!(leases("one"), json!([null, 3, 10_000]), "who leaves gives its leases back");
+}
+
+#[test]
+fn a_kernel_takes_its_part_of_the_leases() {
+    let postgres = COMMON.connect(&COMMON.new_database());
+    for id in ["one", "other"] {
+        RUNTIME.block_on(postgres.tell_of(id, &format!("{id}:7334"), "{}")).unwrap();
+    }
+    let own = |id: &str| {
+        let told = RUNTIME.block_on(postgres.leases(id, &["a", "b", "c"].map(str::to_owned))).unwrap();
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        told.as_object().unwrap().values().filter(|lease| lease[0].is_null()).count()
+    };
+    assert_eq!((own("one"), own("one")), (2, 2));
+    assert_eq!((own("other"), own("one")), (1, 2));
 }

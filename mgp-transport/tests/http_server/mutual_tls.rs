@@ -50,6 +50,28 @@ async fn without_a_certificate_the_server_is_not_reached() {
 }
 
 #[tokio::test]
+async fn a_certificate_of_another_authority_opens_nothing() {
+    let clients = Authority::new();
+    let server = demanding(&clients).await;
+    let foreign = Authority::new().issue();
+    let builder = client(&server).client_certificate_pem(foreign.chain(), foreign.key());
+    assert_eq!(certificate(builder).await.unwrap_err().origin(), Origin::Connection);
+}
+
+#[tokio::test]
+async fn a_client_may_trust_one_authority_alone() {
+    let clients = Authority::new();
+    let server = demanding(&clients).await;
+    let (url, identity) = (format!("https://localhost:{}/mcp", server.address.port()), clients.issue());
+    let trusting = |authority: &Authority| {
+        let builder = HttpClient::builder(url.clone()).only_root_certificates_pem(authority.pem());
+        builder.client_certificate_pem(identity.chain(), identity.key())
+    };
+    certificate(trusting(&server.authority)).await.unwrap();
+    assert_eq!(certificate(trusting(&clients)).await.unwrap_err().origin(), Origin::Connection);
+}
+
+#[tokio::test]
 async fn a_certificate_that_cannot_be_used_is_named_and_not_quoted() {
     let clients = Authority::new();
     let server = demanding(&clients).await;

@@ -200,6 +200,11 @@ impl HttpClientBuilder {
         pub fn root_certificates_pem(certificates: impl Into<Vec<u8>>) =>
             self.tls.root_certificates_pem.push(certificates.into());
 
+        /// Trusts these certificates (PEM, one or several) in place of those of the public authorities.
+        #[cfg(feature = "tls")]
+        pub fn only_root_certificates_pem(certificates: impl Into<Vec<u8>>) =>
+            self.tls.only_root_certificates_pem = Some(certificates.into());
+
         /// Shows this certificate (PEM, followed by those that lead to its authority) to servers that ask for one, and
         /// proves that the client holds its private key (PEM).
         #[cfg(feature = "tls")]

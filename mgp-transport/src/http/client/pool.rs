@@ -264,6 +264,9 @@ pub(super) struct ClientTls {
     /// Further trusted certificates in PEM.
     #[cfg(feature = "tls")]
     pub(super) root_certificates_pem: Vec<Vec<u8>>,
+    /// The trusted certificates in PEM, if those of the public authorities are not.
+    #[cfg(feature = "tls")]
+    pub(super) only_root_certificates_pem: Option<Vec<u8>>,
     /// The client's own certificate with its chain, and its key, in PEM.
     #[cfg(feature = "tls")]
     pub(super) client_certificate_pem: Option<(Vec<u8>, Vec<u8>)>,
@@ -294,8 +297,11 @@ fn network(_: ClientTls) -> Result<Network, Error> {
 fn network(settings: ClientTls) -> Result<Network, Error> {
     let mut tcp = tcp();
     tcp.enforce_http(false);
-    let mut trusted = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    for pem in &settings.root_certificates_pem {
+    let mut trusted = rustls::RootCertStore::empty();
+    if settings.only_root_certificates_pem.is_none() {
+        trusted.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    for pem in settings.root_certificates_pem.iter().chain(&settings.only_root_certificates_pem) {
         for certificate in certificates(pem, "the root certificates")? {
             trusted.add(certificate).map_err(|error| {
                 Error::invalid_params("a root certificate cannot be used").with_source(error)

@@ -6,7 +6,7 @@ use mgp_types::agent_family;
 use mgp_types::mgp::{DefaultPolicy, Glob, TrustLevel};
 use url::Url;
 
-use super::model::{AgentSettings, Config, ListenSettings, PageSettings, ServerConfig, Sharing};
+use super::model::{AgentSettings, Config, Instances, ListenSettings, PageSettings, ServerConfig, Sharing};
 
 /// A text that is not an address to listen at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -133,6 +133,11 @@ impl ServerConfig {
     pub fn is_confined(&self) -> bool {
         let is_sandboxed = || self.command.is_some() && self.trust() == TrustLevel::Sandboxed;
         self.confine.unwrap_or_else(|| self.confinement.is_some() || is_sandboxed())
+    }
+
+    /// Returns whether one of several kernels runs the server's program for all of them.
+    pub fn runs_once(&self) -> bool {
+        self.command.is_some() && self.instances != Some(Instances::Each)
     }
 
     /// Returns whether agents have connections of their own, so that no other agent reaches the server.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::model::{
-    AuditPush, Notification, PageOauth, ServerConfig, ServerOauth, StoreSettings, TelemetrySettings,
+    AuditPush, ClusterSettings, Notification, PageOauth, ServerConfig, ServerOauth, StoreSettings, TelemetrySettings,
     TokenIntrospection, TransportKind,
 };
 use super::template::Template;
@@ -290,6 +290,21 @@ impl StoreSettings {
         let Some(url) = &self.url else { return Ok(None) };
         let key = resolved(self.key.as_deref().unwrap_or_default(), "store.key", environment)?;
         Ok(Some((resolved(url, "store.url", environment)?, key)))
+    }
+}
+
+impl ClusterSettings {
+    /// Returns the settings with every reference resolved.
+    ///
+    /// # Errors
+    /// A variable or a secret is missing.
+    pub fn expanded(&self, environment: &dyn Environment) -> Result<Self, ServerFault> {
+        let mut settings = self.clone();
+        let Self { listen, certificate, key, authority } = &mut settings;
+        for text in [listen, certificate, key, authority].into_iter().flatten() {
+            *text = resolved(text, "cluster", environment)?.expose().to_owned();
+        }
+        Ok(settings)
     }
 }
 

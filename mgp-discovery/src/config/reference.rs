@@ -122,11 +122,11 @@ mod tests {
     }
 
     /// The keys that a folder sets for its own servers. They open nothing of the user's to those.
-    const OF_FOLDERS_SERVERS: [&str; 28] = [
+    const OF_FOLDERS_SERVERS: [&str; 29] = [
         "id", "command", "args", "cwd", "env", "confine", "confinement", "url", "headers", "oauth", "socket",
         "transport", "protocol", "dialect", "enabled", "description", "mgp", "restart_policy",
         "max_restarts", "restart_window_secs", "backoff_base_ms", "backoff_max_ms", "limits", "agents",
-        "sharing", "max_instances", "tools", "package",
+        "sharing", "max_instances", "instances", "tools", "package",
     ];
     const OF_THEIR_SECURITY: [&str; 4] = ["validators", "permissions", "risk_at_least", "confirmation"];
 

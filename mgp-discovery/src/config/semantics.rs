@@ -12,7 +12,7 @@ use mgp_types::mgp::{Glob, ToolPattern};
 
 pub(super) use self::groups::check_groups;
 use super::endpoint::{ServerFault, is_http_url, is_receiver};
-use super::model::{Config, ServerConfig};
+use super::model::{ClusterSettings, Config, ServerConfig};
 use super::problem::{Problem, Severity};
 use super::source::{ConfigSource, FileProblems, ValuePath};
 use super::template::Template;
@@ -288,7 +288,7 @@ impl FileProblems<'_> {
         }
     }
 
-    /// Checks `[store]`.
+    /// Checks `[store]` and `[cluster]`.
     fn shared_store(&mut self, config: &Config) {
         let store = ValuePath::default().key("store");
         let (url, key) = (config.store.url.as_deref(), config.store.key.as_deref().unwrap_or_default());
@@ -302,6 +302,16 @@ impl FileProblems<'_> {
                 "what kernels write to a shared database is sealed, and there is no key",
                 instead,
             );
+        }
+        let cluster = ValuePath::default().key("cluster");
+        let ClusterSettings { listen, certificate, key, authority } = &config.cluster;
+        for text in [listen, certificate, key, authority].into_iter().flatten() {
+            self.template(text, &cluster);
+        }
+        if listen.is_some() && [certificate, key, authority].contains(&&None) {
+            let instead = "write `certificate`, `key` and `authority`, each with the path of a file in PEM";
+            let what = "kernels know each other by certificates, and a file of them is missing";
+            self.error(&cluster, what, instead);
         }
     }
 

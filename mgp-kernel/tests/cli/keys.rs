@@ -5,8 +5,18 @@ use std::path::Path;
 use serde_json::Value;
 
 /// The keys that are read through a method of `mgp-discovery`, which says what follows from them.
-const JUDGED_THERE: [&str; 9] =
-    ["client_secret", "commands", "cwd", "in", "pass_env", "private_key", "require_keys", "style", "webhook"];
+const JUDGED_THERE: [&str; 10] = [
+    "client_secret",
+    "commands",
+    "cwd",
+    "in",
+    "instances",
+    "pass_env",
+    "private_key",
+    "require_keys",
+    "style",
+    "webhook",
+];
 
 /// The names of all members that a part of the schema knows.
 fn names(schema: &Value, known: &mut BTreeSet<String>) {

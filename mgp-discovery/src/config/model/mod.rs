@@ -28,7 +28,7 @@ pub use self::policy::{
     LimitSettings, PermissionRule, PermissionSettings, RuleSource, ValidatorSettings,
 };
 pub use self::server::{
-    AllowedRule, NetworkPreset, ServerAgent, ServerConfig, ServerConfinement, ServerDefinitions,
+    AllowedRule, Instances, NetworkPreset, ServerAgent, ServerConfig, ServerConfinement, ServerDefinitions,
     ServerDialect, ServerLimits, ServerMgp, ServerNetwork, ServerProtocol, ServerSecurity, Sharing, ToolRule,
     TransportKind,
 };

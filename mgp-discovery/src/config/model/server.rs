@@ -94,6 +94,9 @@ tables! {
         /// `socket`.
         #[schemars(range(min = 1))]
         pub max_instances: Option<u32>,
+        /// The kernels that run the program, where several share their decisions and `[cluster] listen` is set; `one` if
+        /// left out.
+        pub instances: Option<Instances>,
     }
 
     /// The declarations of a server in `[servers.mgp]` (§15.2).
@@ -229,6 +232,14 @@ tables! {
         pub env: BTreeMap<String, String>,
         /// The headers of this connection, in place of the server's of the same name.
         pub headers: BTreeMap<String, String>,
+    }
+
+    /// Which of several kernels run the program of a server.
+    pub enum Instances {
+        /// One kernel runs it, and the others pass calls on to that one.
+        One,
+        /// Each kernel runs its own.
+        Each,
     }
 
     /// Which clients share a connection to a server.

@@ -72,6 +72,7 @@ impl Sections {
         let changes = Arc::new_cyclic(|changes: &Weak<ChangeListeners>| {
             let support = ServerSupport {
                 config: Arc::clone(&config),
+                link: link.clone(),
                 policies: Arc::clone(&policies),
                 audit: Arc::clone(&audit),
                 data: Arc::clone(&data),

@@ -134,7 +134,8 @@ impl Kernel {
         beside.spawn(free_unused_patterns());
         if let Some(link) = &sections.link {
             let log = audit.log.clone();
-            beside.spawn(Arc::clone(link).run(move || log.head()));
+            let servers = Arc::clone(&sections.fleet);
+            beside.spawn(Arc::clone(link).run(move || log.head(), servers));
             beside.spawn(Arc::clone(policies).count_together(Arc::clone(link)));
         }
         let kernel =

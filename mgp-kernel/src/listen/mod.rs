@@ -5,6 +5,7 @@ pub(crate) mod http;
 pub(crate) mod inherited;
 pub(crate) mod kernel_note;
 mod page;
+mod peers;
 pub(crate) mod serve;
 pub(crate) mod service_manager;
 pub(crate) mod socket;

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::http::ListenCertificate;
 use super::inherited::{HandedSockets, InheritedSockets};
 use super::kernel_note::KernelNote;
+use super::peers::PeerSocket;
 use super::service_manager::{READY, ServiceManager};
 use super::socket::{SocketAudience, UserSocket};
 use super::{control, page};
@@ -84,6 +85,7 @@ pub(crate) async fn serve(
 ) -> Result<Option<HandedSockets>, StartError> {
     let Sections { config, policies, audit, changes, lifecycle, .. } = kernel.sections();
     let (sockets, http) = ListeningSockets::open(kernel, &mut serving).await?;
+    let peers = PeerSocket::open(kernel.sections()).await?;
     listening(http.as_ref().and_then(|(address, socket)| socket.is_ok().then_some(*address)));
     serving.manager.tell(READY);
 
@@ -100,7 +102,7 @@ pub(crate) async fn serve(
     let served = lifecycle.served.get_or_init(|| served);
     let gone_for = |linger| lifecycle.connections.gone_for(linger, move || changes.has_listeners());
     let unused = or_never(serving.linger.map(gone_for));
-    let mut tasks = ServingTasks::start(kernel, &serving, &sockets, http, served);
+    let mut tasks = ServingTasks::start(kernel, &serving, &sockets, (http, peers), served);
     let end = {
         let ordered = order();
         tokio::pin!(ordered, unused);
@@ -155,7 +157,7 @@ impl ListeningSockets {
         let unheard = |at: String| move |error: io::Error| StartError::Listen { at, error };
         let config = &kernel.sections().config;
         if let (Some(address), Some(tls)) = (serving.http, &config.load().listen.tls) {
-            ListenCertificate::read(tls).map_err(unheard(address.to_string()))?;
+            ListenCertificate::read(tls, "listen.tls").map_err(unheard(address.to_string()))?;
         }
         // Whoever connects finds the note, because it is written before anybody can.
         if let Err(error) = KernelNote::of_this_process(&config.wanted()).write(config.state()) {
@@ -202,7 +204,7 @@ impl ServingTasks {
         kernel: &Kernel,
         serving: &ServeOptions,
         sockets: &ListeningSockets,
-        http: HttpSocket,
+        (http, peers): (HttpSocket, Option<PeerSocket>),
         served: &Arc<ServedKernel>,
     ) -> Self {
         let ((stopping, stopped), (closing, closed)) = (watch::channel(false), watch::channel(false));
@@ -210,6 +212,9 @@ impl ServingTasks {
         let control = Arc::clone(&sockets.control);
         operators.spawn(control::serve_operators(control, kernel.clone(), closed.clone()));
         operators.spawn(page::serve(kernel.clone(), closed.clone()));
+        if let Some(peers) = peers {
+            operators.spawn(peers.serve(Arc::new(kernel.sections().clone()), closed.clone()));
+        }
         operators.spawn(notifications::notify(kernel.sections().clone(), closed));
         if let Some(socket) = &sockets.sharing {
             let (socket, agent) = (Arc::clone(socket), serving.agent.clone());

@@ -14,7 +14,7 @@ use mgp_security::audit::LogHead;
 use mgp_security::limit::SharedUse;
 use mgp_store::StoreError;
 
-use super::ClusterLink;
+use super::{ClusterLink, LeasedServers};
 use crate::StartError;
 
 impl ClusterLink {
@@ -27,7 +27,7 @@ impl ClusterLink {
         }
     }
 
-    pub(crate) async fn run(self: Arc<Self>, _: impl Fn() -> LogHead) {}
+    pub(crate) async fn run(self: Arc<Self>, _: impl Fn() -> LogHead, _: Arc<dyn LeasedServers>) {}
 
     pub(crate) async fn leave(&self) {}
 

@@ -13,13 +13,14 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::freshness::Freshness;
+use super::peers::Peers;
 
 /// The link of this kernel to those with which it shares its decisions.
 pub(crate) struct ClusterLink {
     /// The id of this kernel among the others, which stays that of its state folder.
     pub(crate) id: String,
-    /// The address at which the other kernels reach this one; empty if there is none.
-    pub(crate) address: String,
+    /// The way to the other kernels, if calls are passed on to them.
+    pub(crate) peers: Option<Peers>,
     #[cfg(feature = "postgres")]
     pub(crate) postgres: Postgres,
     pub(crate) freshness: Arc<Freshness>,

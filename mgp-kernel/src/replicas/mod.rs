@@ -7,10 +7,14 @@
 mod alone;
 mod cluster_link;
 mod freshness;
+mod leases;
+mod peers;
 #[cfg(feature = "postgres")]
 mod postgres;
 
 pub(crate) use self::cluster_link::{ClusterLink, share};
 pub(crate) use self::freshness::{FreshnessGate, LinkStatus};
+pub(crate) use self::leases::LeasedServers;
+pub(crate) use self::peers::{PeerMarks, Peers};
 #[cfg(all(unix, feature = "postgres"))]
 pub(crate) use self::postgres::connect;

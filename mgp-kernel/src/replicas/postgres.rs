@@ -13,11 +13,13 @@ use mgp_store::{Order, OrderKey, Postgres, PostgresSettings, StoreError};
 use mgp_types::mgp::{Timestamp, TraceId};
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
-use super::ClusterLink;
 use super::freshness::Freshness;
+use super::peers::Peers;
+use super::{ClusterLink, LeasedServers};
 use crate::StartError;
+use crate::lifecycle::or_never;
 use crate::state_folder::{read_json, write_json};
 use crate::terminal::with_causes;
 
@@ -33,7 +35,7 @@ impl ClusterLink {
         let orders = postgres.clone();
         Ok(Some(Arc::new(Self {
             id: id_of(state)?,
-            address: config.cluster.listen.clone().unwrap_or_default(),
+            peers: Peers::of(config)?,
             postgres,
             freshness: Arc::new(Freshness::new()),
             orders: Box::new(move |name| -> Arc<dyn Order> { Arc::new(orders.order(name)) }),
@@ -43,12 +45,19 @@ impl ClusterLink {
         })))
     }
 
-    /// Follows the other kernels, and tells them of this one, whose record ends with `head`, for as long as it is polled.
-    pub(crate) async fn run(self: Arc<Self>, head: impl Fn() -> LogHead) {
-        tokio::join!(self.postgres.listen(), self.keep_following(), self.keep_telling(head));
+    /// Follows the other kernels, tells them of this one, whose record ends with `head`, and has one of them run each of
+    /// `servers`, for as long as it is polled.
+    pub(crate) async fn run(self: Arc<Self>, head: impl Fn() -> LogHead, servers: Arc<dyn LeasedServers>) {
+        // What an earlier process said under this id holds no more.
+        self.leave().await;
+        let (this, servers) = (&*self, &*servers);
+        let leasing = or_never(self.peers.as_ref().map(|peers| async move {
+            tokio::join!(this.keep_leasing(peers, servers), peers.leases.keep_to(servers));
+        }));
+        tokio::join!(self.postgres.listen(), self.keep_following(), self.keep_telling(head), leasing);
     }
 
-    /// Takes this kernel from the list of kernels.
+    /// Takes this kernel from the list of kernels, and gives its leases back.
     pub(crate) async fn leave(&self) {
         // Others see from its age that the row is of a kernel that ended.
         let _ = self.postgres.forget(&self.id).await;
@@ -78,8 +87,6 @@ impl ClusterLink {
     }
 
     async fn keep_telling(&self, head: impl Fn() -> LogHead) {
-        // What an earlier process said under this id holds no more.
-        self.leave().await;
         loop {
             sleep(TELL_EVERY).await;
             if let Err(error) = self.tell(head()).await {
@@ -88,14 +95,27 @@ impl ClusterLink {
         }
     }
 
+    /// Keeps the leases of this kernel, and takes its part of those that are free.
+    async fn keep_leasing(&self, peers: &Peers, servers: &dyn LeasedServers) {
+        loop {
+            let asked = Instant::now();
+            let told = self.postgres.leases(&self.id, &servers.ids()).await;
+            if let Err(error) = told.and_then(|told| peers.leases.note(asked, &told)) {
+                tracing::debug!(%error, "the leases of servers are not renewed");
+            }
+            sleep(LEASE_EVERY).await;
+        }
+    }
+
     /// Tells the others the version of this kernel, what it knows, its record and its clock.
     async fn tell(&self, record: LogHead) -> Result<(), StoreError> {
         let (status, knows) = (self.freshness.status(), self.versions().await?);
+        let address = self.peers.as_ref().map_or("", |peers| peers.address.as_str());
         let state = json!({
             "version": env!("CARGO_PKG_VERSION"), "knows": knows, "record": format!("{}:{}", record.seq, record.hash), "lag_ms": status.lag_ms,
             "fault": status.fault, "now": Timestamp::now().as_millis(),
         });
-        *self.gone.lock() = self.postgres.tell_of(&self.id, &self.address, &state.to_string()).await?;
+        *self.gone.lock() = self.postgres.tell_of(&self.id, address, &state.to_string()).await?;
         Ok(())
     }
 }
@@ -128,6 +148,9 @@ fn id_of(state: &Path) -> Result<String, StartError> {
 
 /// The longest time between two looks at what others changed.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// The time between two looks at the leases of servers.
+const LEASE_EVERY: Duration = Duration::from_secs(1);
 
 /// The time between two statements of a kernel about itself.
 const TELL_EVERY: Duration = Duration::from_secs(1);

@@ -10,6 +10,8 @@ use mgp_transport::http::{ClientCertificates, TlsConfig};
 /// The files of a certificate, and the handle by which new connections get what is in them.
 pub(in crate::listen) struct ListenCertificate {
     files: ListenTls,
+    /// The section of the configuration that names the files.
+    section: &'static str,
     /// The settings of the listener.
     pub(in crate::listen) tls: TlsConfig,
     read_at: Option<[SystemTime; 2]>,
@@ -20,15 +22,17 @@ impl ListenCertificate {
     ///
     /// # Errors
     /// A file cannot be read, or has not what it should have.
-    pub(in crate::listen) fn read(listen: &ListenTls) -> io::Result<Self> {
-        let read_at = changed_at(listen);
-        let (chain, key) = (pem(&listen.certificate)?, pem(&listen.key)?);
-        let mut tls = TlsConfig::from_pem(&chain, &key).map_err(|error| unusable(listen, &error))?;
+    pub(in crate::listen) fn read(listen: &ListenTls, section: &'static str) -> io::Result<Self> {
+        let (read_at, files) = (changed_at(listen), listen.clone());
+        let (chain, key) = (pem(&listen.certificate, section)?, pem(&listen.key, section)?);
+        let tls = TlsConfig::from_pem(&chain, &key);
+        let mut tls = tls.map_err(|error| unusable(listen, section, &error))?;
         if let Some(authorities) = &listen.client_ca {
-            let wrong = |error| io::Error::other(format!("`listen.tls.client_ca`, {authorities}: {error}"));
-            tls = tls.client_authorities(&pem(authorities)?, ClientCertificates::Required).map_err(wrong)?;
+            let wrong = |error| io::Error::other(format!("`{section}` cannot use {authorities}: {error}"));
+            let pem = pem(authorities, section)?;
+            tls = tls.client_authorities(&pem, ClientCertificates::Required).map_err(wrong)?;
         }
-        Ok(Self { files: listen.clone(), tls, read_at })
+        Ok(Self { files, section, tls, read_at })
     }
 
     /// Reads the files again whenever they change. What cannot be used is reported, and the certificate before stays.
@@ -48,8 +52,9 @@ impl ListenCertificate {
     }
 
     fn reload(&self) -> io::Result<()> {
-        let (chain, key) = (pem(&self.files.certificate)?, pem(&self.files.key)?);
-        self.tls.reload(&chain, &key).map_err(|error| unusable(&self.files, &error))
+        let Self { files, section, .. } = self;
+        let (chain, key) = (pem(&files.certificate, section)?, pem(&files.key, section)?);
+        self.tls.reload(&chain, &key).map_err(|error| unusable(files, section, &error))
     }
 }
 
@@ -59,14 +64,14 @@ fn changed_at(files: &ListenTls) -> Option<[SystemTime; 2]> {
     Some([at(&files.certificate)?, at(&files.key)?])
 }
 
-fn unusable(files: &ListenTls, error: &dyn std::fmt::Display) -> io::Error {
+fn unusable(files: &ListenTls, section: &str, error: &dyn std::fmt::Display) -> io::Error {
     let ListenTls { certificate, key, .. } = files;
-    io::Error::other(format!("`listen.tls` cannot use {certificate} with {key}: {error}"))
+    io::Error::other(format!("`{section}` cannot use {certificate} with {key}: {error}"))
 }
 
-fn pem(path: &str) -> io::Result<Vec<u8>> {
+fn pem(path: &str, section: &str) -> io::Result<Vec<u8>> {
     fs::read(path)
-        .map_err(|error| io::Error::new(error.kind(), format!("`listen.tls` cannot read {path}: {error}")))
+        .map_err(|error| io::Error::new(error.kind(), format!("`{section}` cannot read {path}: {error}")))
 }
 
 /// The time between two looks at the files.

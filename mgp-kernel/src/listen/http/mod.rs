@@ -165,7 +165,8 @@ impl Kernel {
         http = config.listen.hosts().into_iter().fold(http, HttpConfig::allow_host);
         let origins = config.listen.allowed_origins.iter().map(String::as_str);
         http = origins.fold(http, HttpConfig::allow_origin);
-        let certificate = config.listen.tls.as_ref().map(ListenCertificate::read).transpose()?;
+        let certificate =
+            config.listen.tls.as_ref().map(|tls| ListenCertificate::read(tls, "listen.tls")).transpose()?;
         http = certificate.iter().fold(http, |http, certificate| http.tls(certificate.tls.clone()));
         http = http.mark_connections(move |ends| {
             let mut marks = Extensions::new();

@@ -124,7 +124,7 @@ impl PageSocket {
         if tls.is_none() && !address.ip().is_loopback() {
             return Err(io::Error::other("`ui.listen` beyond this machine needs `[listen.tls]`"));
         }
-        let certificate = tls.map(ListenCertificate::read).transpose()?;
+        let certificate = tls.map(|tls| ListenCertificate::read(tls, "listen.tls")).transpose()?;
         let socket = TcpListener::bind(address).await?;
         let bound = socket.local_addr()?;
         let reached =

@@ -53,7 +53,7 @@ fn link_over(order: &Arc<MemoryOrder>) -> Arc<ClusterLink> {
     let order = Arc::clone(order);
     Arc::new(ClusterLink {
         id: "one".to_owned(),
-        address: String::new(),
+        peers: None,
         #[cfg(feature = "postgres")]
         postgres: {
             let url = "postgres://127.0.0.1/none".to_owned();

@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use self::tables::CallbackRoutes;
 pub(crate) use self::tables::FleetTables;
 use crate::StartError;
+use crate::replicas::LeasedServers;
 use crate::servers::events::ToolsChange;
 use crate::servers::task_table::TaskTable;
 use crate::servers::upstream::{AgentLists, ConnectionKey, ListKind, ServerSupport, ServerView, Upstream};
@@ -405,6 +406,19 @@ impl Fleet {
         let mut servers = ServerMap::clone(&self.servers.load());
         servers.insert(upstream.id().clone(), upstream);
         self.set_servers(servers);
+    }
+}
+
+impl LeasedServers for Fleet {
+    fn ids(&self) -> Vec<String> {
+        let all = self.all();
+        all.iter().filter(|server| server.config().runs_once()).map(|server| server.id().to_string()).collect()
+    }
+
+    fn follow_lease(&self, server: &str) {
+        if let Some(server) = self.get(server) {
+            server.follow_lease();
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use mgp_client_sdk::{Client, EraMode};
@@ -32,7 +33,15 @@ use crate::settings;
 pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<BoxedService>, Error> {
     let output = shared.attempt.lock().output.clone();
     let config = &shared.config;
+    // The program begins with the lease, and ends before it does.
+    let leased = match shared.support.peers(config) {
+        Some(peers) => Some((peers, peers.leases.of(&config.id).await)),
+        None => None,
+    };
+    let elsewhere = leased.as_ref();
+    let elsewhere = elsewhere.and_then(|(peers, lease)| Some((peers, lease, lease.elsewhere.as_ref()?)));
     let running = shared.support.config.load_full();
+    let is_dialect = config.dialect == Some(ServerDialect::ExtReference);
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(settings::NAME, env!("CARGO_PKG_VERSION"));
     // What results tell of costs, sources, better tools and state reaches the clients that declared it, too.
@@ -59,8 +68,15 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
             move |line| [&log, &output].into_iter().for_each(|log| log.push_stray(line))
         })
         // The kernel sees requests and results as MCP has them, lists included.
-        .layer(ReferenceGate::new(config.dialect == Some(ServerDialect::ExtReference)).into_layer())
+        .layer(ReferenceGate::new(is_dialect && elsewhere.is_none()).into_layer())
         .inbound_layer(ServerInboundLayer(Arc::downgrade(&shared)));
+    if let Some((peers, lease, address)) = elsewhere {
+        let client = || shared.line.client.as_ref().map(|client| &client.agent);
+        let caller = shared.line.agent.as_ref().or_else(client).cloned();
+        let configure = peers.transport(lease, caller.unwrap_or_else(|| Principal::new(OTHER_KERNEL)))?;
+        let url = format!("https://{address}/servers/{}", config.id);
+        return builder.era(EraMode::Session).connect_http_with(&url, configure).await.map(Client::boxed);
+    }
     let revision = config.protocol.revision();
     let builder = revision.into_iter().fold(builder, |builder, revision| builder.revisions([revision]));
     // The registrant of a script may have changed it since the last start.
@@ -150,8 +166,18 @@ fn heard(
         log.push(line);
         output.push(line);
     });
+    let program = match shared.support.peers(&shared.config) {
+        Some(_) => program.exit_timeout(LEASED_END).terminate_timeout(LEASED_END),
+        None => program,
+    };
     program.id_into(Arc::clone(&shared.pid)).exit_into(Arc::clone(&shared.exit)).stderr(stderr)
 }
+
+/// The name of another kernel as a client of a server here, where its own clients share the connection.
+const OTHER_KERNEL: &str = "other-kernel";
+
+/// The time that a program with a lease has to end when it is told to, and once more when it did not.
+const LEASED_END: Duration = Duration::from_millis(500);
 
 /// Returns a line that a server wrote without the secrets that it was given.
 fn without<'l>(line: &'l str, secrets: &[Secret]) -> Cow<'l, str> {

@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use foldhash::fast::RandomState;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::mgp::{ServerId, ServerState};
-use mgp_types::{Error, Object, PassedMethods, Principal};
+use mgp_types::{Error, Object, PassedMethods, Principal, Session};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -38,6 +38,8 @@ pub(crate) struct ConnectionShared {
     pub(super) calls: CallsInWork,
     /// The requests for which the connection was chosen, until they are answered: it does not end for another client before.
     pub(crate) uses: OpenRequests,
+    /// The sessions of other kernels that use the connection.
+    pub(super) peers: Mutex<Vec<Weak<Session>>>,
     pub(super) elicitations: Arc<ElicitationSessions>,
     /// The place where tasks that are begun on the connection go on.
     pub(super) tasks_at: Arc<TaskPlace>,
@@ -128,6 +130,7 @@ impl ConnectionShared {
             support: Arc::clone(support),
             calls: CallsInWork::default(),
             uses: OpenRequests::default(),
+            peers: Mutex::default(),
             elicitations: Arc::default(),
             changed: StaleLists::default(),
             channels: Mutex::default(),

@@ -69,9 +69,10 @@ impl Upstream {
             tasks_at: Arc::clone(&shared.tasks_at),
             tables: Arc::clone(&support.tables),
         };
+        let way = gate.clone().layer(supervised.gate());
         let service = BoxedService::new(gate.layer(fake.service));
-        let connection =
-            ServerConnection { shared: Arc::new(shared), supervised, service, _tasks: JoinSet::new() };
+        let shared = Arc::new(shared);
+        let connection = ServerConnection { shared, supervised, service, way, _tasks: JoinSet::new() };
         upstream.connections.lock().first = Some(OwnConnection::new(connection));
         upstream
     }

@@ -73,6 +73,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             "notifications/message" => return shared.log(request),
             method::CALLBACK_REQUEST => return shared.call_back(request),
             "notifications/resources/updated" => {
+                shared.tell_peers(&request);
                 if let Some(uri) = request.params.text("uri") {
                     shared.support.tell(|changes| changes.updated(&shared.line, &uri));
                 }
@@ -95,6 +96,9 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             _ => {}
         }
         let changed = ListKind::ALL.into_iter().find(|list| list.changed() == request.method);
+        if changed.is_some() {
+            shared.tell_peers(&request);
+        }
         // The client handler behind gets the notification first: its cached list must not be the old one.
         let heard = self.inner.call(request);
         if let Some(list) = changed {
@@ -127,6 +131,20 @@ impl ConnectionShared {
             _ => return done(),
         };
         tell(call.outbox, Request::notify(message.method, message.params))
+    }
+
+    /// Passes a notification that is about no call to the other kernels that use the connection.
+    pub(super) fn tell_peers(&self, message: &Request) {
+        let mut peers = self.peers.lock();
+        peers.retain(|session| session.strong_count() > 0);
+        let mut beside = self.beside.lock();
+        while beside.try_join_next().is_some() {}
+        for session in peers.iter().filter_map(Weak::upgrade) {
+            let change = Request::notify(message.method.clone(), message.params.clone());
+            let told = tell(session.outbox.clone(), change);
+            // A kernel that is gone lists the server anew when it comes back.
+            beside.spawn(async move { drop(told.await) });
+        }
     }
 
     fn is_about_no_call(&self, question: &Request) -> bool {

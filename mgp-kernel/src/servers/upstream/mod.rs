@@ -9,6 +9,7 @@ mod connections;
 #[cfg(test)]
 pub(crate) mod fake_server;
 mod first_start;
+mod for_peers;
 mod forward;
 mod inbound;
 mod last_tools;
@@ -43,6 +44,7 @@ pub(crate) use self::connection_key::ConnectionKey;
 pub(crate) use self::connection_shared::ConnectionShared;
 use self::connections::{ConnectionRoute, ConnectionTable, lists_for_all, sweep};
 pub(crate) use self::first_start::{FirstStart, WaitingCall};
+pub(crate) use self::for_peers::DecidedCalls;
 pub(crate) use self::last_tools::list_last_tools;
 pub(crate) use self::outcome::{FallbackToolGate, ServerOutcomeGate};
 use self::server_connection::ServerConnection;

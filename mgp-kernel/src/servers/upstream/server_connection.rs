@@ -11,7 +11,7 @@ use mgp_lifecycle::LifecycleChanges;
 use mgp_lifecycle::supervise::{ProbeSettings, TimeLimits};
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
-use mgp_types::{BoxFuture, BoxedService, Error, Gate as _, Request, Response, Session, code};
+use mgp_types::{BoxFuture, BoxedService, Error, Gate as _, Params, Request, Response, Session, code};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -24,7 +24,7 @@ use super::first_start::WaitingCall;
 use super::forward::ForwardGate;
 use super::stale_lists::{ListKind, Pauses, pause};
 use super::start_attempt::StartAttempt;
-use super::support::{ServerClient, ServerStack};
+use super::support::{BareWay, ServerClient, ServerStack};
 use crate::call::meter::OpenRequest;
 use crate::{StartError, settings};
 
@@ -34,6 +34,8 @@ pub(super) struct ServerConnection {
     pub(super) supervised: Supervised<ServerClient>,
     /// The layers in front of the server, and the server behind them.
     pub(super) service: BoxedService,
+    /// The way past these layers, for calls that another kernel decided.
+    pub(super) way: BareWay,
     pub(super) _tasks: JoinSet<()>,
 }
 
@@ -52,7 +54,7 @@ impl ServerConnection {
             tables: Arc::clone(&shared.support.tables),
         };
         let way = gate.layer(supervised.gate());
-        let back = ServerStack::new(&shared, way)?;
+        let back = ServerStack::new(&shared, way.clone())?;
         let service = back.service.clone();
         // The cell is set here only.
         let _ = shared.back.set(back);
@@ -61,7 +63,7 @@ impl ServerConnection {
         let changes = supervised.changes();
         tasks.spawn(follow(Arc::clone(&shared), supervised.clone(), changes));
         tasks.spawn(republish(Arc::clone(&shared)));
-        Ok(Self { shared, supervised, service, _tasks: tasks })
+        Ok(Self { shared, supervised, service, way, _tasks: tasks })
     }
 
     /// Makes a request of the server. Calls wait while the server is still starting; those of a server that starts again
@@ -139,7 +141,7 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
         }
     });
     let supervisor = supervisor
-        .with_restarts(restarts(config))
+        .with_restarts(restarts(config, shared.support.peers(config).is_some()))
         .with_limits(limits)
         .with_audit(shared.support.audit.port())
         .with_restore(move |client| {
@@ -159,11 +161,12 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
     supervisor.spawn()
 }
 
-fn restarts(config: &ServerConfig) -> RestartSettings {
+fn restarts(config: &ServerConfig, is_leased: bool) -> RestartSettings {
     let mut settings = RestartSettings::default();
     settings.restart_policy = config.restart_policy();
-    if config.command.is_none() {
-        // Nobody here starts a server that is no program of the kernel: it is tried for as long as it is away.
+    if config.command.is_none() || is_leased {
+        // Nobody here starts a server that is no program of the kernel, or that of another one: it is tried for as long as
+        // it is away.
         (settings.max_restarts, settings.backoff_max_ms) = (u32::MAX, usual::REMOTE_BACKOFF_MAX_MS);
     }
     settings.max_restarts = config.max_restarts.unwrap_or(settings.max_restarts);
@@ -329,6 +332,11 @@ impl ConnectionShared {
                     tracing::warn!(server = %self.server, error, "a server is connected again after an error");
                 }
                 self.support.tell(|changes| changes.connected(&self.line, is_new));
+                if !is_new {
+                    for list in ListKind::ALL {
+                        self.tell_peers(&Request::notify(list.changed(), Params::new()));
+                    }
+                }
             }
             ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
                 *self.connected_at.lock() = None;

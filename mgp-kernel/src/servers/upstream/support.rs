@@ -21,6 +21,7 @@ use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
+use crate::replicas::{ClusterLink, Peers};
 use crate::running::RunningConfig;
 use crate::servers::events::ServerEvents;
 use crate::servers::fleet::FleetTables;
@@ -28,6 +29,8 @@ use crate::servers::fleet::FleetTables;
 /// The sections of the kernel that all connections to its servers use.
 pub(crate) struct ServerSupport {
     pub(crate) config: Arc<RunningConfig>,
+    /// The link to other kernels; `None` for a kernel that runs alone.
+    pub(crate) link: Option<Arc<ClusterLink>>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) audit: Arc<AuditTrail>,
     pub(crate) data: Arc<DataBroker>,
@@ -48,6 +51,11 @@ impl ServerSupport {
         if let Some(changes) = self.changes.upgrade() {
             tell(changes);
         }
+    }
+
+    /// Returns the other kernels, where one of all runs the program of this server.
+    pub(crate) fn peers(&self, server: &ServerConfig) -> Option<&Peers> {
+        self.link.as_ref()?.peers.as_ref().filter(|_| server.runs_once())
     }
 
     /// Returns the folder in which the program of `server` behind a connection runs if its entry names none, and at which

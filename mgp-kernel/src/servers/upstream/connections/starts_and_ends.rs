@@ -178,6 +178,22 @@ impl Upstream {
         while stopping.join_next().await.is_some() {}
     }
 
+    /// Ends what runs of the server, and connects to it where its lease is by then. A server that does not run stays so.
+    pub(crate) fn follow_lease(self: &Arc<Self>) {
+        if self.connections.lock().begin != ConnectPolicy::Yes {
+            return;
+        }
+        let this = Arc::clone(self);
+        self.run(async move {
+            let reason = ShutdownReason::ConfigurationChange;
+            this.stop(reason, TIME_FOR_CALLS).await;
+            let is_over = this.connections.lock().begin == ConnectPolicy::Never;
+            if !is_over && let Err(error) = this.restart(reason).await {
+                tracing::debug!(server = %this.id, %error, "a server does not run yet where its lease is");
+            }
+        });
+    }
+
     /// Replaces the first connection, which holds what its client left there, by a new one with the same lists.
     fn renew(&self, first: &mut OwnConnection) {
         let fresh = match self.new_first(Arc::clone(&first.instance.shared.lists)) {
@@ -272,3 +288,5 @@ pub(super) const IDLE: Duration = Duration::from_mins(10);
 pub(super) const IDLE_OF_CLIENT: Duration = Duration::from_hours(1);
 const SWEEP: Duration = Duration::from_mins(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time that calls have to end when the lease of their server ended.
+const TIME_FOR_CALLS: Duration = Duration::from_millis(500);

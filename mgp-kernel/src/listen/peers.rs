@@ -1,0 +1,178 @@
+//! The place at which other kernels pass on calls of the servers that this one runs. Nobody else gets in: the connection takes a
+//! certificate of the authority of all kernels, and keys of agents open nothing.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use http::request::Parts;
+use http::{Request as HttpRequest, StatusCode};
+use hyper::body::Incoming;
+use mgp_transport::Accept;
+use mgp_transport::era::ServerEra;
+use mgp_transport::http::{HttpConfig, Routes, serve_layered_until};
+use mgp_types::mgp::ServerId;
+use mgp_types::{BoxFuture, ClientSession, Error, Outbox, Principal, Request, Response, code};
+use parking_lot::Mutex;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tower_layer::layer_fn;
+use tower_service::Service;
+
+use super::http::{Answer, FnService, ListenCertificate, uncached};
+use crate::StartError;
+use crate::lifecycle::wait_for_stop;
+use crate::replicas::PeerMarks;
+use crate::sections::Sections;
+use crate::servers::upstream::DecidedCalls;
+
+/// The socket for other kernels, and this kernel's certificate there.
+pub(super) struct PeerSocket {
+    socket: TcpListener,
+    certificate: ListenCertificate,
+}
+
+impl PeerSocket {
+    /// Listens where `[cluster]` says; `None` if it has no address.
+    ///
+    /// # Errors
+    /// Fails if the address is taken, or a certificate cannot be used.
+    pub(super) async fn open(kernel: &Sections) -> Result<Option<Self>, StartError> {
+        let Some(peers) = kernel.link.as_ref().and_then(|link| link.peers.as_ref()) else { return Ok(None) };
+        let at = &peers.address;
+        let unheard = |error| StartError::Listen { at: format!("{at} for other kernels"), error };
+        let certificate = ListenCertificate::read(&peers.tls, "cluster").map_err(unheard)?;
+        let socket = TcpListener::bind(at.as_str()).await.map_err(unheard)?;
+        Ok(Some(Self { socket, certificate }))
+    }
+
+    /// Serves other kernels until `closed` says so.
+    pub(super) async fn serve(self, kernel: Arc<Sections>, closed: watch::Receiver<bool>) {
+        let config = HttpConfig::default().limits(kernel.config.connection_limits()).allow_any_host();
+        let config = config.tls(self.certificate.tls.clone()).handshake_timeout(LONGEST_START);
+        let accept = move |outbox: Outbox| PeerSession {
+            client: kernel.fleet.client_session(),
+            kernel: Arc::clone(&kernel),
+            outbox,
+            seen: Arc::default(),
+            opened: Arc::default(),
+        };
+        let layer = layer_fn(|routes: Routes<_>| FnService(move |request| answer(routes.clone(), request)));
+        tokio::select! {
+            served = serve_layered_until(self.socket, accept, config, layer, wait_for_stop(closed)) => {
+                if let Err(error) = served {
+                    tracing::error!(%error, "other kernels are not served");
+                }
+            }
+            never = self.certificate.watch() => match never {},
+        }
+    }
+}
+
+/// Answers a request of another kernel, in the name of the caller that the request is marked with.
+async fn answer<A: Accept>(routes: Routes<A>, mut request: HttpRequest<Incoming>) -> Answer {
+    let Some(marks) = PeerMarks::of(request.headers()) else {
+        return Ok(uncached(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", "there is nothing here\n"));
+    };
+    request.extensions_mut().insert(marks.caller.clone());
+    request.extensions_mut().insert(marks);
+    routes.server().handle(request).await
+}
+
+/// The service of one session of another kernel, which takes each of its requests once, while this kernel has the lease.
+#[derive(Clone)]
+struct PeerSession {
+    kernel: Arc<Sections>,
+    /// The session as a client of the server.
+    client: Arc<ClientSession>,
+    outbox: Outbox,
+    seen: Arc<Mutex<SeenNumbers>>,
+    opened: Arc<OnceLock<ServerEra<DecidedCalls>>>,
+}
+
+impl Service<Request> for PeerSession {
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    mgp_types::always_ready!();
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let session = self.clone();
+        Box::pin(session.answer(request))
+    }
+}
+
+impl PeerSession {
+    async fn answer(self, mut request: Request) -> Result<Response, Error> {
+        let (server, caller) = self.admit(&request)?;
+        request.context.principal = Some(caller.through(self.client.id()));
+        let mut service = match self.opened.get() {
+            Some(opened) => opened.clone(),
+            None => {
+                let upstream = self.kernel.fleet.upstream(&server)?;
+                let opened = upstream.accept_peer(&request, self.outbox.clone()).await?;
+                self.opened.get_or_init(|| opened).clone()
+            }
+        };
+        service.call(request).await
+    }
+
+    /// Returns the server that a request is for, and whose it is.
+    ///
+    /// # Errors
+    /// Fails if the request came before, or another kernel has the lease by now.
+    fn admit(&self, request: &Request) -> Result<(ServerId, Principal), Error> {
+        let head = request.extensions.get::<Parts>().filter(|_| self.outbox.is_open());
+        let found = head.and_then(|head| {
+            Some((head.uri.path().strip_prefix("/servers/")?, head.extensions.get::<PeerMarks>()?))
+        });
+        let (server, marks) = found.ok_or_else(|| Error::invalid_request("only sessions with servers are served"))?;
+        if !self.seen.lock().note(marks.number) {
+            return Err(Error::invalid_request("this request came before"));
+        }
+        let peers = self.kernel.link.as_ref().and_then(|link| link.peers.as_ref());
+        if !peers.is_some_and(|peers| peers.leases.has(server, marks.epoch)) {
+            return Err(Error::new(code::SERVER_NOT_READY, "another kernel runs the server by now: try again"));
+        }
+        Ok((ServerId::from(server), marks.caller.clone()))
+    }
+}
+
+/// The numbers of the requests that came in one session.
+#[derive(Default)]
+struct SeenNumbers {
+    seen: BTreeSet<u64>,
+    /// The largest number that is forgotten: it came, as did all that are not larger.
+    forgotten: u64,
+}
+
+impl SeenNumbers {
+    /// Notes the number of a request, and returns whether it did not come before.
+    fn note(&mut self, number: u64) -> bool {
+        let is_new = number > self.forgotten && self.seen.insert(number);
+        if self.seen.len() > MAX_SEEN {
+            self.forgotten = self.seen.pop_first().unwrap_or_default();
+        }
+        is_new
+    }
+}
+
+/// The number of requests of which each may come before those with smaller numbers.
+const MAX_SEEN: usize = 4096;
+
+/// The time that a server has to start for a session with it.
+const LONGEST_START: Duration = Duration::from_mins(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_is_taken_once_in_whatever_order_and_none_that_is_forgotten() {
+        let mut numbers = SeenNumbers::default();
+        assert!([3, 1, 2].into_iter().all(|number| numbers.note(number)));
+        assert!([1, 2, 3].into_iter().all(|number| !numbers.note(number)));
+        assert!((4..10_000).all(|number| numbers.note(number)));
+        assert!(numbers.seen.len() <= MAX_SEEN);
+        assert!(!numbers.note(1) && !numbers.note(9_999) && numbers.note(10_000));
+    }
+}

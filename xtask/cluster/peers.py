@@ -45,7 +45,7 @@ class Session:
 
 
 def sessions_go_through_the_balancer(cluster, short):
-    """30 calls of a session of 2025-06-18 through haproxy, round robin: all are answered; the owner's death gives 404"""
+    """30 calls of a session of 2025-06-18 through haproxy, which sticks to its kernel: all are answered; its death gives 404"""
     for _ in range(2 if short else 10):
         session = Session(cluster)
         answers = [session.call("payments.read") for _ in range(30)]

@@ -84,7 +84,7 @@ impl AuditLogEnds {
 }
 
 /// Returns whether the record still holds this end. An end that retention has removed since proves nothing.
-fn holds(reader: &LogStore, now: LogHead, known: &LogHead) -> bool {
+pub(crate) fn holds(reader: &LogStore, now: LogHead, known: &LogHead) -> bool {
     if known.seq > now.seq {
         return false;
     }

@@ -20,7 +20,8 @@ use mgp_types::mgp::{
 };
 use mgp_types::{Error, Principal, Response, random_bytes};
 use serde::{Deserialize, Serialize};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::StartError;
 use crate::log_positions::{AuditLogEnds, ForwardedPositions};
@@ -37,6 +38,8 @@ pub(crate) struct AuditTrail {
     /// The progress of the push to the receiver; `None` where the record is not pushed.
     pub(crate) push: Option<PushProgress>,
     pub(crate) clock: Clock,
+    /// The number of the last event that the database of all kernels has; of none if nothing waits to be copied there.
+    pub(crate) copied: watch::Sender<u64>,
     /// The space on the disk for decisions that take a right away.
     pub(crate) reserve: Reserve,
 }
@@ -75,7 +78,8 @@ impl AuditTrail {
         };
         let forwarded = ForwardedPositions::open(state);
         let push = config.audit.push.is_some().then(PushProgress::default);
-        Ok(Self { log, ends, forwarded, arguments, push, clock: Clock::system(), reserve })
+        let copied = watch::Sender::new(if config.store.url.is_some() { 0 } else { u64::MAX });
+        Ok(Self { log, ends, forwarded, arguments, push, copied, clock: Clock::system(), reserve })
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
@@ -96,21 +100,29 @@ impl AuditTrail {
         self.forwarded.position(&ServerId::from(RECEIVER)).unwrap_or(0)
     }
 
-    /// Returns the number of the last event that retention may remove. What waits to be pushed stays, but not for ever.
+    /// Waits a moment until all kernels can read the events up to this one, and returns whether they can.
+    pub(crate) async fn is_copied(&self, seq: u64) -> bool {
+        let mut copied = self.copied.subscribe();
+        timeout(COPY_TIME, copied.wait_for(|copied| *copied >= seq)).await.is_ok()
+    }
+
+    /// Returns the number of the last event that retention may remove. What waits to be copied to all kernels stays, and what
+    /// waits to be pushed as well, but not for ever.
     fn removable(&self) -> u64 {
-        let (Some(progress), Some(lag)) = (&self.push, self.push_lag()) else { return u64::MAX };
+        let copied = *self.copied.borrow();
+        let (Some(progress), Some(lag)) = (&self.push, self.push_lag()) else { return copied };
         let is_failing = progress.is_failing.load(Relaxed);
         if is_failing && Duration::from_secs(lag.seconds) > KEPT_FOR_PUSH {
             tracing::error!(
                 events = lag.events,
                 "events are removed, though they were not pushed for so long"
             );
-            return u64::MAX;
+            return copied;
         }
         if is_failing {
             tracing::warn!(events = lag.events, "events stay in the record until they are pushed");
         }
-        self.pushed()
+        self.pushed().min(copied)
     }
 
     /// Returns the answer to a request of `by` that is refused with this error: it is given once the refusal is recorded.
@@ -224,6 +236,9 @@ fn digest_key(state: &Path) -> Result<DigestKey, StartError> {
 }
 
 const KEY_FILE: &str = "arguments.key";
+
+/// The time to wait for events to be copied to all kernels.
+const COPY_TIME: Duration = Duration::from_secs(1);
 
 /// The id under which the position of the receiver to which the record is pushed is kept; no server has it.
 pub(crate) const RECEIVER: &str = "mgp";

@@ -95,6 +95,33 @@ impl OrderKey {
         sha256(&[&self.1, purpose.as_bytes()])
     }
 
+    /// Checks that kernels with this key appended all that an order has, each entry behind the one before.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if something was changed or is missing; other errors if the order cannot be reached.
+    pub fn check(&self, order: &dyn Order) -> Result<(), StoreError> {
+        let mut at = Position::default();
+        loop {
+            let News { snapshot, entries } = order.since(at.version)?;
+            if snapshot.is_none() && entries.is_empty() {
+                return Ok(());
+            }
+            if let Some(copy) = snapshot {
+                at = Position { version: copy.version, link: copy.link };
+                self.open(&at, copy.body)?;
+            }
+            for entry in entries {
+                let next = at.behind(&entry.body);
+                if entry.version != next.version {
+                    let missing = format!("entry {} of the shared order is missing", next.version);
+                    return Err(StoreError::Damaged(missing));
+                }
+                self.open(&at, entry.body)?;
+                at = next;
+            }
+        }
+    }
+
     /// Seals the content of an entry or copy that stands at `at`.
     pub(crate) fn seal(&self, at: &Position, content: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE_LEN] = random_bytes();

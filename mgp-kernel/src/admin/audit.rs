@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, OperatorCall};
 use crate::record::AuditTrail;
-use crate::terminal::{Exit, Failure, TextForm, TextWriter, ago, line_form, printable};
+use crate::replicas::{ClusterLink, KernelEntry, VerifiedChain};
+use crate::terminal::{Exit, Failure, TextForm, TextWriter, ago, printable, with_causes};
 
 /// The filter for events; all of them by default.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
@@ -57,12 +58,18 @@ pub(crate) struct QueryEvents {
     /// List at most N events
     #[arg(long, value_name = "N", default_value = "50")]
     pub(crate) limit: Option<u32>,
+    /// True if only events of the kernel that is asked are wanted, and else those of all kernels.
+    #[arg(skip)]
+    pub(crate) here: bool,
 }
 
 /// A page of events.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct EventPage {
     pub(crate) events: Vec<EventRow>,
+    /// The reason why events of other kernels are not shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    only_here: Option<String>,
     /// The value of `behind` for the next page, if there may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_behind: Option<u64>,
@@ -71,6 +78,9 @@ pub(crate) struct EventPage {
 /// An event with its place in the chain.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct EventRow {
+    /// The kernel that recorded the event, where several share their decisions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kernel: Option<String>,
     pub(crate) seq: u64,
     hash: String,
     pub(crate) event: RawJson,
@@ -137,6 +147,9 @@ pub(crate) struct VerifiedLog {
     /// The fault that was found there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) flaw: Option<String>,
+    /// The events of all kernels that share their decisions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    kernels: Vec<VerifiedChain>,
 }
 
 /// Exports the record: a page of events as text, the oldest first.
@@ -222,15 +235,24 @@ impl Operation for QueryEvents {
         query.order = if self.oldest_first { Order::OldestFirst } else { Order::NewestFirst };
         query.behind = self.behind;
         query.limit = limit;
-        let audit = &call.kernel.audit;
+        let (audit, mut only_here) = (&call.kernel.audit, None);
+        if let Some(link) = call.kernel.link.as_deref().filter(|_| !self.here) {
+            audit.log.flush().await?;
+            audit.is_copied(audit.log.head().seq).await;
+            match link.events(&query).await {
+                Ok(found) => {
+                    let next_behind = found.get(limit - 1).map(|last| last.place);
+                    let row = |of: KernelEntry| EventRow::new(Some(of.kernel), of.entry);
+                    let events = found.into_iter().map(row).collect();
+                    return Ok(EventPage { events, only_here, next_behind });
+                }
+                Err(error) => only_here = Some(with_causes(&error.to_string(), &error)),
+            }
+        }
         let found = reading(audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
         let next_behind = found.get(limit - 1).map(|last| last.seq);
-        let events = found.into_iter().map(|entry| EventRow {
-            seq: entry.seq,
-            hash: entry.hash.to_string(),
-            event: entry.event,
-        });
-        Ok(EventPage { events: events.collect(), next_behind })
+        let events = found.into_iter().map(|entry| EventRow::new(None, entry));
+        Ok(EventPage { events: events.collect(), only_here, next_behind })
     }
 }
 
@@ -241,14 +263,25 @@ impl TextForm for EventPage {
 
     fn notes(&self) -> Vec<String> {
         let more = |behind| format!("there may be more events: `--behind {behind}` continues");
-        self.next_behind.map(more).into_iter().collect()
+        let others = |why| format!("only events of this kernel are shown, and none of others: {why}");
+        self.next_behind.map(more).into_iter().chain(self.only_here.as_ref().map(others)).collect()
     }
 }
 
 impl EventRow {
+    fn new(kernel: Option<String>, entry: LogEntry) -> Self {
+        Self { kernel, seq: entry.seq, hash: entry.hash.to_string(), event: entry.event }
+    }
+
+    /// Returns the number of the event, behind the beginning of its kernel's id where there are several kernels.
+    pub(crate) fn name(&self) -> String {
+        let kernel = self.kernel.as_deref().map(|kernel| kernel.get(..8).unwrap_or(kernel));
+        kernel.map_or_else(|| self.seq.to_string(), |kernel| format!("{kernel}:{}", self.seq))
+    }
+
     /// Returns the event as a line.
     pub(crate) fn line(&self) -> String {
-        let Ok(event) = self.event.to::<AuditEvent>() else { return format!("{}  is no event", self.seq) };
+        let Ok(event) = self.event.to::<AuditEvent>() else { return format!("{}  is no event", self.name()) };
         let server = event.target.server_id.as_ref().map_or("", ServerId::as_str);
         let tool = event.target.tool_name.as_ref().map_or("", ToolName::as_str);
         let parts = [server, tool].into_iter().filter(|part| !part.is_empty());
@@ -258,7 +291,7 @@ impl EventRow {
         target.extend(sources.into_iter().flatten().map(|source| format!("  after {source}")));
         let (actor, target) = (printable(&event.actor.id), printable(&target));
         let (kind, result) = (printable(event.event_type.as_str()), event.result.as_str());
-        format!("{}  {}  {kind}  {result}  {actor}  {target}", self.seq, event.timestamp)
+        format!("{}  {}  {kind}  {result}  {actor}  {target}", self.name(), event.timestamp)
     }
 }
 
@@ -278,7 +311,11 @@ impl Operation for VerifyLog {
         let (seq, flaw) = match reading(audit, move |reader| reader.verify(&known)).await? {
             Ok(verified) => {
                 let (events, head) = (Some(verified.events), Some(verified.head));
-                return Ok(VerifiedLog { intact: true, events, head, ..VerifiedLog::default() });
+                let here = VerifiedLog { intact: true, events, head, ..VerifiedLog::default() };
+                return match &call.kernel.link {
+                    Some(link) => here.with_others(link, audit).await,
+                    None => Ok(here),
+                };
             }
             Err(VerifyError::Changed { seq, flaw: LogFlaw::End }) if ends.contains(&seq) => {
                 let now = audit.log.head().seq;
@@ -302,12 +339,44 @@ impl Operation for VerifyLog {
     }
 }
 
-line_form!(VerifiedLog, |log| if let Some(end) = &log.head {
-    format!("intact: {} events\nhead {}:{}", log.events.unwrap_or_default(), end.seq, end.hash)
-} else {
-    let (at, flaw) = (log.changed_at.unwrap_or_default(), log.flaw.as_deref().unwrap_or_default());
-    format!("changed at event {at}: {flaw}")
-});
+impl VerifiedLog {
+    /// Returns what was changed, and where; `None` if nothing was.
+    pub(crate) fn change(&self) -> Option<String> {
+        let at = self.changed_at.map(|at| format!(" at event {at}")).unwrap_or_default();
+        self.flaw.as_ref().map(|flaw| format!("changed{at}: {}", printable(flaw)))
+    }
+
+    /// Returns the result for the records of all kernels, where that of this kernel is intact.
+    async fn with_others(self, link: &ClusterLink, audit: &AuditTrail) -> Result<Self, Error> {
+        match link.verify_record(&audit.log).await {
+            Ok(kernels) => {
+                let flaw = |of: &VerifiedChain| Some(format!("kernel {}, {}", of.kernel, of.flaw.as_ref()?));
+                let flaws: Vec<_> = kernels.iter().filter_map(flaw).collect();
+                let flaw = (!flaws.is_empty()).then(|| flaws.join("; "));
+                Ok(Self { intact: flaw.is_none(), flaw, kernels, ..self })
+            }
+            Err(StoreError::Damaged(flaw)) => Ok(Self { intact: false, flaw: Some(flaw), ..self }),
+            Err(error) => {
+                let what = "the record of this kernel is intact, and that of all kernels cannot be read";
+                let what = with_causes(&format!("{what}: {error}"), &error);
+                Err(Error::internal(what).with_source(error))
+            }
+        }
+    }
+}
+
+impl TextForm for VerifiedLog {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        if let Some(end) = &self.head {
+            let events = self.events.unwrap_or_default();
+            writeln!(out, "intact: {events} events\nhead {}:{}", end.seq, end.hash)?;
+        }
+        for VerifiedChain { kernel, events, through, .. } in &self.kernels {
+            writeln!(out, "kernel {}: {events} events up to {through}", printable(kernel))?;
+        }
+        self.change().map_or(Ok(()), |change| writeln!(out, "{change}"))
+    }
+}
 
 impl Operation for ExportEvents {
     type Reply = ExportPage;

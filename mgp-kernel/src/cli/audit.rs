@@ -74,7 +74,9 @@ pub(super) async fn run(cx: &CommandContext, audit: AuditCommand) -> Result {
 
 async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result {
     let AuditTailArgs { events, lines, follow } = wanted;
-    let newest = QueryEvents { events: events.clone(), limit: Some(lines), ..QueryEvents::default() };
+    // Events of other kernels come late, with times of long ago, so only this kernel's can be followed.
+    let newest =
+        QueryEvents { events: events.clone(), limit: Some(lines), here: follow, ..QueryEvents::default() };
     let mut page = link.ask(&newest).await?;
     page.events.reverse();
     if !follow {
@@ -98,6 +100,7 @@ async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result {
             oldest_first: true,
             behind: Some(behind),
             limit: Some(PageRequest::MAX_ITEMS),
+            here: true,
         };
         page = link.ask(&next).await?;
     }

@@ -218,12 +218,13 @@ async fn variables(link: &KernelLink, config: &Config, servers: &[ServerRow]) ->
 /// Returns whether the record is as it was written.
 fn record(verified: Result<VerifiedLog>) -> DoctorFinding {
     let detail = match verified {
-        Ok(VerifiedLog { changed_at: None, events, .. }) => {
-            return DoctorFinding::right("record", format!("intact, {} events", events.unwrap_or_default()));
-        }
-        Ok(VerifiedLog { changed_at: Some(at), flaw, .. }) => {
-            format!("changed at event {at}: {}", flaw.unwrap_or_default())
-        }
+        Ok(log) => match log.change() {
+            Some(change) => change,
+            None => {
+                let events = log.events.unwrap_or_default();
+                return DoctorFinding::right("record", format!("intact, {events} events"));
+            }
+        },
         Err(failure) => failure.message().to_owned(),
     };
     let hint = "the file was changed, replaced or is damaged: keep it, and begin a new one";

@@ -18,7 +18,7 @@ use crate::terminal::{Exit, Failure, Result, with_causes};
 pub(super) enum StoreCommand {
     /// Make the tables in the database that `[store]` names
     Init,
-    /// Check that the database is reached, and has the tables that this version knows
+    /// Check that the database is reached, has the tables that this version knows, and only what kernels wrote
     Check,
     /// Have all kernels use the tables of this version of mgp, once all of them have it
     Migrate,
@@ -43,7 +43,10 @@ pub(super) async fn run(cx: &CommandContext, command: StoreCommand) -> Result {
         }
         StoreCommand::Check => {
             postgres.check().await.map_err(|error| failed(&error))?;
-            "the database is reached, and has the tables"
+            let orders = ["policy", "effects", "registry", "record"].map(|name| postgres.order(name));
+            let checked = off_the_runtime(move || orders.iter().try_for_each(|order| key.check(order)));
+            checked.await.map_err(|error| failed(&error))?;
+            "the database is reached, and all changes in it are of kernels with this key"
         }
         StoreCommand::Copy => {
             // No client starts a kernel meanwhile, and one that runs has the databases open.

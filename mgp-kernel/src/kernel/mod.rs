@@ -133,9 +133,8 @@ impl Kernel {
         beside.spawn(record::watch_disk(config.state().to_owned(), audit.log.clone()));
         beside.spawn(free_unused_patterns());
         if let Some(link) = &sections.link {
-            let log = audit.log.clone();
-            let servers = Arc::clone(&sections.fleet);
-            beside.spawn(Arc::clone(link).run(move || log.head(), servers));
+            let (audit, servers) = (Arc::clone(audit), Arc::clone(&sections.fleet));
+            beside.spawn(Arc::clone(link).run(audit, config.load().audit.keep_days, servers));
             beside.spawn(Arc::clone(policies).count_together(Arc::clone(link)));
         }
         let kernel =
@@ -219,7 +218,7 @@ impl Kernel {
         };
         let _ = tokio::task::spawn_blocking(kept).await;
         if let Some(link) = &self.0.sections.link {
-            link.leave().await;
+            link.leave(&self.0.sections.audit).await;
         }
     }
 

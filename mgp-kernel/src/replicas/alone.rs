@@ -10,12 +10,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mgp_discovery::Config;
-use mgp_security::audit::LogHead;
+use mgp_security::audit::{AuditLog, Query};
 use mgp_security::limit::SharedUse;
 use mgp_store::StoreError;
 
-use super::{ClusterLink, LeasedServers};
+use super::{ClusterLink, KernelEntry, LeasedServers, VerifiedChain};
 use crate::StartError;
+use crate::record::AuditTrail;
 
 impl ClusterLink {
     pub(crate) async fn open(config: &Config, _: &Path) -> Result<Option<Arc<Self>>, StartError> {
@@ -27,15 +28,23 @@ impl ClusterLink {
         }
     }
 
-    pub(crate) async fn run(self: Arc<Self>, _: impl Fn() -> LogHead, _: Arc<dyn LeasedServers>) {}
+    pub(crate) async fn run(self: Arc<Self>, _: Arc<AuditTrail>, _: Option<u32>, _: Arc<dyn LeasedServers>) {}
 
-    pub(crate) async fn leave(&self) {}
+    pub(crate) async fn leave(&self, _: &AuditTrail) {}
 
     pub(crate) async fn add_uses(&self, _: &[SharedUse]) -> Result<BTreeMap<i64, f64>, StoreError> {
         Err(StoreError::NoTables)
     }
 
     pub(crate) async fn cluster(&self) -> Result<String, StoreError> {
+        Err(StoreError::NoTables)
+    }
+
+    pub(crate) async fn events(&self, _: &Query) -> Result<Vec<KernelEntry>, StoreError> {
+        Err(StoreError::NoTables)
+    }
+
+    pub(crate) async fn verify_record(&self, _: &AuditLog) -> Result<Vec<VerifiedChain>, StoreError> {
         Err(StoreError::NoTables)
     }
 }

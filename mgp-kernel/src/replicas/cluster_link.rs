@@ -5,11 +5,13 @@ use std::future::ready;
 use std::sync::Arc;
 
 use mgp_lifecycle::store::EffectStore;
+use mgp_security::audit::LogEntry;
 #[cfg(feature = "postgres")]
 use mgp_store::Postgres;
 use mgp_store::{Database, Order, OrderKey, StoreError, off_the_runtime};
 use mgp_types::BoxFuture;
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::freshness::Freshness;
@@ -24,6 +26,9 @@ pub(crate) struct ClusterLink {
     #[cfg(feature = "postgres")]
     pub(crate) postgres: Postgres,
     pub(crate) freshness: Arc<Freshness>,
+    /// The events for which each kernel vouches.
+    #[cfg(feature = "postgres")]
+    pub(super) vouched: Database,
     /// The source of the orders by their names.
     pub(super) orders: Box<dyn Fn(&'static str) -> Arc<dyn Order> + Send + Sync>,
     /// The secret that all kernels have.
@@ -31,6 +36,27 @@ pub(crate) struct ClusterLink {
     pub(super) followed: Mutex<Vec<Arc<FollowedDatabase>>>,
     /// The other kernels that have told nothing of themselves for a while.
     pub(super) gone: Mutex<BTreeSet<String>>,
+}
+
+/// An event of one of the kernels.
+pub(crate) struct KernelEntry {
+    pub(crate) kernel: String,
+    /// The number by which the events of all kernels are ordered.
+    pub(crate) place: u64,
+    pub(crate) entry: LogEntry,
+}
+
+/// The result of a check of the events that a kernel copied to the shared database.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct VerifiedChain {
+    pub(crate) kernel: String,
+    /// The number of events that are as they were recorded.
+    pub(crate) events: u64,
+    /// The number of the last of them.
+    pub(crate) through: u64,
+    /// The fault that was found behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) flaw: Option<String>,
 }
 
 /// A function that reads sections anew, by their names.

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::ProcessEnvironment;
-use mgp_security::audit::LogHead;
 use mgp_security::limit::SharedUse;
-use mgp_store::{Order, OrderKey, Postgres, PostgresSettings, StoreError};
+use mgp_store::{Database, Order, OrderKey, Postgres, PostgresSettings, StoreError};
 use mgp_types::mgp::{Timestamp, TraceId};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -17,9 +16,10 @@ use tokio::time::{Instant, sleep};
 
 use super::freshness::Freshness;
 use super::peers::Peers;
-use super::{ClusterLink, LeasedServers};
+use super::{ClusterLink, LeasedServers, record};
 use crate::StartError;
 use crate::lifecycle::or_never;
+use crate::record::AuditTrail;
 use crate::state_folder::{read_json, write_json};
 use crate::terminal::with_causes;
 
@@ -32,12 +32,18 @@ impl ClusterLink {
             Ok(()) | Err(StoreError::Unavailable(_)) => {}
             Err(error) => return Err(unusable(&error)),
         }
+        let path = state.join("vouched.db");
+        let vouched = Database::open(&path).and_then(|database| {
+            database.share(Arc::new(postgres.order(record::ORDER)), key.clone())?;
+            database.section("record", &[include_str!("vouched.sql")])
+        });
         let orders = postgres.clone();
         Ok(Some(Arc::new(Self {
             id: id_of(state)?,
             peers: Peers::of(config)?,
             postgres,
             freshness: Arc::new(Freshness::new()),
+            vouched: vouched.map_err(|error| StartError::Kept { path, error })?,
             orders: Box::new(move |name| -> Arc<dyn Order> { Arc::new(orders.order(name)) }),
             key,
             followed: Mutex::default(),
@@ -45,20 +51,39 @@ impl ClusterLink {
         })))
     }
 
-    /// Follows the other kernels, tells them of this one, whose record ends with `head`, and has one of them run each of
-    /// `servers`, for as long as it is polled.
-    pub(crate) async fn run(self: Arc<Self>, head: impl Fn() -> LogHead, servers: Arc<dyn LeasedServers>) {
+    /// Follows the other kernels, tells them of this one, copies its record to them, and has one of them run each of `servers`,
+    /// for as long as it is polled. Events of all kernels are kept for so many days.
+    pub(crate) async fn run(
+        self: Arc<Self>,
+        audit: Arc<AuditTrail>,
+        keep_days: Option<u32>,
+        servers: Arc<dyn LeasedServers>,
+    ) {
         // What an earlier process said under this id holds no more.
-        self.leave().await;
+        self.take_from_list().await;
         let (this, servers) = (&*self, &*servers);
         let leasing = or_never(self.peers.as_ref().map(|peers| async move {
             tokio::join!(this.keep_leasing(peers, servers), peers.leases.keep_to(servers));
         }));
-        tokio::join!(self.postgres.listen(), self.keep_following(), self.keep_telling(head), leasing);
+        let (following, telling) = (self.keep_following(), self.keep_telling(&audit));
+        let (copying, removing) = (self.keep_copying(&audit), self.keep_removing(keep_days));
+        tokio::join!(self.postgres.listen(), following, telling, copying, removing, leasing);
     }
 
-    /// Takes this kernel from the list of kernels, and gives its leases back.
-    pub(crate) async fn leave(&self) {
+    /// Takes this kernel from the list of kernels, once its record is copied.
+    pub(crate) async fn leave(&self, audit: &AuditTrail) {
+        let head = audit.log.head();
+        if !self.freshness.is_stale() {
+            audit.is_copied(head.seq).await;
+        }
+        if *audit.copied.borrow() == head.seq {
+            // Else it vouches for its last events when it starts again.
+            let _ = self.vouch(Some(head)).await;
+        }
+        self.take_from_list().await;
+    }
+
+    async fn take_from_list(&self) {
         // Others see from its age that the row is of a kernel that ended.
         let _ = self.postgres.forget(&self.id).await;
     }
@@ -86,10 +111,10 @@ impl ClusterLink {
         }
     }
 
-    async fn keep_telling(&self, head: impl Fn() -> LogHead) {
+    async fn keep_telling(&self, audit: &AuditTrail) {
         loop {
             sleep(TELL_EVERY).await;
-            if let Err(error) = self.tell(head()).await {
+            if let Err(error) = self.tell(audit).await {
                 tracing::debug!(%error, "other kernels are not told of this one");
             }
         }
@@ -108,8 +133,8 @@ impl ClusterLink {
     }
 
     /// Tells the others the version of this kernel, what it knows, its record and its clock.
-    async fn tell(&self, record: LogHead) -> Result<(), StoreError> {
-        let (status, knows) = (self.freshness.status(), self.versions().await?);
+    async fn tell(&self, audit: &AuditTrail) -> Result<(), StoreError> {
+        let (status, knows, record) = (self.freshness.status(), self.versions().await?, audit.log.head());
         let address = self.peers.as_ref().map_or("", |peers| peers.address.as_str());
         let state = json!({
             "version": env!("CARGO_PKG_VERSION"), "knows": knows, "record": format!("{}:{}", record.seq, record.hash), "lag_ms": status.lag_ms,

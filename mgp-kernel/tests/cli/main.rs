@@ -56,6 +56,12 @@ mod self_update;
 mod service;
 mod service_manager;
 mod serving;
+#[cfg(all(target_os = "linux", feature = "postgres"))]
+#[allow(dead_code, reason = "the tests of the store need more of it")]
+#[path = "../../../mgp-store/tests/postgres/server.rs"]
+mod server;
+#[cfg(all(target_os = "linux", feature = "postgres"))]
+mod shared_record;
 mod sharing;
 #[path = "../support/shell_servers.rs"]
 mod shell_servers;

@@ -43,6 +43,16 @@ fn decisions_are_not_made_without_the_others() {
 }
 
 #[test]
+fn the_record_of_this_kernel_is_shown_where_that_of_all_is_not_reached() {
+    let home = without_database();
+    let shown = home.done(["audit", "query"]);
+    assert!(shown.err.contains("only events of this kernel"), "{shown:?}");
+    assert!(home.json(["audit", "query"])["only_here"].is_string());
+    let verified = home.run(["audit", "verify"]);
+    assert!(verified.code != Some(0) && verified.err.contains("is intact"), "{verified:?}");
+}
+
+#[test]
 fn commands_about_a_shared_database_say_what_is_missing() {
     let home = Home::with_state();
     for command in ["init", "check", "copy"] {

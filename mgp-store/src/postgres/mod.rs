@@ -2,6 +2,7 @@
 
 mod connect;
 mod order;
+mod record;
 mod replicas;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use self::connect::PostgresSettings;
 pub use self::order::PostgresOrder;
+pub use self::record::{SharedEvent, SharedEventQuery};
 use self::order::given_back;
 use crate::StoreError;
 

@@ -20,14 +20,10 @@ CREATE TABLE mgp_limit (
     id bigint PRIMARY KEY, used float8 NOT NULL, returned float8 NOT NULL, used_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX mgp_limit_used_at ON mgp_limit (used_at);
--- The records of all kernels: one chain each, and what ties the chains together.
+-- The records of all kernels, one chain each: the place orders events by time, the tags are what they are searched by.
 CREATE TABLE mgp_event (
-    writer text NOT NULL, seq bigint NOT NULL, at timestamptz NOT NULL, body text NOT NULL, hash bytea NOT NULL,
-    PRIMARY KEY (writer, seq, at)
-) PARTITION BY RANGE (at);
-CREATE INDEX mgp_event_at ON mgp_event (at);
-CREATE TABLE mgp_event_other PARTITION OF mgp_event DEFAULT;
-CREATE TABLE mgp_checkpoint (
-    number bigint PRIMARY KEY, at timestamptz NOT NULL, heads text NOT NULL, root bytea NOT NULL, seal bytea NOT NULL
+    writer text NOT NULL, seq bigint NOT NULL, place bigint NOT NULL, tags text[] NOT NULL, body text NOT NULL,
+    prev bytea NOT NULL, hash bytea NOT NULL, PRIMARY KEY (writer, seq)
 );
+CREATE INDEX mgp_event_place ON mgp_event (place);
 INSERT INTO mgp_tables (version) VALUES (1);

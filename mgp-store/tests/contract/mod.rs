@@ -100,6 +100,24 @@ fn a_change_that_fails_or_finds_no_order_is_made_nowhere() {
 }
 
 #[test]
+fn a_check_of_all_entries_finds_one_that_was_changed_after_all_knew_it() {
+    let order = Arc::<TestOrder>::default();
+    let one = kernel_of(&order, &[FIRST]);
+    let check = |key: &str| OrderKey::new(key).check(&*order);
+    for name in ["a", "b", "c"] {
+        add(&one, name).unwrap();
+    }
+    check("secret").unwrap();
+    assert!(matches!(check("another secret"), Err(StoreError::Damaged(_))));
+    one.store_snapshot().unwrap();
+    add(&one, "d").unwrap();
+    check("secret").unwrap();
+    order.tamper(4, |body| body[20] ^= 1);
+    assert!(one.catch_up().unwrap().is_empty());
+    assert!(matches!(check("secret"), Err(StoreError::Damaged(_))));
+}
+
+#[test]
 fn what_no_kernel_with_the_key_appended_is_never_carried_out() {
     let order = Arc::<TestOrder>::default();
     let one = kernel_of(&order, &[FIRST]);

@@ -6,6 +6,7 @@
 #[path = "../contract/mod.rs"]
 mod contract;
 mod faults;
+mod record;
 mod server;
 mod trust;
 

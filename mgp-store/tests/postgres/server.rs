@@ -152,8 +152,8 @@ fn as_user(program: &str) -> Command {
     command
 }
 
-/// Returns the folder with the programs of the newest PostgreSQL that is installed.
-fn programs() -> Option<PathBuf> {
+/// Returns the folder with the programs of the newest PostgreSQL that is installed; `None` where none is.
+pub(crate) fn programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let folders = versions.map(|version| version.path().join("bin"));
     let on_path = std::env::var_os("PATH").unwrap_or_default();

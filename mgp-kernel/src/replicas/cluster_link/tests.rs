@@ -60,6 +60,8 @@ fn link_over(order: &Arc<MemoryOrder>) -> Arc<ClusterLink> {
             Postgres::new(&mgp_store::PostgresSettings { url, ca: None }).unwrap()
         },
         freshness: Arc::new(Freshness::new()),
+        #[cfg(feature = "postgres")]
+        vouched: Database::in_memory().unwrap(),
         orders: Box::new(move |_| -> Arc<dyn Order> { Arc::<MemoryOrder>::clone(&order) }),
         key: OrderKey::new("secret"),
         followed: Mutex::default(),

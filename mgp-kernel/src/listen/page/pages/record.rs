@@ -44,10 +44,12 @@ pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Erro
             @if verified.intact {
                 p.notice { "Nobody changed it: " (verified.events.unwrap_or_default()) " events were checked." }
             } @else {
-                @let at = verified.changed_at.unwrap_or_default();
                 p.notice.bad role="alert" {
-                    "It was changed at the event " a href={ "/record?behind:json=" (at.saturating_add(1)) } { (at) } ": "
-                    (verified.flaw.unwrap_or_default())
+                    "It was changed"
+                    @if let Some(at) = verified.changed_at {
+                        " at the event " a href={ "/record?here:json=true&behind:json=" (at.saturating_add(1)) } { (at) }
+                    }
+                    ": " (visible(&verified.flaw.unwrap_or_default()))
                 }
             }
         }
@@ -61,14 +63,14 @@ pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Erro
 }
 
 fn row(row: &EventRow) -> Markup {
-    let Ok(event) = row.event.to::<AuditEvent>() else { return html! { td { (row.seq) } } };
+    let Ok(event) = row.event.to::<AuditEvent>() else { return html! { td { (row.name()) } } };
     let target =
         Object::from_raw(&row.event).ok().and_then(|event| event.object("target")).unwrap_or_default();
     let said = |name: &str| target.text(name).map(Cow::into_owned);
     let about = [said("server_id"), said("tool_name")].into_iter().flatten().collect::<Vec<_>>().join(".");
     let result = word_of(event.result);
     html! {
-        td id={ "event-" (row.seq) } { (moment(event.timestamp)) }
+        td id={ "event-" (row.name()) } { (moment(event.timestamp)) }
         td { a href={ "/record?trace_id=" (event.trace_id) } { (visible(&event.event_type.to_string())) } }
         td { a href={ "/record?agent_id=" (segment(&event.actor.id)) } { (visible(&event.actor.id)) } }
         td { (visible(&about)) }
@@ -89,10 +91,10 @@ fn waterfall(events: &[EventRow]) -> Markup {
     let took = |span: &EventSpan| u64::from(span.took.unwrap_or_default());
     let whole = spans.iter().map(|span| after(span) + took(span)).max().unwrap_or_default();
     let row = |span: &EventSpan| {
-        let EventSpan { seq, event: AuditEvent { event_type, details, .. }, .. } = span;
+        let EventSpan { name, event: AuditEvent { event_type, details, .. }, .. } = span;
         html! {
             td {
-                a href={ "#event-" (seq) } { (visible(event_type.as_str())) }
+                a href={ "#event-" (name) } { (visible(event_type.as_str())) }
                 @if details.contains("retry") { ": made again after a pause" }
                 @if let Some(by) = details.text("approved_by") { ", approved by " (visible(&by)) }
             }
@@ -107,7 +109,7 @@ fn waterfall(events: &[EventRow]) -> Markup {
 
 /// An event with its place on the axis of time.
 struct EventSpan {
-    seq: u64,
+    name: String,
     event: AuditEvent,
     /// The time at which it began, in milliseconds since 1970.
     begin: i64,
@@ -124,7 +126,7 @@ impl EventSpan {
         let pause = event.details.object("retry").and_then(|retry| number(&retry, "after_ms"));
         // A call is recorded when it ends, and a pause when it begins.
         let begin = event.timestamp.as_millis() - i64::from(duration.unwrap_or_default());
-        Some(Self { seq: row.seq, event, begin, took: duration.or(pause) })
+        Some(Self { name: row.name(), event, begin, took: duration.or(pause) })
     }
 }
 

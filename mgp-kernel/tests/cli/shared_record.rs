@@ -1,0 +1,135 @@
+//! The record of kernels that share a database of PostgreSQL. The tests are left out where none is installed.
+
+use serde_json::Value;
+
+use crate::home::{Home, Ran};
+use crate::server::{COMMON, execute, programs};
+
+/// Two kernels that share a database of this name, each of which has recorded something.
+struct Cluster {
+    database: String,
+    homes: [Home; 2],
+}
+
+impl Cluster {
+    fn start() -> Option<Self> {
+        if programs().is_none() {
+            eprintln!("left out: a test over PostgreSQL, for `initdb` is not installed");
+            return None;
+        }
+        let database = COMMON.new_database();
+        let url = COMMON.settings(&database, "").url;
+        let homes = ["agent.one", "agent.other"].map(|agent| {
+            let home = Home::with_state();
+            home.configure(&format!("[store]\nurl = '{url}'\nkey = 'a secret'\n"));
+            home.done(["access", "grant", agent, "fs", "--force"]);
+            home
+        });
+        Some(Self { database, homes })
+    }
+
+    fn sql(&self, statements: &str) {
+        execute(&COMMON.connect(&self.database), statements);
+    }
+
+    fn id(&self, kernel: usize) -> String {
+        serde_json::from_str(&self.homes[kernel].read("state/replica.json")).unwrap()
+    }
+}
+
+fn rows(page: &Value) -> &Vec<Value> {
+    page["events"].as_array().unwrap()
+}
+
+fn verify(home: &Home) -> (Ran, Value) {
+    let ran = home.run(["audit", "verify", "--json"]);
+    let verified = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+    (ran, verified)
+}
+
+#[test]
+fn the_records_of_all_kernels_are_shown_as_one() {
+    let Some(cluster) = Cluster::start() else { return };
+    let granted = ["audit", "query", "--type", "ACCESS_GRANTED", "--limit"];
+    let both = cluster.homes[0].json(granted.into_iter().chain(["9"]));
+    let kernels: Vec<_> = rows(&both).iter().map(|row| row["kernel"].as_str().unwrap()).collect();
+    assert_eq!(kernels, [cluster.id(1), cluster.id(0)], "the newest comes first");
+    let newest = cluster.homes[1].json(granted.into_iter().chain(["1"]));
+    let behind = newest["next_behind"].to_string();
+    let next = cluster.homes[1].json(granted.into_iter().chain(["1", "--behind", &behind]));
+    assert_eq!([&rows(&newest)[0], &rows(&next)[0]], [&rows(&both)[0], &rows(&both)[1]]);
+    let line = cluster.homes[0].done(["audit", "query", "--type", "ACCESS_GRANTED"]).out;
+    assert!(line.starts_with(&format!("{}:", &cluster.id(1)[..8])), "{line}");
+    let none = cluster.homes[0].json(["audit", "query", "--agent", "nobody"]);
+    assert!(rows(&none).is_empty(), "{none}");
+
+    let (ran, verified) = verify(&cluster.homes[0]);
+    assert_eq!((ran.code, &verified["intact"]), (Some(0), &true.into()), "{verified}");
+    let checked = verified["kernels"].as_array().unwrap();
+    assert!(checked.len() == 2 && checked.iter().all(|kernel| kernel["events"] != 0), "{verified}");
+}
+
+#[test]
+fn what_is_changed_in_the_shared_record_is_found_and_named() {
+    let Some(cluster) = Cluster::start() else { return };
+    let (one, watcher) = (cluster.id(0), &cluster.homes[1]);
+    cluster.sql(&format!("CREATE TABLE kept AS SELECT * FROM mgp_event WHERE writer = '{one}'"));
+    let first = "seq = (SELECT min(seq) FROM kept)";
+    let last = "seq = (SELECT max(seq) FROM kept)";
+    let changes = [
+        format!("UPDATE mgp_event SET body = body || ' ' WHERE {first} AND writer = '{one}'"),
+        format!("UPDATE mgp_event SET tags = '{{}}' WHERE {first} AND writer = '{one}'"),
+        format!("UPDATE mgp_event SET hash = prev WHERE {last} AND writer = '{one}'"),
+        format!("DELETE FROM mgp_event WHERE {first} AND writer = '{one}'"),
+        format!("DELETE FROM mgp_event WHERE {last} AND writer = '{one}'"),
+        format!("DELETE FROM mgp_event WHERE writer = '{one}'"),
+    ];
+    for change in changes {
+        cluster.sql(&change);
+        let (ran, verified) = verify(watcher);
+        assert_eq!((ran.code, &verified["intact"]), (Some(5), &false.into()), "{change}: {verified}");
+        let flaw = verified["flaw"].as_str().unwrap();
+        assert!(flaw.contains(&one) && flaw.contains("event"), "{change}: {flaw}");
+        cluster.sql(&format!(
+            "DELETE FROM mgp_event WHERE writer = '{one}'; INSERT INTO mgp_event SELECT * FROM kept"
+        ));
+        assert_eq!(verify(watcher).0.code, Some(0), "{change}");
+    }
+    cluster.sql("INSERT INTO mgp_event SELECT 'forged', seq, place, tags, body, prev, hash FROM kept");
+    let (ran, verified) = verify(watcher);
+    let flaw = verified["flaw"].as_str().unwrap();
+    assert!(ran.code == Some(5) && flaw.contains("kernel forged"), "{verified}");
+}
+
+#[test]
+fn what_is_changed_of_that_for_which_kernels_vouch_is_found() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.homes[1].done(["store", "check"]);
+    cluster.sql(
+        "UPDATE mgp_entry SET body = set_byte(body, 20, get_byte(body, 20) # 1)
+         WHERE name = 'record' AND version = 1",
+    );
+    let (ran, verified) = verify(&cluster.homes[1]);
+    let flaw = verified["flaw"].as_str().unwrap();
+    assert!(ran.code == Some(5) && flaw.contains("entry 0 of the shared order"), "{verified}");
+    assert_eq!(cluster.homes[1].run(["store", "check"]).code, Some(4));
+}
+
+#[test]
+fn a_kernel_whose_record_was_replaced_copies_no_more_of_it() {
+    let Some(cluster) = Cluster::start() else { return };
+    let home = &cluster.homes[0];
+    for file in ["audit.db", "audit.db-wal", "audit.db-shm", "audit.end"] {
+        let _ = std::fs::remove_file(home.path("state").join(file));
+    }
+    let granted = home.done(["-v", "access", "grant", "agent.new", "fs", "--force"]);
+    assert!(granted.err.contains("replica.json"), "{granted:?}");
+    let found = cluster.homes[1].json(["audit", "query", "--type", "ACCESS_GRANTED"]);
+    assert_eq!(rows(&found).len(), 2, "{found}");
+    // Removed, it goes on as another kernel.
+    std::fs::remove_file(home.path("state/replica.json")).unwrap();
+    home.done(["access", "grant", "agent.newer", "fs", "--force"]);
+    let found = cluster.homes[1].json(["audit", "query", "--type", "ACCESS_GRANTED"]);
+    assert_eq!(rows(&found).len(), 4, "{found}");
+    assert_eq!(verify(&cluster.homes[1]).0.code, Some(0));
+}

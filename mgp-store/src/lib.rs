@@ -39,5 +39,5 @@ pub use database::{Database, check_own, off_the_runtime, optional_time, text, ti
 pub use error::{StoreError, unrecordable};
 pub use order::{Entry, News, Order, OrderKey, Snapshot, Turn};
 #[cfg(feature = "postgres")]
-pub use postgres::{Postgres, PostgresOrder, PostgresSettings, SharedEvent, SharedEventQuery};
+pub use postgres::{Postgres, PostgresOrder, PostgresSettings};
 pub use reserve::{Reserve, disk_room};

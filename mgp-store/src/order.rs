@@ -102,24 +102,30 @@ impl OrderKey {
     pub fn check(&self, order: &dyn Order) -> Result<(), StoreError> {
         let mut at = Position::default();
         loop {
-            let News { snapshot, entries } = order.since(at.version)?;
-            if snapshot.is_none() && entries.is_empty() {
-                return Ok(());
-            }
-            if let Some(copy) = snapshot {
+            let (before, news) = (at, order.since(at.version)?);
+            if let Some(copy) = news.snapshot {
                 at = Position { version: copy.version, link: copy.link };
                 self.open(&at, copy.body)?;
             }
-            for entry in entries {
-                let next = at.behind(&entry.body);
-                if entry.version != next.version {
-                    let missing = format!("entry {} of the shared order is missing", next.version);
-                    return Err(StoreError::Damaged(missing));
-                }
-                self.open(&at, entry.body)?;
-                at = next;
+            for entry in news.entries {
+                self.open_next(&mut at, entry)?;
+            }
+            if at == before {
+                return Ok(());
             }
         }
+    }
+
+    /// Returns the content of the entry at `at`, which moves on to behind it.
+    pub(crate) fn open_next(&self, at: &mut Position, entry: Entry) -> Result<Vec<u8>, StoreError> {
+        let next = at.behind(&entry.body);
+        if entry.version != next.version {
+            let missing = format!("entry {} of the shared order is missing", next.version);
+            return Err(StoreError::Damaged(missing));
+        }
+        let content = self.open(at, entry.body)?;
+        *at = next;
+        Ok(content)
     }
 
     /// Seals the content of an entry or copy that stands at `at`.

@@ -51,17 +51,12 @@ impl Shared {
         }
         for entry in news.entries {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let at = position(&transaction)?;
-            if entry.version != at.version + 1 {
-                let missing = format!("entry {} of the shared order is missing", at.version + 1);
-                return Err(StoreError::Damaged(missing));
-            }
-            let next = at.behind(&entry.body);
-            let content = self.key.open(&at, entry.body)?;
+            let mut at = position(&transaction)?;
+            let content = self.key.open_next(&mut at, entry)?;
             let content = serde_json::from_slice(&content)
-                .map_err(|error| StoreError::Damaged(format!("entry {}: {error}", entry.version)))?;
+                .map_err(|error| StoreError::Damaged(format!("entry {}: {error}", at.version)))?;
             let section = carry_out(&transaction, content)?;
-            set_position(&transaction, &next)?;
+            set_position(&transaction, &at)?;
             transaction.commit()?;
             self.changed.lock().extend(section);
         }

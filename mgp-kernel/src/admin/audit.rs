@@ -9,10 +9,11 @@ use mgp_security::audit::{Filter, LogEntry, LogFlaw, LogHead, LogStore, Order, Q
 use mgp_types::mgp::{AgentId, AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName, TraceId};
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::operation::{Operation, OperatorCall};
 use crate::record::AuditTrail;
-use crate::replicas::{ClusterLink, KernelEntry, VerifiedChain};
+use crate::replicas::VerifiedChain;
 use crate::terminal::{Exit, Failure, TextForm, TextWriter, ago, printable, with_causes};
 
 /// The filter for events; all of them by default.
@@ -230,28 +231,28 @@ impl Operation for QueryEvents {
     type Reply = EventPage;
 
     async fn run(self, call: &OperatorCall) -> Result<EventPage, Error> {
+        let (audit, mut only_here) = (&call.kernel.audit, None);
+        if let Some(link) = call.kernel.link.as_deref().filter(|_| !self.here) {
+            audit.log.flush().await?;
+            audit.is_copied(audit.log.head().seq).await;
+            match link.events(&json!(self)).await {
+                Ok(page) => return Ok(page),
+                Err(error) => only_here = Some(with_causes(&error.to_string(), &error)),
+            }
+        }
         let limit = self.limit.map_or(50, |limit| limit as usize).clamp(1, Query::MAX_LIMIT);
         let mut query = Query::new(self.events.filter());
         query.order = if self.oldest_first { Order::OldestFirst } else { Order::NewestFirst };
         query.behind = self.behind;
         query.limit = limit;
-        let (audit, mut only_here) = (&call.kernel.audit, None);
-        if let Some(link) = call.kernel.link.as_deref().filter(|_| !self.here) {
-            audit.log.flush().await?;
-            audit.is_copied(audit.log.head().seq).await;
-            match link.events(&query).await {
-                Ok(found) => {
-                    let next_behind = found.get(limit - 1).map(|last| last.place);
-                    let row = |of: KernelEntry| EventRow::new(Some(of.kernel), of.entry);
-                    let events = found.into_iter().map(row).collect();
-                    return Ok(EventPage { events, only_here, next_behind });
-                }
-                Err(error) => only_here = Some(with_causes(&error.to_string(), &error)),
-            }
-        }
         let found = reading(audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
         let next_behind = found.get(limit - 1).map(|last| last.seq);
-        let events = found.into_iter().map(|entry| EventRow::new(None, entry));
+        let events = found.into_iter().map(|entry| EventRow {
+            kernel: None,
+            seq: entry.seq,
+            hash: entry.hash.to_string(),
+            event: entry.event,
+        });
         Ok(EventPage { events: events.collect(), only_here, next_behind })
     }
 }
@@ -269,10 +270,6 @@ impl TextForm for EventPage {
 }
 
 impl EventRow {
-    fn new(kernel: Option<String>, entry: LogEntry) -> Self {
-        Self { kernel, seq: entry.seq, hash: entry.hash.to_string(), event: entry.event }
-    }
-
     /// Returns the number of the event, behind the beginning of its kernel's id where there are several kernels.
     pub(crate) fn name(&self) -> String {
         let kernel = self.kernel.as_deref().map(|kernel| kernel.get(..8).unwrap_or(kernel));
@@ -312,10 +309,8 @@ impl Operation for VerifyLog {
             Ok(verified) => {
                 let (events, head) = (Some(verified.events), Some(verified.head));
                 let here = VerifiedLog { intact: true, events, head, ..VerifiedLog::default() };
-                return match &call.kernel.link {
-                    Some(link) => here.with_others(link, audit).await,
-                    None => Ok(here),
-                };
+                let Some(link) = &call.kernel.link else { return Ok(here) };
+                return here.with_others(link.verify_record(&audit.log).await);
             }
             Err(VerifyError::Changed { seq, flaw: LogFlaw::End }) if ends.contains(&seq) => {
                 let now = audit.log.head().seq;
@@ -347,8 +342,8 @@ impl VerifiedLog {
     }
 
     /// Returns the result for the records of all kernels, where that of this kernel is intact.
-    async fn with_others(self, link: &ClusterLink, audit: &AuditTrail) -> Result<Self, Error> {
-        match link.verify_record(&audit.log).await {
+    fn with_others(self, others: Result<Vec<VerifiedChain>, StoreError>) -> Result<Self, Error> {
+        match others {
             Ok(kernels) => {
                 let flaw = |of: &VerifiedChain| Some(format!("kernel {}, {}", of.kernel, of.flaw.as_ref()?));
                 let flaws: Vec<_> = kernels.iter().filter_map(flaw).collect();
@@ -356,11 +351,7 @@ impl VerifiedLog {
                 Ok(Self { intact: flaw.is_none(), flaw, kernels, ..self })
             }
             Err(StoreError::Damaged(flaw)) => Ok(Self { intact: false, flaw: Some(flaw), ..self }),
-            Err(error) => {
-                let what = "the record of this kernel is intact, and that of all kernels cannot be read";
-                let what = with_causes(&format!("{what}: {error}"), &error);
-                Err(Error::internal(what).with_source(error))
-            }
+            Err(error) => Err(unreadable(error)),
         }
     }
 }
@@ -444,7 +435,7 @@ async fn reading<T: Send + 'static>(
 }
 
 fn unreadable(error: StoreError) -> Error {
-    Error::internal(format!("the record cannot be read: {error}")).with_source(error)
+    Error::internal(with_causes(&format!("the record cannot be read: {error}"), &error)).with_source(error)
 }
 
 impl EventSelection {

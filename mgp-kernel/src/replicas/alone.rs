@@ -10,11 +10,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mgp_discovery::Config;
-use mgp_security::audit::{AuditLog, Query};
+use mgp_security::audit::AuditLog;
 use mgp_security::limit::SharedUse;
 use mgp_store::StoreError;
+use serde_json::Value;
 
-use super::{ClusterLink, KernelEntry, LeasedServers, VerifiedChain};
+use super::{ClusterLink, LeasedServers, VerifiedChain};
 use crate::StartError;
 use crate::record::AuditTrail;
 
@@ -40,7 +41,7 @@ impl ClusterLink {
         Err(StoreError::NoTables)
     }
 
-    pub(crate) async fn events(&self, _: &Query) -> Result<Vec<KernelEntry>, StoreError> {
+    pub(crate) async fn events<T>(&self, _: &Value) -> Result<T, StoreError> {
         Err(StoreError::NoTables)
     }
 

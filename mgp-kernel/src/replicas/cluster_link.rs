@@ -5,7 +5,6 @@ use std::future::ready;
 use std::sync::Arc;
 
 use mgp_lifecycle::store::EffectStore;
-use mgp_security::audit::LogEntry;
 #[cfg(feature = "postgres")]
 use mgp_store::Postgres;
 use mgp_store::{Database, Order, OrderKey, StoreError, off_the_runtime};
@@ -38,14 +37,6 @@ pub(crate) struct ClusterLink {
     pub(super) gone: Mutex<BTreeSet<String>>,
 }
 
-/// An event of one of the kernels.
-pub(crate) struct KernelEntry {
-    pub(crate) kernel: String,
-    /// The number by which the events of all kernels are ordered.
-    pub(crate) place: u64,
-    pub(crate) entry: LogEntry,
-}
-
 /// The result of a check of the events that a kernel copied to the shared database.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct VerifiedChain {
@@ -55,7 +46,6 @@ pub(crate) struct VerifiedChain {
     /// The number of the last of them.
     pub(crate) through: u64,
     /// The fault that was found behind it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) flaw: Option<String>,
 }
 

@@ -14,7 +14,7 @@ mod postgres;
 #[cfg(feature = "postgres")]
 mod record;
 
-pub(crate) use self::cluster_link::{ClusterLink, KernelEntry, VerifiedChain, share};
+pub(crate) use self::cluster_link::{ClusterLink, VerifiedChain, share};
 pub(crate) use self::freshness::{FreshnessGate, LinkStatus};
 pub(crate) use self::leases::LeasedServers;
 pub(crate) use self::peers::{PeerMarks, Peers};

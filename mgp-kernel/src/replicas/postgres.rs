@@ -35,7 +35,7 @@ impl ClusterLink {
         let path = state.join("vouched.db");
         let vouched = Database::open(&path).and_then(|database| {
             database.share(Arc::new(postgres.order(record::ORDER)), key.clone())?;
-            database.section("record", &[include_str!("vouched.sql")])
+            database.section("record", &[include_str!("record/vouched.sql")])
         });
         let orders = postgres.clone();
         Ok(Some(Arc::new(Self {
@@ -60,7 +60,7 @@ impl ClusterLink {
         servers: Arc<dyn LeasedServers>,
     ) {
         // What an earlier process said under this id holds no more.
-        self.take_from_list().await;
+        let _ = self.postgres.forget(&self.id).await;
         let (this, servers) = (&*self, &*servers);
         let leasing = or_never(self.peers.as_ref().map(|peers| async move {
             tokio::join!(this.keep_leasing(peers, servers), peers.leases.keep_to(servers));
@@ -78,12 +78,8 @@ impl ClusterLink {
         }
         if *audit.copied.borrow() == head.seq {
             // Else it vouches for its last events when it starts again.
-            let _ = self.vouch(Some(head)).await;
+            let _ = self.vouch(head).await;
         }
-        self.take_from_list().await;
-    }
-
-    async fn take_from_list(&self) {
         // Others see from its age that the row is of a kernel that ended.
         let _ = self.postgres.forget(&self.id).await;
     }

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::home::{Home, Ran};
-use crate::server::{COMMON, execute, programs};
+use crate::kernel::Kernel;
+use crate::server::{COMMON, RUNTIME, execute, programs};
 
 /// Two kernels that share a database of this name, each of which has recorded something.
 struct Cluster {
@@ -30,6 +31,11 @@ impl Cluster {
 
     fn sql(&self, statements: &str) {
         execute(&COMMON.connect(&self.database), statements);
+    }
+
+    fn count(&self, query: &str) -> i64 {
+        let postgres = COMMON.connect(&self.database);
+        RUNTIME.block_on(async { postgres.client().await.unwrap().query_one(query, &[]).await.unwrap().get(0) })
     }
 
     fn id(&self, kernel: usize) -> String {
@@ -60,8 +66,22 @@ fn the_records_of_all_kernels_are_shown_as_one() {
     assert_eq!([&rows(&newest)[0], &rows(&next)[0]], [&rows(&both)[0], &rows(&both)[1]]);
     let line = cluster.homes[0].done(["audit", "query", "--type", "ACCESS_GRANTED"]).out;
     assert!(line.starts_with(&format!("{}:", &cluster.id(1)[..8])), "{line}");
-    let none = cluster.homes[0].json(["audit", "query", "--agent", "nobody"]);
-    assert!(rows(&none).is_empty(), "{none}");
+    for (filter, is_met) in [
+        (["--result", "success"], true),
+        (["--result", "blocked"], false),
+        (["--since", "1h"], true),
+        (["--until", "1h"], false),
+        (["--agent", "nobody"], false),
+        (["--server", "none"], false),
+        (["--trace", "00000000-0000-0000-0000-000000000007"], false),
+    ] {
+        let found = cluster.homes[0].json(granted.into_iter().chain(["9"]).chain(filter));
+        assert_eq!(rows(&found).len(), if is_met { 2 } else { 0 }, "{filter:?}: {found}");
+    }
+    let trace = both["events"][0]["event"]["trace_id"].as_str().unwrap();
+    let chain = cluster.homes[0].json(["audit", "query", "--oldest-first", "--trace", trace]);
+    assert!(!rows(&chain).is_empty(), "{chain}");
+    assert!(rows(&chain).iter().all(|row| row["kernel"] == cluster.id(1)), "{chain}");
 
     let (ran, verified) = verify(&cluster.homes[0]);
     assert_eq!((ran.code, &verified["intact"]), (Some(0), &true.into()), "{verified}");
@@ -73,13 +93,12 @@ fn the_records_of_all_kernels_are_shown_as_one() {
 fn what_is_changed_in_the_shared_record_is_found_and_named() {
     let Some(cluster) = Cluster::start() else { return };
     let (one, watcher) = (cluster.id(0), &cluster.homes[1]);
-    cluster.sql(&format!("CREATE TABLE kept AS SELECT * FROM mgp_event WHERE writer = '{one}'"));
+    cluster.sql(&format!("CREATE TABLE kept AS SELECT writer, seq, body, hash FROM mgp_event WHERE writer = '{one}'"));
     let first = "seq = (SELECT min(seq) FROM kept)";
     let last = "seq = (SELECT max(seq) FROM kept)";
     let changes = [
         format!("UPDATE mgp_event SET body = body || ' ' WHERE {first} AND writer = '{one}'"),
-        format!("UPDATE mgp_event SET tags = '{{}}' WHERE {first} AND writer = '{one}'"),
-        format!("UPDATE mgp_event SET hash = prev WHERE {last} AND writer = '{one}'"),
+        format!("UPDATE mgp_event SET hash = repeat('0', 64) WHERE {last} AND writer = '{one}'"),
         format!("DELETE FROM mgp_event WHERE {first} AND writer = '{one}'"),
         format!("DELETE FROM mgp_event WHERE {last} AND writer = '{one}'"),
         format!("DELETE FROM mgp_event WHERE writer = '{one}'"),
@@ -90,12 +109,11 @@ fn what_is_changed_in_the_shared_record_is_found_and_named() {
         assert_eq!((ran.code, &verified["intact"]), (Some(5), &false.into()), "{change}: {verified}");
         let flaw = verified["flaw"].as_str().unwrap();
         assert!(flaw.contains(&one) && flaw.contains("event"), "{change}: {flaw}");
-        cluster.sql(&format!(
-            "DELETE FROM mgp_event WHERE writer = '{one}'; INSERT INTO mgp_event SELECT * FROM kept"
-        ));
+        cluster.sql(&format!("DELETE FROM mgp_event WHERE writer = '{one}'"));
+        cluster.sql("INSERT INTO mgp_event (writer, seq, body, hash) SELECT * FROM kept");
         assert_eq!(verify(watcher).0.code, Some(0), "{change}");
     }
-    cluster.sql("INSERT INTO mgp_event SELECT 'forged', seq, place, tags, body, prev, hash FROM kept");
+    cluster.sql("INSERT INTO mgp_event (writer, seq, body, hash) SELECT 'forged', seq, body, hash FROM kept");
     let (ran, verified) = verify(watcher);
     let flaw = verified["flaw"].as_str().unwrap();
     assert!(ran.code == Some(5) && flaw.contains("kernel forged"), "{verified}");
@@ -132,4 +150,43 @@ fn a_kernel_whose_record_was_replaced_copies_no_more_of_it() {
     let found = cluster.homes[1].json(["audit", "query", "--type", "ACCESS_GRANTED"]);
     assert_eq!(rows(&found).len(), 4, "{found}");
     assert_eq!(verify(&cluster.homes[1]).0.code, Some(0));
+}
+
+#[test]
+fn names_with_escapes_that_are_no_text_are_taken_and_the_clients_of_the_user_are_one_agent() {
+    let Some(cluster) = Cluster::start() else { return };
+    let names = [r"a\u0000", r"a\\u0000", r"\ud83d\ude00", "local/d", "locale"];
+    for (seq, name) in names.into_iter().chain([r"\ud800"]).enumerate() {
+        let kind = if seq < names.len() { "X" } else { "Y" };
+        let event = format!(
+            r#"{{"timestamp":"2026-01-01T00:00:00.00{seq}Z","trace_id":"x","event_type":"{kind}","actor":{{"type":"agent","id":"{name}"}},"target":{{"server_id":"s"}},"result":"SUCCESS"}}"#
+        );
+        cluster.sql(&format!("INSERT INTO mgp_event (writer, seq, body, hash) VALUES ('x', {seq}, '{event}', '')"));
+    }
+    let found = cluster.homes[0].json(["audit", "query", "--type", "X", "--oldest-first"]);
+    let numbers: Vec<_> = rows(&found).iter().map(|row| row["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 4], "{found}");
+    assert_eq!(cluster.count("SELECT count(*) FROM mgp_event WHERE event_type = 'Y'"), 1);
+    let local = cluster.homes[0].json(["audit", "query", "--agent", "local", "--server", "s"]);
+    assert_eq!((rows(&local).len(), &local["events"][0]["seq"]), (1, &3.into()), "{local}");
+}
+
+#[test]
+fn old_events_of_all_kernels_are_removed_and_what_is_left_is_verified() {
+    let Some(cluster) = Cluster::start() else { return };
+    // For the database it is two days later.
+    cluster.sql(&format!(
+        "CREATE SCHEMA later;
+         CREATE FUNCTION later.now() RETURNS timestamptz LANGUAGE sql
+            AS 'SELECT pg_catalog.now() + interval ''2 days''';
+         ALTER DATABASE {} SET search_path = later, pg_catalog, public",
+        cluster.database
+    ));
+    cluster.homes[0].configure("[audit]\nkeep_days = 1\n");
+    let (kernel, _) = Kernel::on_http(&cluster.homes[0]);
+    let left = format!("SELECT count(*) FROM mgp_event WHERE writer = '{}'", cluster.id(1));
+    while cluster.count(&left) > 0 {}
+    drop(kernel);
+    let (ran, verified) = verify(&cluster.homes[1]);
+    assert_eq!(ran.code, Some(0), "{verified}");
 }

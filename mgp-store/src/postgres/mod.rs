@@ -2,7 +2,6 @@
 
 mod connect;
 mod order;
-mod record;
 mod replicas;
 
 use std::sync::Arc;
@@ -16,7 +15,6 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use self::connect::PostgresSettings;
 pub use self::order::PostgresOrder;
-pub use self::record::{SharedEvent, SharedEventQuery};
 use self::order::given_back;
 use crate::StoreError;
 
@@ -94,6 +92,16 @@ impl Postgres {
             }
             checked => checked,
         }
+    }
+
+    /// Returns the text that a statement selects about the text `$1`.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be reached, or refuses the statement.
+    pub async fn ask(&self, statement: &str, about: &str) -> Result<String, StoreError> {
+        let client = self.client().await?;
+        let told = in_time(client.query_one(statement, &[&about])).await;
+        given_back(client, told.map(|row| row.get(0)))
     }
 
     /// Waits until another kernel may have appended something, or `time` is over.

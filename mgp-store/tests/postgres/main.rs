@@ -6,7 +6,6 @@
 #[path = "../contract/mod.rs"]
 mod contract;
 mod faults;
-mod record;
 mod server;
 mod trust;
 

@@ -33,7 +33,7 @@ impl LogHead {
     }
 
     /// Returns the head of the log after `event` is added behind this one.
-    pub(crate) fn link(&self, event: &[u8]) -> Self {
+    pub fn link(&self, event: &[u8]) -> Self {
         let seq = self.seq.saturating_add(1);
         Self::new(seq, digest(&[self.hash.as_bytes(), &seq.to_be_bytes(), event]))
     }

@@ -47,7 +47,7 @@ pub struct EventFacets {
 
 impl LogEntry {
     /// Returns the entry for `event` behind `before`, and moves `before` to the new entry.
-    pub fn behind(before: &mut LogHead, event: RawJson, facets: EventFacets) -> Self {
+    pub(crate) fn behind(before: &mut LogHead, event: RawJson, facets: EventFacets) -> Self {
         let prev = before.hash;
         *before = before.link(event.as_bytes());
         Self { seq: before.seq, event, prev, hash: before.hash, facets }

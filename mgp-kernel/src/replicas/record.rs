@@ -36,6 +36,9 @@ impl ClusterLink {
     async fn copy_record(&self, audit: &AuditTrail) -> Result<(), StoreError> {
         let last: Option<LogHead> =
             self.ask(include_str!("record/last.sql"), &json!({ "kernel": self.id })).await?;
+        // What retention removed is not copied again.
+        let own = self.chains().await?.into_iter().find(|chain| chain.kernel == self.id);
+        let last = last.or(own.map(|chain| chain.begin));
         let position = last.map_or(0, |last| last.seq);
         if let Some(last) = last
             && !is_held(&audit.log, last).await?
@@ -168,17 +171,18 @@ impl ClusterLink {
     }
 
     async fn verify_chain(&self, chain: &VouchedChain, log: &AuditLog) -> Result<VerifiedChain, StoreError> {
-        let (kernel, mut at) = (&chain.kernel, chain.begin);
+        let (kernel, mut at, mut behind) = (&chain.kernel, chain.begin, i64::MIN);
         let mut flaw = 'chain: loop {
-            let behind = json!({ "kernel": kernel, "seq": at.seq });
-            let rows: Vec<(u64, String, String)> = self.ask(include_str!("record/behind.sql"), &behind).await?;
+            let asked = json!({ "kernel": kernel, "seq": behind });
+            let rows: Vec<(u64, String, String)> = self.ask(include_str!("record/behind.sql"), &asked).await?;
             if rows.is_empty() {
                 break (at.seq < chain.end.seq).then_some((chain.end.seq, LogFlaw::End));
             }
             for (seq, body, hash) in rows {
                 let next = at.link(body.as_bytes());
                 let found = [
-                    (seq != next.seq, LogFlaw::Missing),
+                    (seq < next.seq, LogFlaw::Order),
+                    (seq > next.seq, LogFlaw::Missing),
                     (hash != next.hash.to_string(), LogFlaw::Link),
                     (seq == chain.end.seq && next != chain.end, LogFlaw::End),
                 ];
@@ -187,6 +191,7 @@ impl ClusterLink {
                 }
                 at = next;
             }
+            behind = at.seq.cast_signed();
         };
         if flaw.is_none() && *kernel == self.id && !is_held(log, at).await? {
             flaw = Some((at.seq, LogFlaw::End));

@@ -1,5 +1,7 @@
 //! The record of kernels that share a database of PostgreSQL. The tests are left out where none is installed.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::home::{Home, Ran};
@@ -35,7 +37,8 @@ impl Cluster {
 
     fn count(&self, query: &str) -> i64 {
         let postgres = COMMON.connect(&self.database);
-        RUNTIME.block_on(async { postgres.client().await.unwrap().query_one(query, &[]).await.unwrap().get(0) })
+        let counted = async { postgres.client().await.unwrap().query_one(query, &[]).await.unwrap().get(0) };
+        RUNTIME.block_on(counted)
     }
 
     fn id(&self, kernel: usize) -> String {
@@ -93,7 +96,8 @@ fn the_records_of_all_kernels_are_shown_as_one() {
 fn what_is_changed_in_the_shared_record_is_found_and_named() {
     let Some(cluster) = Cluster::start() else { return };
     let (one, watcher) = (cluster.id(0), &cluster.homes[1]);
-    cluster.sql(&format!("CREATE TABLE kept AS SELECT writer, seq, body, hash FROM mgp_event WHERE writer = '{one}'"));
+    let keep = "CREATE TABLE kept AS SELECT writer, seq, body, hash FROM mgp_event";
+    cluster.sql(&format!("{keep} WHERE writer = '{one}'"));
     let first = "seq = (SELECT min(seq) FROM kept)";
     let last = "seq = (SELECT max(seq) FROM kept)";
     let changes = [
@@ -113,7 +117,11 @@ fn what_is_changed_in_the_shared_record_is_found_and_named() {
         cluster.sql("INSERT INTO mgp_event (writer, seq, body, hash) SELECT * FROM kept");
         assert_eq!(verify(watcher).0.code, Some(0), "{change}");
     }
-    cluster.sql("INSERT INTO mgp_event (writer, seq, body, hash) SELECT 'forged', seq, body, hash FROM kept");
+    let put = "INSERT INTO mgp_event (writer, seq, body, hash) SELECT";
+    cluster.sql(&format!("{put} writer, 0, body, hash FROM kept WHERE {first}"));
+    assert_eq!(verify(watcher).0.code, Some(5), "an event before the first");
+    cluster.sql("DELETE FROM mgp_event WHERE seq = 0");
+    cluster.sql(&format!("{put} 'forged', seq, body, hash FROM kept"));
     let (ran, verified) = verify(watcher);
     let flaw = verified["flaw"].as_str().unwrap();
     assert!(ran.code == Some(5) && flaw.contains("kernel forged"), "{verified}");
@@ -159,9 +167,11 @@ fn names_with_escapes_that_are_no_text_are_taken_and_the_clients_of_the_user_are
     for (seq, name) in names.into_iter().chain([r"\ud800"]).enumerate() {
         let kind = if seq < names.len() { "X" } else { "Y" };
         let event = format!(
-            r#"{{"timestamp":"2026-01-01T00:00:00.00{seq}Z","trace_id":"x","event_type":"{kind}","actor":{{"type":"agent","id":"{name}"}},"target":{{"server_id":"s"}},"result":"SUCCESS"}}"#
+            r#"{{"timestamp":"2026-01-01T00:00:00.00{seq}Z","event_type":"{kind}","trace_id":"x","result":"SUCCESS",
+                "actor":{{"type":"agent","id":"{name}"}},"target":{{"server_id":"s"}}}}"#
         );
-        cluster.sql(&format!("INSERT INTO mgp_event (writer, seq, body, hash) VALUES ('x', {seq}, '{event}', '')"));
+        let put = format!("INSERT INTO mgp_event (writer, seq, body, hash) VALUES ('x', {seq}, '{event}', '')");
+        cluster.sql(&put);
     }
     let found = cluster.homes[0].json(["audit", "query", "--type", "X", "--oldest-first"]);
     let numbers: Vec<_> = rows(&found).iter().map(|row| row["seq"].as_u64().unwrap()).collect();
@@ -185,7 +195,9 @@ fn old_events_of_all_kernels_are_removed_and_what_is_left_is_verified() {
     cluster.homes[0].configure("[audit]\nkeep_days = 1\n");
     let (kernel, _) = Kernel::on_http(&cluster.homes[0]);
     let left = format!("SELECT count(*) FROM mgp_event WHERE writer = '{}'", cluster.id(1));
-    while cluster.count(&left) > 0 {}
+    while cluster.count(&left) > 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     drop(kernel);
     let (ran, verified) = verify(&cluster.homes[1]);
     assert_eq!(ran.code, Some(0), "{verified}");

@@ -100,10 +100,10 @@ impl AuditTrail {
         self.forwarded.position(&ServerId::from(RECEIVER)).unwrap_or(0)
     }
 
-    /// Waits a moment until all kernels can read the events up to this one, and returns whether they can.
-    pub(crate) async fn is_copied(&self, seq: u64) -> bool {
+    /// Waits until all kernels can read the events up to this one, but not for long.
+    pub(crate) async fn until_copied(&self, seq: u64) {
         let mut copied = self.copied.subscribe();
-        timeout(COPY_TIME, copied.wait_for(|copied| *copied >= seq)).await.is_ok()
+        let _ = timeout(COPY_TIME, copied.wait_for(|copied| *copied >= seq)).await;
     }
 
     /// Returns the number of the last event that retention may remove. What waits to be copied to all kernels stays, and what

@@ -234,7 +234,7 @@ impl Operation for QueryEvents {
         let (audit, mut only_here) = (&call.kernel.audit, None);
         if let Some(link) = call.kernel.link.as_deref().filter(|_| !self.here) {
             audit.log.flush().await?;
-            audit.is_copied(audit.log.head().seq).await;
+            audit.until_copied(audit.log.head().seq).await;
             match link.events(&json!(self)).await {
                 Ok(page) => return Ok(page),
                 Err(error) => only_here = Some(with_causes(&error.to_string(), &error)),

@@ -74,7 +74,7 @@ impl ClusterLink {
     pub(crate) async fn leave(&self, audit: &AuditTrail) {
         let head = audit.log.head();
         if !self.freshness.is_stale() {
-            audit.is_copied(head.seq).await;
+            audit.until_copied(head.seq).await;
         }
         if *audit.copied.borrow() == head.seq {
             // Else it vouches for its last events when it starts again.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::model::{
-    AuditPush, ClusterSettings, Notification, PageOauth, ServerConfig, ServerOauth, StoreSettings, TelemetrySettings,
-    TokenIntrospection, TransportKind,
+    AuditPush, ClusterSettings, Notification, PageOauth, ServerConfig, ServerOauth, StoreSettings,
+    TelemetrySettings, TokenIntrospection, TransportKind,
 };
 use super::template::Template;
 use crate::secrets::{Environment, Secret};
@@ -302,7 +302,7 @@ impl ClusterSettings {
         let mut settings = self.clone();
         let Self { listen, certificate, key, authority } = &mut settings;
         for text in [listen, certificate, key, authority].into_iter().flatten() {
-            *text = resolved(text, "cluster", environment)?.expose().to_owned();
+            resolved(text, "cluster", environment)?.expose().clone_into(text);
         }
         Ok(settings)
     }

@@ -218,13 +218,13 @@ async fn variables(link: &KernelLink, config: &Config, servers: &[ServerRow]) ->
 /// Returns whether the record is as it was written.
 fn record(verified: Result<VerifiedLog>) -> DoctorFinding {
     let detail = match verified {
-        Ok(log) => match log.change() {
-            Some(change) => change,
-            None => {
-                let events = log.events.unwrap_or_default();
+        Ok(log) => {
+            let events = log.events.unwrap_or_default();
+            let Some(change) = log.change() else {
                 return DoctorFinding::right("record", format!("intact, {events} events"));
-            }
-        },
+            };
+            change
+        }
         Err(failure) => failure.message().to_owned(),
     };
     let hint = "the file was changed, replaced or is damaged: keep it, and begin a new one";

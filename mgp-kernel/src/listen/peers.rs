@@ -105,15 +105,12 @@ impl PeerSession {
     async fn answer(self, mut request: Request) -> Result<Response, Error> {
         let (server, caller) = self.admit(&request)?;
         request.context.principal = Some(caller.through(self.client.id()));
-        let mut service = match self.opened.get() {
-            Some(opened) => opened.clone(),
-            None => {
-                let upstream = self.kernel.fleet.upstream(&server)?;
-                let opened = upstream.accept_peer(&request, self.outbox.clone()).await?;
-                self.opened.get_or_init(|| opened).clone()
-            }
-        };
-        service.call(request).await
+        if self.opened.get().is_none() {
+            let upstream = self.kernel.fleet.upstream(&server)?;
+            let _ = self.opened.set(upstream.accept_peer(&request, self.outbox.clone()).await?);
+        }
+        let opened = self.opened.get().cloned();
+        opened.ok_or_else(|| Error::internal("the session did not begin"))?.call(request).await
     }
 
     /// Returns the server that a request is for, and whose it is.
@@ -125,13 +122,17 @@ impl PeerSession {
         let found = head.and_then(|head| {
             Some((head.uri.path().strip_prefix("/servers/")?, head.extensions.get::<PeerMarks>()?))
         });
-        let (server, marks) = found.ok_or_else(|| Error::invalid_request("only sessions with servers are served"))?;
+        let (server, marks) =
+            found.ok_or_else(|| Error::invalid_request("only sessions with servers are served"))?;
         if !self.seen.lock().note(marks.number) {
             return Err(Error::invalid_request("this request came before"));
         }
         let peers = self.kernel.link.as_ref().and_then(|link| link.peers.as_ref());
         if !peers.is_some_and(|peers| peers.leases.has(server, marks.epoch)) {
-            return Err(Error::new(code::SERVER_NOT_READY, "another kernel runs the server by now: try again"));
+            return Err(Error::new(
+                code::SERVER_NOT_READY,
+                "another kernel runs the server by now: try again",
+            ));
         }
         Ok((ServerId::from(server), marks.caller.clone()))
     }

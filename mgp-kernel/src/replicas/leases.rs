@@ -46,8 +46,8 @@ impl Leases {
     /// # Errors
     /// Fails if they are not in the form of this version.
     pub(super) fn note(&self, asked: Instant, told: &str) -> Result<(), StoreError> {
-        let told: BTreeMap<String, (Option<String>, i64, u64)> =
-            serde_json::from_str(told).map_err(|error| StoreError::Damaged(format!("the leases: {error}")))?;
+        let told: BTreeMap<String, (Option<String>, i64, u64)> = serde_json::from_str(told)
+            .map_err(|error| StoreError::Damaged(format!("the leases: {error}")))?;
         let lease = |(elsewhere, epoch, left)| {
             let ends = asked + Duration::from_millis(left).saturating_sub(TIME_TO_END);
             Lease { elsewhere, epoch, ends }

@@ -9,9 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use mgp_discovery::Config;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::ListenTls;
-use mgp_transport::http::{
-    AfterRefusal, AuthorizationAnswer, Authorize, HttpClientBuilder, OutgoingRequest,
-};
+use mgp_transport::http::{AfterRefusal, AuthorizationAnswer, Authorize, HttpClientBuilder, OutgoingRequest};
 use mgp_types::{BoxFuture, Error, Principal, PrincipalKind};
 
 use super::leases::{Lease, Leases};

@@ -38,7 +38,7 @@ impl ClusterLink {
             self.ask(include_str!("record/last.sql"), &json!({ "kernel": self.id })).await?;
         // What retention removed is not copied again.
         let own = self.chains().await?.into_iter().find(|chain| chain.kernel == self.id);
-        let last = last.or(own.map(|chain| chain.begin));
+        let last = last.or_else(|| own.map(|chain| chain.begin));
         let position = last.map_or(0, |last| last.seq);
         if let Some(last) = last
             && !is_held(&audit.log, last).await?
@@ -174,7 +174,8 @@ impl ClusterLink {
         let (kernel, mut at, mut behind) = (&chain.kernel, chain.begin, i64::MIN);
         let mut flaw = 'chain: loop {
             let asked = json!({ "kernel": kernel, "seq": behind });
-            let rows: Vec<(u64, String, String)> = self.ask(include_str!("record/behind.sql"), &asked).await?;
+            let rows: Vec<(u64, String, String)> =
+                self.ask(include_str!("record/behind.sql"), &asked).await?;
             if rows.is_empty() {
                 break (at.seq < chain.end.seq).then_some((chain.end.seq, LogFlaw::End));
             }

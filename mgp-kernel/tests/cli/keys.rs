@@ -6,16 +6,8 @@ use serde_json::Value;
 
 /// The keys that are read through a method of `mgp-discovery`, which says what follows from them.
 const JUDGED_THERE: [&str; 10] = [
-    "client_secret",
-    "commands",
-    "cwd",
-    "in",
-    "instances",
-    "pass_env",
-    "private_key",
-    "require_keys",
-    "style",
-    "webhook",
+    "client_secret", "commands", "cwd", "in", "instances", "pass_env", "private_key", "require_keys",
+    "style", "webhook",
 ];
 
 /// The names of all members that a part of the schema knows.

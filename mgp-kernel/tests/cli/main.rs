@@ -53,13 +53,13 @@ mod rows;
 mod rules;
 mod secrets;
 mod self_update;
-mod service;
-mod service_manager;
-mod serving;
 #[cfg(all(target_os = "linux", feature = "postgres"))]
 #[allow(dead_code, reason = "the tests of the store need more of it")]
 #[path = "../../../mgp-store/tests/postgres/server.rs"]
 mod server;
+mod service;
+mod service_manager;
+mod serving;
 #[cfg(all(target_os = "linux", feature = "postgres"))]
 mod shared_record;
 mod sharing;

@@ -170,7 +170,8 @@ fn names_with_escapes_that_are_no_text_are_taken_and_the_clients_of_the_user_are
             r#"{{"timestamp":"2026-01-01T00:00:00.00{seq}Z","event_type":"{kind}","trace_id":"x","result":"SUCCESS",
                 "actor":{{"type":"agent","id":"{name}"}},"target":{{"server_id":"s"}}}}"#
         );
-        let put = format!("INSERT INTO mgp_event (writer, seq, body, hash) VALUES ('x', {seq}, '{event}', '')");
+        let put =
+            format!("INSERT INTO mgp_event (writer, seq, body, hash) VALUES ('x', {seq}, '{event}', '')");
         cluster.sql(&put);
     }
     let found = cluster.homes[0].json(["audit", "query", "--type", "X", "--oldest-first"]);

@@ -35,7 +35,8 @@ impl Postgres {
     /// Fails if the database cannot be reached.
     pub async fn forget(&self, id: &str) -> Result<(), StoreError> {
         let client = self.client().await?;
-        let forget = "WITH given_back AS (UPDATE mgp_lease SET until = now() WHERE owner = $1 AND until > now())
+        let forget =
+            "WITH given_back AS (UPDATE mgp_lease SET until = now() WHERE owner = $1 AND until > now())
             DELETE FROM mgp_replica WHERE id = $1";
         let forgotten = in_time(client.execute(forget, &[&id])).await;
         given_back(client, forgotten.map(drop))

@@ -412,7 +412,10 @@ impl Fleet {
 impl LeasedServers for Fleet {
     fn ids(&self) -> Vec<String> {
         let all = self.all();
-        all.iter().filter(|server| server.config().runs_once()).map(|server| server.id().to_string()).collect()
+        all.iter()
+            .filter(|server| server.config().runs_once())
+            .map(|server| server.id().to_string())
+            .collect()
     }
 
     fn follow_lease(&self, server: &str) {

@@ -69,7 +69,7 @@ impl Upstream {
             tasks_at: Arc::clone(&shared.tasks_at),
             tables: Arc::clone(&support.tables),
         };
-        let way = gate.clone().layer(supervised.gate());
+        let way = gate.layer(supervised.gate());
         let service = BoxedService::new(gate.layer(fake.service));
         let shared = Arc::new(shared);
         let connection = ServerConnection { shared, supervised, service, way, _tasks: JoinSet::new() };

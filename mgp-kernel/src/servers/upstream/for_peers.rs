@@ -25,7 +25,8 @@ impl Service<Request> for DecidedCalls {
         Box::pin(async move {
             let used = upstream.started_for(&request).await?;
             if request.method == Method::DISCOVER {
-                return Ok(described(&connected(&used)?));
+                let client = connected(&used)?;
+                return Ok(described(&client));
             }
             if request.method == Method::INITIALIZED {
                 let session = request.context.session.as_ref().map(Arc::downgrade);
@@ -90,7 +91,8 @@ mod tests {
         let _server = scene.server("files").await;
         let upstream = scene.fleet.get("files").unwrap();
         let peer = TestClient::begin(&scene, "other-kernel").await;
-        let opening = r#"{"protocolVersion":"2025-11-25","clientInfo":{"name":"mgp","version":"1"},"capabilities":{}}"#;
+        let opening =
+            r#"{"protocolVersion":"2025-11-25","clientInfo":{"name":"mgp","version":"1"},"capabilities":{}}"#;
         let request = peer.request("initialize", opening);
         let mut service = upstream.accept_peer(&request, peer.session.outbox.clone()).await.unwrap();
         let opened = service.call(request).await.unwrap();

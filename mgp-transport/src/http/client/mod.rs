@@ -198,18 +198,18 @@ impl HttpClientBuilder {
         /// company's own.
         #[cfg(feature = "tls")]
         pub fn root_certificates_pem(certificates: impl Into<Vec<u8>>) =>
-            self.tls.root_certificates_pem.push(certificates.into());
+            self.tls.further_roots.push(certificates.into());
 
         /// Trusts these certificates (PEM, one or several) in place of those of the public authorities.
         #[cfg(feature = "tls")]
         pub fn only_root_certificates_pem(certificates: impl Into<Vec<u8>>) =>
-            self.tls.only_root_certificates_pem = Some(certificates.into());
+            self.tls.only_roots = Some(certificates.into());
 
         /// Shows this certificate (PEM, followed by those that lead to its authority) to servers that ask for one, and
         /// proves that the client holds its private key (PEM).
         #[cfg(feature = "tls")]
         pub fn client_certificate_pem(chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) =>
-            self.tls.client_certificate_pem = Some((chain.into(), key.into()));
+            self.tls.own_certificate = Some((chain.into(), key.into()));
     }
 
     /// Makes connections by `dial` instead of by TCP: over a Unix socket, a tunnel, or in memory.

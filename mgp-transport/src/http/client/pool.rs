@@ -263,13 +263,13 @@ type Network = HttpConnector;
 pub(super) struct ClientTls {
     /// Further trusted certificates in PEM.
     #[cfg(feature = "tls")]
-    pub(super) root_certificates_pem: Vec<Vec<u8>>,
+    pub(super) further_roots: Vec<Vec<u8>>,
     /// The trusted certificates in PEM, if those of the public authorities are not.
     #[cfg(feature = "tls")]
-    pub(super) only_root_certificates_pem: Option<Vec<u8>>,
+    pub(super) only_roots: Option<Vec<u8>>,
     /// The client's own certificate with its chain, and its key, in PEM.
     #[cfg(feature = "tls")]
-    pub(super) client_certificate_pem: Option<(Vec<u8>, Vec<u8>)>,
+    pub(super) own_certificate: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 /// The function that opens a connection to the server of a URL.
@@ -298,10 +298,10 @@ fn network(settings: ClientTls) -> Result<Network, Error> {
     let mut tcp = tcp();
     tcp.enforce_http(false);
     let mut trusted = rustls::RootCertStore::empty();
-    if settings.only_root_certificates_pem.is_none() {
+    if settings.only_roots.is_none() {
         trusted.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
-    for pem in settings.root_certificates_pem.iter().chain(&settings.only_root_certificates_pem) {
+    for pem in settings.further_roots.iter().chain(&settings.only_roots) {
         for certificate in certificates(pem, "the root certificates")? {
             trusted.add(certificate).map_err(|error| {
                 Error::invalid_params("a root certificate cannot be used").with_source(error)
@@ -312,7 +312,7 @@ fn network(settings: ClientTls) -> Result<Network, Error> {
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::internal("TLS is not available").with_source(error))?
         .with_root_certificates(trusted);
-    let tls = match settings.client_certificate_pem {
+    let tls = match settings.own_certificate {
         None => tls.with_no_client_auth(),
         Some((chain, key)) => {
             let chain = certificates(&chain, "the client's certificate")?;

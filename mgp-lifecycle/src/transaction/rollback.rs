@@ -13,8 +13,10 @@ use tokio::time::{sleep, timeout};
 
 use super::book::{TransactionBook, check_words};
 use super::refusal::{self, NOT_LOGGED};
-use super::step::{CompensationCall, Compensator, InterruptedStep, RollbackCause, TransactionEvent};
-use super::transaction_state::{NextUndo, Phase, Transaction, transaction_key};
+use super::step::{
+    CompensationCall, Compensator, InterruptedStep, RollbackCause, StepOutcome, TransactionEvent,
+};
+use super::transaction_state::{Phase, Step, StepState, Transaction, transaction_key};
 use crate::in_any_case::in_any_case;
 use crate::refusal::{not_stored, timed_out};
 
@@ -143,21 +145,25 @@ impl TransactionBook {
                 let table = self.table();
                 let transaction = table.transactions.get(&key).ok_or_else(gone)?;
                 let beginning = &transaction.beginning;
-                (transaction.next_undo(), beginning.owner.0.clone(), beginning.id.clone())
+                (transaction.next_undo().cloned(), beginning.owner.0.clone(), beginning.id.clone())
             };
-            let event = match next {
-                NextUndo::Wait => {
+            let Some(Step { id, call: step, state, undo_begun: was_begun }) = next else {
+                self.record(key, TransactionEvent::RolledBack).await?;
+                return self.ended(key);
+            };
+            let event = match state {
+                StepState::Running => {
                     changes.changed().await.map_err(|_| gone())?;
                     continue;
                 }
-                NextUndo::Resolve(id, step) => {
+                StepState::Unknown => {
                     let question = InterruptedStep { owner, transaction_id, step_id: id.clone(), step };
                     match in_time(compensator.resolve(question)).await {
                         Ok(outcome) => TransactionEvent::StepEnded { step: id, outcome },
                         Err(error) => not_compensated(id, &error),
                     }
                 }
-                NextUndo::Compensate { step: id, call: step, undo: compensation, was_begun } => {
+                StepState::Ended(StepOutcome::Undoable(compensation)) => {
                     self.record(key, TransactionEvent::CompensationBegun { step: id.clone() }).await?;
                     let call = CompensationCall {
                         owner,
@@ -173,11 +179,7 @@ impl TransactionBook {
                         Err(error) => not_compensated(id, &error),
                     }
                 }
-                NextUndo::GiveUp(step) => not_compensated(step, &refusal::no_compensation()),
-                NextUndo::Finish => {
-                    self.record(key, TransactionEvent::RolledBack).await?;
-                    return self.ended(key);
-                }
+                _ => not_compensated(id, &refusal::no_compensation()),
             };
             self.record(key, event).await?;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mgp_types::canonical::Digest;
 use mgp_types::ext::transaction::{CompensatedStep, TransactionReport, TransactionState};
-use mgp_types::ext::{Compensation, IdempotencyKey, StepId, StructuredError, TransactionId};
+use mgp_types::ext::{IdempotencyKey, StepId, StructuredError, TransactionId};
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Error, Object, Principal};
 
@@ -38,13 +38,13 @@ pub(super) enum Phase {
     RolledBack(RollbackCause),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Step {
     pub(super) id: StepId,
     pub(super) call: StepCall,
     pub(super) state: StepState,
     /// True once the call that takes the step back may have been made.
-    undo_begun: bool,
+    pub(super) undo_begun: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -69,25 +69,6 @@ impl StepState {
             Self::NotCompensated(_) => StepStage::CompensationFailed,
         }
     }
-}
-
-/// The next step of a rollback.
-#[derive(Debug)]
-pub(super) enum NextUndo {
-    /// A step runs, and is waited for.
-    Wait,
-    /// Nobody knows how this step ended.
-    Resolve(StepId, StepCall),
-    Compensate {
-        step: StepId,
-        call: StepCall,
-        undo: Compensation,
-        /// True if the call that takes the step back may have been made before.
-        was_begun: bool,
-    },
-    /// No call takes this step back.
-    GiveUp(StepId),
-    Finish,
 }
 
 impl Transaction {
@@ -208,27 +189,15 @@ impl Transaction {
         self.steps.iter().filter(is_done).count()
     }
 
-    /// Returns what a rollback does next: it takes back what was done last.
-    pub(super) fn next_undo(&self) -> NextUndo {
-        if self.steps.iter().any(|step| matches!(step.state, StepState::Running)) {
-            return NextUndo::Wait;
-        }
-        for Step { id, call, state, undo_begun } in self.steps.iter().rev() {
-            match state {
-                StepState::Unknown => return NextUndo::Resolve(id.clone(), call.clone()),
-                StepState::Ended(StepOutcome::Undoable(undo)) => {
-                    return NextUndo::Compensate {
-                        step: id.clone(),
-                        call: call.clone(),
-                        undo: undo.clone(),
-                        was_begun: *undo_begun,
-                    };
-                }
-                StepState::Ended(StepOutcome::Final) => return NextUndo::GiveUp(id.clone()),
-                _ => {}
-            }
-        }
-        NextUndo::Finish
+    /// Returns the step that a rollback turns to next: one that runs, or else the last that is not taken back yet.
+    pub(super) fn next_undo(&self) -> Option<&Step> {
+        let runs = |step: &&Step| matches!(step.state, StepState::Running);
+        let is_left = |step: &&Step| match &step.state {
+            StepState::Unknown => true,
+            StepState::Ended(outcome) => matches!(outcome, StepOutcome::Undoable(_) | StepOutcome::Final),
+            _ => false,
+        };
+        self.steps.iter().find(runs).or_else(|| self.steps.iter().rev().find(is_left))
     }
 
     /// Returns the key of the call that takes a step back. The digest tells the step from others whose ids read alike, and

@@ -11,9 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::call_table::{
-    CallTable, KeptCall, KeptOutcome, KeptState, KeyLimits, NewCall, NoRoom, RunningCall,
-};
+use super::call_table::{CallTable, KeptCall, KeptOutcome, KeptState, KeyLimits, NewCall, RunningCall};
 use super::layer::KeyedCall;
 use super::outcome::{CallOutcome, Verdict, restored, stored, told};
 use super::refusal;
@@ -86,8 +84,8 @@ impl IdempotencyBook {
                 if let Some(answer) = self.answer(&call, patience(&request)).await {
                     return answer;
                 }
-                if let Some(begun) = self.admit(&call).map_err(|NoRoom(wait)| refusal::no_room(wait))? {
-                    return begun.carry_out(call, request, inner).await;
+                if let Some((begun, written)) = self.admit(&call).map_err(refusal::no_room)? {
+                    return begun.carry_out(written, call, request, inner).await;
                 }
             }
         })
@@ -150,8 +148,8 @@ impl IdempotencyBook {
         Ok(None)
     }
 
-    /// Begins a call whose key is new; `None` if the key is known.
-    fn admit(&self, call: &KeyedCall) -> Result<Option<FirstRun>, NoRoom> {
+    /// Begins a call whose key is new, and asks for the write of the key; `None` if the key is known.
+    fn admit(&self, call: &KeyedCall) -> Result<Option<(EndingCall, Option<Written>)>, Duration> {
         let now = self.0.clock.now();
         let mut calls = self.0.calls.lock();
         if calls.known(call, now).is_some() {
@@ -160,8 +158,7 @@ impl IdempotencyBook {
         let NewCall { first, outcome, expired } = calls.begin(call, now)?;
         // The write is asked for under the lock, so that the store sees the calls in the order of the table.
         let written = self.0.store.as_ref().map(|store| store.begin(first, expired));
-        let ending = EndingCall { book: self.clone(), first, outcome: Some(outcome) };
-        Ok(Some(FirstRun { ending, written }))
+        Ok(Some((EndingCall { book: self.clone(), first, outcome: Some(outcome) }, written)))
     }
 
     /// Waits for the first call with this key; `None` if another kernel came first, so that the key has to be looked up again.
@@ -223,49 +220,6 @@ impl IdempotencyBook {
     }
 }
 
-/// A call that was noted and is to be carried out.
-struct FirstRun {
-    ending: EndingCall,
-    /// The write of the key; nothing is done before it.
-    written: Option<Written>,
-}
-
-impl FirstRun {
-    /// Carries the call out. It goes on if the future is dropped, so that whoever makes it again learns how it ended.
-    async fn carry_out<S: RpcService>(
-        self,
-        call: KeyedCall,
-        request: Request,
-        inner: S,
-    ) -> Result<Response, Error> {
-        let Self { ending, written } = self;
-        in_any_case(async move {
-            let written = match written {
-                Some(written) => written.await,
-                None => Ok(1),
-            };
-            match written {
-                Ok(0) => return ending.give_up().call(call, request, inner).await,
-                Ok(_) => {}
-                Err(error) => {
-                    let error = not_stored("the idempotency key cannot be kept", &error);
-                    ending.release(&Err(error.clone()));
-                    return Err(error);
-                }
-            }
-            let first = ending.first;
-            let is_repeatable = request.context.tool.as_deref().is_some_and(is_harmless);
-            let mut outcome = call_once(inner, request).await;
-            ending.end(&outcome, is_repeatable).await;
-            if let Ok(response) = &mut outcome {
-                tell(response, &call, first, false);
-            }
-            outcome
-        })
-        .await
-    }
-}
-
 /// A call that runs. Where it is dropped, nobody knows how the call ended.
 struct EndingCall {
     book: IdempotencyBook,
@@ -274,6 +228,41 @@ struct EndingCall {
 }
 
 impl EndingCall {
+    /// Carries the call out once its key is `written`. The call goes on if the future is dropped, so that whoever makes it
+    /// again learns how it ended.
+    async fn carry_out<S: RpcService>(
+        self,
+        written: Option<Written>,
+        call: KeyedCall,
+        request: Request,
+        inner: S,
+    ) -> Result<Response, Error> {
+        in_any_case(async move {
+            let written = match written {
+                Some(written) => written.await,
+                None => Ok(1),
+            };
+            match written {
+                Ok(0) => return self.give_up().call(call, request, inner).await,
+                Ok(_) => {}
+                Err(error) => {
+                    let error = not_stored("the idempotency key cannot be kept", &error);
+                    self.release(&Err(error.clone()));
+                    return Err(error);
+                }
+            }
+            let first = self.first;
+            let is_repeatable = request.context.tool.as_deref().is_some_and(is_harmless);
+            let mut outcome = call_once(inner, request).await;
+            self.end(&outcome, is_repeatable).await;
+            if let Ok(response) = &mut outcome {
+                tell(response, &call, first, false);
+            }
+            outcome
+        })
+        .await
+    }
+
     /// Notes how the call ended, and tells those who wait once that is stored.
     async fn end(self, outcome: &Result<Response, Error>, is_repeatable: bool) {
         match Verdict::on(outcome, is_repeatable) {

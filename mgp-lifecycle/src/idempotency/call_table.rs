@@ -51,10 +51,6 @@ impl FirstCall {
     }
 }
 
-/// The refusal of a new key; one may be free after the time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct NoRoom(pub(super) Duration);
-
 #[derive(Debug)]
 pub(super) struct CallTable {
     limits: KeyLimits,
@@ -139,8 +135,8 @@ impl CallTable {
     /// Notes that a call begins at `now` whose key is new, or has expired.
     ///
     /// # Errors
-    /// No more keys are remembered for the caller, or for all.
-    pub(super) fn begin(&mut self, call: &KeyedCall, now: Timestamp) -> Result<NewCall, NoRoom> {
+    /// No more keys are remembered for the caller, or for all; one may be free after the time.
+    pub(super) fn begin(&mut self, call: &KeyedCall, now: Timestamp) -> Result<NewCall, Duration> {
         self.remove(&call.id);
         let expired = self.make_room(&call.caller, now)?;
         let (outcome, running) = watch::channel(None);
@@ -183,7 +179,7 @@ impl CallTable {
     }
 
     /// Forgets keys of the caller that have expired, and those of all where there are too many, and returns them.
-    fn make_room(&mut self, caller: &Digest, now: Timestamp) -> Result<Vec<Digest>, NoRoom> {
+    fn make_room(&mut self, caller: &Digest, now: Timestamp) -> Result<Vec<Digest>, Duration> {
         let mut expired = self.callers.get(caller).map_or_else(Vec::new, |keys| expired_at(keys, now));
         for id in &expired {
             self.remove(id);
@@ -205,7 +201,7 @@ impl CallTable {
             (true, _) => keys.and_then(CallerKeys::next_expiry),
             (false, true) => Some(self.soonest),
         };
-        Err(NoRoom(next.map_or(Duration::ZERO, |next| next.since(now)).max(LEAST_WAIT)))
+        Err(next.map_or(Duration::ZERO, |next| next.since(now)).max(LEAST_WAIT))
     }
 
     fn is_full(&self) -> bool {

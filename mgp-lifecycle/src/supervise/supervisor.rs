@@ -179,7 +179,7 @@ impl<C: Connect> Supervisor<C> {
         let (changes, listener) = broadcast::channel(CHANGES_KEPT);
         let (life, audit) = (ServerState::Registered, self.audit);
         let course = LifecycleTracker { life, shared: Arc::clone(&shared), changes, audit };
-        let run = SupervisorRun::new(self.plan, course, Restarts::new(self.restarts), Arc::clone(&shared));
+        let run = SupervisorRun::new(self.plan, course, Restarts::new(self.restarts));
         let mut task = JoinSet::new();
         task.spawn(run.forever());
         Supervised { shared, owner: Arc::new(SupervisorTask { _task: task, listener }) }

@@ -6,7 +6,7 @@ use mgp_types::mgp::Timestamp;
 
 use super::*;
 use crate::doubles::{each_seed, secs};
-use crate::idempotency::call_table::{CallTable, KeptCall, KeptOutcome, KeptState, KeyLimits, NoRoom};
+use crate::idempotency::call_table::{CallTable, KeptCall, KeptOutcome, KeptState, KeyLimits};
 use crate::idempotency::layer::KeyedCall;
 use crate::wall_clock::WallClock;
 
@@ -65,13 +65,13 @@ fn all_callers_together_have_a_bound_and_what_expired_makes_room() {
         table.begin(&call, at(0)).unwrap();
         table.end(call.id, done(2));
     }
-    assert_eq!(table.begin(&keyed(99, 0, 60), at(5)).unwrap_err(), NoRoom(secs(5)));
+    assert_eq!(table.begin(&keyed(99, 0, 60), at(5)).unwrap_err(), secs(5));
     let begun = table.begin(&keyed(99, 0, 60), at(12)).unwrap();
     assert_eq!(begun.expired.len(), 3, "the keys of other callers that have expired are forgotten");
     assert!(table.known(&keyed(29, 0, 60), at(12)).is_some());
     assert_eq!(table.begin(&keyed(98, 0, 60), at(12)).map(|_| ()), Ok(()));
     assert_eq!(table.begin(&keyed(97, 0, 60), at(12)).map(|_| ()), Ok(()));
-    assert_eq!(table.begin(&keyed(96, 0, 60), at(12)).unwrap_err(), NoRoom(secs(1)));
+    assert_eq!(table.begin(&keyed(96, 0, 60), at(12)).unwrap_err(), secs(1));
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn outcomes_are_counted_by_their_bytes() {
         table.begin(&call, at(0)).unwrap();
         table.end(call.id, done(60));
     }
-    assert_eq!(table.begin(&keyed(0, 2, 10), at(4)).unwrap_err(), NoRoom(secs(6)));
+    assert_eq!(table.begin(&keyed(0, 2, 10), at(4)).unwrap_err(), secs(6));
     let call = keyed(1, 0, 10);
     table.begin(&call, at(4)).unwrap();
     table.end(call.id, done(60));
-    assert_eq!(table.begin(&keyed(2, 0, 10), at(4)).unwrap_err(), NoRoom(secs(6)));
+    assert_eq!(table.begin(&keyed(2, 0, 10), at(4)).unwrap_err(), secs(6));
     table.begin(&keyed(2, 0, 10), at(10)).unwrap();
 }
 
@@ -127,7 +127,7 @@ fn the_table_holds_what_a_simple_one_holds_whatever_comes() {
                             running.insert(call.id);
                             model.push((call, now + ttl));
                         }
-                        Err(NoRoom(wait)) => {
+                        Err(wait) => {
                             assert!(own >= 8 || model.len() >= 20, "refused with room");
                             assert!(wait >= secs(1));
                             refused += 1;

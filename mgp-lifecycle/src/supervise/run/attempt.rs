@@ -70,7 +70,7 @@ impl<C: Connect> SupervisorRun<C> {
         loop {
             tokio::select! {
                 biased;
-                (order, number) = self.shared.orders.taken() => {
+                (order, number) = self.course.shared.orders.taken() => {
                     if self.join(order, number) {
                         return Err((order, number));
                     }
@@ -110,7 +110,7 @@ impl<C: Connect> SupervisorRun<C> {
 
     /// Notes that the server is not there; `late` is the reason if its time ran out.
     fn failed(&mut self, error: &Error, late: &str) -> NextStep {
-        let (server, cause) = (self.shared.server.as_str(), error.to_string());
+        let (server, cause) = (self.course.shared.server.as_str(), error.to_string());
         // A server that is tried for long fails in the same way again and again.
         if self.last_failure.as_ref() == Some(&cause) {
             tracing::debug!(server, %error, "the server still cannot be connected to");
@@ -167,7 +167,7 @@ impl<C: Connect> SupervisorRun<C> {
     pub(super) async fn serve(&mut self, server: ConnectedServer<C::Service>) -> NextStep {
         let ConnectedServer { service, mut ended, close } = server;
         let live = Arc::new(LiveServer::new(service));
-        self.shared.live.store(Some(Arc::clone(&live)));
+        self.course.shared.live.store(Some(Arc::clone(&live)));
         self.course.go(ServerState::Connected, ReturnOutlook::Soon, None);
         self.course.record(EventType::ServerConnected, Outcome::Success, None);
         self.attempted();
@@ -179,7 +179,7 @@ impl<C: Connect> SupervisorRun<C> {
                 self.course.go(ServerState::Draining, ReturnOutlook::Soon, Some("the server ended"));
                 finish(close, self.plan.limits.close_broken).await;
                 drop(ended);
-                self.shared.let_go();
+                self.course.shared.let_go();
                 self.after(ServerEnd::InOrder, "the server ended")
             }
             ServeEnd::Ended(ServerEnd::InError) | ServeEnd::Silent => {
@@ -188,14 +188,14 @@ impl<C: Connect> SupervisorRun<C> {
                 let then = self.after(ServerEnd::InError, reason);
                 finish(close, self.plan.limits.close_broken).await;
                 drop(ended);
-                self.shared.let_go();
+                self.course.shared.let_go();
                 then
             }
             ServeEnd::Ordered(order, number) => {
                 let (order, number) = self.drain(&live, &mut ended, order, number).await;
                 finish(close, self.plan.limits.close).await;
                 drop(ended);
-                self.shared.let_go();
+                self.course.shared.let_go();
                 self.drained(order, number)
             }
         }
@@ -207,12 +207,12 @@ impl<C: Connect> SupervisorRun<C> {
         ended: &mut BoxFuture<'static, ServerEnd>,
     ) -> ServeEnd {
         let Plan { probing, chance, .. } = &*self.plan;
-        let mut down = pin!(until_down(probing.as_ref(), live, &self.shared.health, chance));
+        let mut down = pin!(until_down(probing.as_ref(), live, &self.course.shared.health, chance));
         loop {
             tokio::select! {
                 biased;
                 ended = caught(|| &mut *ended) => return ServeEnd::Ended(ended.unwrap_or(ServerEnd::InError)),
-                (order, number) = self.shared.orders.taken() => match order {
+                (order, number) = self.course.shared.orders.taken() => match order {
                     SupervisorCommand::Start => self.course.served(number),
                     SupervisorCommand::Restart { .. } | SupervisorCommand::Stop { .. } => {
                         return ServeEnd::Ordered(order, number);
@@ -248,7 +248,7 @@ impl<C: Connect> SupervisorRun<C> {
                 biased;
                 _ = caught(|| &mut *ended) => break,
                 _ = &mut done => break,
-                (latest, latest_number) = self.shared.orders.taken() => {
+                (latest, latest_number) = self.course.shared.orders.taken() => {
                     (order, number) = (order.then(latest), latest_number);
                     if let SupervisorCommand::Stop { timeout, .. } = latest {
                         deadline = deadline.min(later(Instant::now(), timeout));

@@ -33,7 +33,6 @@ pub(super) struct SupervisorRun<C: Connect> {
     /// is one.
     course: LifecycleTracker<C::Service>,
     restarts: Restarts,
-    shared: Arc<SupervisorShared<C::Service>>,
     /// The moment from which times of restarts are counted.
     began: Instant,
     /// The order that is carried out when the next attempt is over.
@@ -53,15 +52,9 @@ enum NextStep {
 }
 
 impl<C: Connect> SupervisorRun<C> {
-    pub(super) fn new(
-        plan: Plan<C>,
-        course: LifecycleTracker<C::Service>,
-        restarts: Restarts,
-        shared: Arc<SupervisorShared<C::Service>>,
-    ) -> Self {
-        let plan = Arc::new(plan);
-        let began = Instant::now();
-        Self { plan, course, restarts, shared, began, ordered: None, given_up: false, last_failure: None }
+    pub(super) fn new(plan: Plan<C>, course: LifecycleTracker<C::Service>, restarts: Restarts) -> Self {
+        let (plan, began) = (Arc::new(plan), Instant::now());
+        Self { plan, course, restarts, began, ordered: None, given_up: false, last_failure: None }
     }
 
     pub(super) async fn forever(mut self) {
@@ -80,7 +73,7 @@ impl<C: Connect> SupervisorRun<C> {
     /// Waits for an order to run, and returns the next step.
     async fn rest(&mut self) -> NextStep {
         loop {
-            let (order, number) = self.shared.orders.taken().await;
+            let (order, number) = self.course.shared.orders.taken().await;
             match order {
                 SupervisorCommand::Start if !self.given_up => {}
                 SupervisorCommand::Restart { .. } => self.restarts.forget(),

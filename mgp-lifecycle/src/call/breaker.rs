@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::call::NotExecuted;
 use crate::refusal::unsent;
+use crate::span::nanos;
 
 mgp_types::with_defaults! {
     /// When a breaker opens, and how it closes again. By default it opens when half of at least twenty calls of thirty
@@ -360,13 +361,9 @@ impl Window {
     }
 
     fn number(&self, now: Duration) -> u64 {
-        nanos(now) / self.slice_nanos + 1
+        // Far enough from the end for sums.
+        nanos(now).min(u64::MAX / 2) / self.slice_nanos + 1
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    // Far enough from the end for sums.
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX / 2)
 }
 
 const SLICES: usize = 10;

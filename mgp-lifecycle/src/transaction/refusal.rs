@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_types::ext::{StepId, TransactionId};
+use mgp_types::ext::TransactionId;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, code};
 
@@ -22,22 +22,13 @@ pub(super) fn expired(id: &TransactionId) -> Error {
     refusal(code::TRANSACTION_EXPIRED, message)
 }
 
-/// Returns 2021 for a transaction that exists already.
-pub(super) fn taken(id: &TransactionId) -> Error {
-    conflict(format!("the transaction {id} exists already; choose another id"))
-}
-
-/// Returns 2021 for a step that exists already.
-pub(super) fn step_taken(id: &StepId) -> Error {
-    conflict(format!("the step {id} exists already; give each step an id of its own"))
-}
-
 /// Returns 2021 for a transaction that is about something else.
 pub(super) fn busy(id: &TransactionId, with_what: &str) -> Error {
     conflict(format!("the transaction {id} {with_what}"))
 }
 
-fn conflict(message: impl Into<String>) -> Error {
+/// Returns 2021 with a message.
+pub(super) fn conflict(message: impl Into<String>) -> Error {
     refusal(code::TRANSACTION_CONFLICT, message.into())
 }
 
@@ -75,9 +66,4 @@ pub(super) fn unknown_step() -> Error {
     conflict(
         "the step was interrupted, and nobody knows whether it had its effect; look, and take it back by hand",
     )
-}
-
-/// Returns the error of a step that no call takes back.
-pub(super) fn no_compensation() -> Error {
-    conflict("no call takes this step back; take it back by hand")
 }

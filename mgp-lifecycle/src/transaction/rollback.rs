@@ -179,7 +179,10 @@ impl TransactionBook {
                         Err(error) => not_compensated(id, &error),
                     }
                 }
-                _ => not_compensated(id, &refusal::no_compensation()),
+                _ => {
+                    let message = "no call takes this step back; take it back by hand";
+                    not_compensated(id, &refusal::conflict(message))
+                }
             };
             self.record(key, event).await?;
         }

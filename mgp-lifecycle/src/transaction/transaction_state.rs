@@ -297,7 +297,8 @@ impl TransactionTable {
         let owner = owner_key(&beginning.owner.0);
         let mut forgotten = self.forget(owner, now);
         if self.transactions.contains_key(&id) {
-            return Err(refusal::taken(&beginning.id));
+            let id = beginning.id;
+            return Err(refusal::conflict(format!("the transaction {id} exists already; choose another id")));
         }
         let own = self.owners.get(&owner).map_or(&[][..], Vec::as_slice);
         let is_open = |id: &&Digest| self.transactions.get(*id).is_some_and(|one| one.ended_at.is_none());

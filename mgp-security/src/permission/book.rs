@@ -302,7 +302,7 @@ impl GrantBook {
         if matches!(record.verdict, GrantVerdict::Denied { .. }) {
             let closed =
                 GrantEntry { record: record.clone(), scope: None, sessions: Vec::new(), kept: false };
-            self.publish(closed);
+            self.replace(&[], &[Arc::new(closed)]);
         }
         self.0.audit.record(ruling.event(Outcome::Success)).await?;
         let (store, kept) = (Arc::clone(&self.0.store), record.clone());
@@ -319,7 +319,7 @@ impl GrantBook {
             known.push(record.clone());
         }
         entry.kept = true;
-        self.publish(entry);
+        self.replace(&[], &[Arc::new(entry)]);
         Ok(())
     }
 
@@ -338,10 +338,6 @@ impl GrantBook {
         known.retain(|other| !other.gives_way_to(&ruling.record));
         self.replace(&[&ruling.record], &[]);
         Ok(true)
-    }
-
-    fn publish(&self, entry: GrantEntry) {
-        self.replace(&[], &[Arc::new(entry)]);
     }
 
     /// Removes decisions in memory, those of sessions as well, and puts others there.

@@ -187,13 +187,11 @@ impl Attempts {
                 Wait::Refused(error) => Err(error),
                 Wait::Pausing(retry) => {
                     self.pause(retry, &mut service).await?;
-                    match self.enter() {
-                        Ok(()) => Ok(()),
-                        Err(longer) => {
-                            wait = longer;
-                            continue;
-                        }
+                    if let Err(longer) = self.enter() {
+                        wait = longer;
+                        continue;
                     }
+                    Ok(())
                 }
             };
             let answer = match entered {

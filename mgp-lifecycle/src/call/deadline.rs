@@ -55,7 +55,7 @@ impl Attached {
     /// Returns the end of the call, as far as can be said at `now`.
     pub(super) fn end(&self, now: Instant) -> Instant {
         match self {
-            Self::Moving(monitor) => monitor.end_of_call(now).unwrap_or(now),
+            Self::Moving(monitor) => monitor.time.map_or(now, |time| time.end(monitor.asked.until(now))),
             Self::Fixed(deadline) => deadline.0,
         }
     }
@@ -68,7 +68,9 @@ impl Attached {
     /// Returns when to look again whether the call is over; it is over where that is not after `now`.
     pub(super) fn next_look(&self, now: Instant) -> Instant {
         match self {
-            Self::Moving(monitor) => monitor.next_look(now).unwrap_or(now),
+            Self::Moving(monitor) => {
+                monitor.time.map_or(now, |time| time.next_look(monitor.asked.until(now), now))
+            }
             Self::Fixed(deadline) => deadline.0,
         }
     }
@@ -295,16 +297,6 @@ impl CallMonitor {
     pub(super) fn signs(&self, now: Instant) -> Signs {
         let last_sign = Duration::from_nanos(self.last_sign_nanos.load(Ordering::Relaxed));
         Signs { last: self.heard_since.map(|since| since + last_sign), asked: self.asked.until(now) }
-    }
-
-    /// Returns the end of a call that has a budget, as far as can be said at `now`.
-    pub(super) fn end_of_call(&self, now: Instant) -> Option<Instant> {
-        self.time.map(|time| time.end(self.asked.until(now)))
-    }
-
-    /// Returns when to look again whether a call that has a budget is over.
-    pub(super) fn next_look(&self, now: Instant) -> Option<Instant> {
-        self.time.map(|time| time.next_look(self.asked.until(now), now))
     }
 
     /// Returns the monitor and those further out.

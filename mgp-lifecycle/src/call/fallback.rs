@@ -189,19 +189,14 @@ impl<S> Call<S> {
         for answer in OF_THE_FIRST_CALL {
             request.params.remove(answer);
         }
-        self.shorten_wish(&mut request.params)?;
-        Some(request)
-    }
-
-    /// Shortens the time that the caller wishes to what is left of it since the first call began.
-    fn shorten_wish(&self, params: &mut Object) -> Option<()> {
-        let mut wishes = CallOptions::of(params);
+        // The time that the caller wishes is shortened to what is left of it since the first call began.
+        let mut wishes = CallOptions::of(&request.params);
         if let Some(wished) = wishes.deadline_ms {
             let passed = millis(self.began.elapsed());
             wishes.deadline_ms = Some(wished.checked_sub(passed).filter(|left| *left > 0)?);
-            wishes.write(params);
+            wishes.write(&mut request.params);
         }
-        Some(())
+        Some(request)
     }
 }
 

@@ -63,7 +63,11 @@ impl HealthExamination {
             found.as_ref().is_some_and(|found| asked.saturating_duration_since(found.at) < FRESH)
         };
         let found = timeout(LONGEST_EXAMINATION, findings.wait_for(is_fresh)).await.ok().and_then(Result::ok);
-        found.and_then(|found| found.clone()).unwrap_or_else(|| Arc::new(self.nothing_found()))
+        found.and_then(|found| found.clone()).unwrap_or_else(|| {
+            // A check blocks its thread, so that no result comes in time.
+            let checks = self.checks.lock().iter().map(|(name, _)| (Arc::clone(name), false)).collect();
+            Arc::new(Findings { at: Instant::now(), checks, resources: Object::new() })
+        })
     }
 
     /// Begins the checks, unless they were done a moment ago or are running.
@@ -117,12 +121,6 @@ impl HealthExamination {
             }
         }
         used
-    }
-
-    /// Returns the findings if a check blocks its thread, so that no result comes in time.
-    fn nothing_found(&self) -> Findings {
-        let checks = self.checks.lock().iter().map(|(name, _)| (Arc::clone(name), false)).collect();
-        Findings { at: Instant::now(), checks, resources: Object::new() }
     }
 }
 

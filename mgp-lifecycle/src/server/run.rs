@@ -154,7 +154,7 @@ impl ServerRun {
         let inside = self.gate.end();
         let reason = course.stop.map(|(reason, _)| reason.as_str());
         if course.lifecycle == ServerState::Draining {
-            let _ = self.step(&mut course, ServerState::Disconnected, reason);
+            let _ = self.go(&mut course, ServerState::Disconnected, reason);
         } else {
             self.audience.leave();
         }
@@ -162,25 +162,16 @@ impl ServerRun {
         inside.calls()
     }
 
-    /// Goes to the state `to` as [`step`](Self::step) does, unless the server stops: then it does not come back.
+    /// Goes to the state `to`. A server that stops does not come back: it goes to its end and nowhere else.
     fn go(
         &self,
         course: &mut RunState,
         to: ServerState,
         reason: Option<&str>,
     ) -> Result<(), InvalidTransition> {
-        match course.stop {
-            None => self.step(course, to, reason),
-            Some(_) => Err(InvalidTransition { from: course.lifecycle, to }),
+        if course.stop.is_some() && to != ServerState::Disconnected {
+            return Err(InvalidTransition { from: course.lifecycle, to });
         }
-    }
-
-    fn step(
-        &self,
-        course: &mut RunState,
-        to: ServerState,
-        reason: Option<&str>,
-    ) -> Result<(), InvalidTransition> {
         let from = take(&mut course.lifecycle, to)?;
         self.gate.set_state(to);
         // The lock keeps changes in their order.

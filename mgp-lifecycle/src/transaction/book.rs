@@ -143,8 +143,8 @@ impl TransactionBook {
                 return Err(refusal::too_many(full));
             }
             let step_id = match &step.step_id {
-                Some(step_id) if transaction.has_step(step_id) => {
-                    let message = format!("the step {step_id} exists already; give each step an id of its own");
+                Some(id) if transaction.has_step(id) => {
+                    let message = format!("the step {id} exists already; give each step an id of its own");
                     return Err(refusal::conflict(message));
                 }
                 Some(step_id) => step_id.clone(),

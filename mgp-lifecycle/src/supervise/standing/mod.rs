@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{Event, Extension, method};
-use mgp_types::{
-    Error, Flow, Gate, Gated, Origin, RawJson, Request, RequestKind, Response, RpcService, Session, call_once,
-};
+use mgp_types::{Error, Flow, Gate, Gated, Origin, RawJson, Request, Response, RpcService, Session, call_once};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -96,7 +94,10 @@ impl Gate for StandingRequests {
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let wish = StandingChange::of(request).map(Box::new);
-        if wish.is_some() {
+        if matches!(
+            wish.as_deref(),
+            Some(StandingChange::Subscription(_) | StandingChange::NoSubscription(_))
+        ) {
             self.rename(request);
         }
         Flow::Pass(wish)
@@ -112,12 +113,6 @@ impl Gate for StandingRequests {
 impl StandingRequests {
     /// Writes the name that a subscription has now.
     fn rename(&self, request: &mut Request) {
-        let subscribes = request.method.as_str() == method::EVENTS_SUBSCRIBE;
-        if request.kind != RequestKind::Call
-            || !subscribes && request.method.as_str() != method::EVENTS_UNSUBSCRIBE
-        {
-            return;
-        }
         let named = request.params.text("subscription_id");
         let Some(current) = named.and_then(|id| self.0.lock().renamed(&id)) else { return };
         if let Ok(current) = RawJson::from_value(&current) {

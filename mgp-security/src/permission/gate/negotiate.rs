@@ -21,13 +21,6 @@ use crate::permission::settings::PermissionJudgement;
 /// A guard that ends a negotiation when it is dropped.
 struct NegotiationGuard<'a>(&'a watch::Sender<bool>);
 
-impl<'a> NegotiationGuard<'a> {
-    fn begin(negotiating: &'a watch::Sender<bool>) -> Self {
-        negotiating.send_replace(true);
-        Self(negotiating)
-    }
-}
-
 impl Drop for NegotiationGuard<'_> {
     fn drop(&mut self) {
         self.0.send_replace(false);
@@ -54,7 +47,8 @@ impl PermissionGate {
     ) -> Result<(), Error> {
         self.0.connected.store(None);
         self.0.attached.store(None);
-        let _negotiating = NegotiationGuard::begin(&self.0.negotiating);
+        self.0.negotiating.send_replace(true);
+        let _negotiating = NegotiationGuard(&self.0.negotiating);
         let required = required(session)?;
         let mut permissions: Vec<Permission> =
             required.iter().map(|(_, permission)| permission.clone()).collect();

@@ -69,8 +69,7 @@ pub(crate) fn cut_off() -> Error {
 
 /// Returns 1000 for a caller that may not stop the server.
 pub(crate) fn may_not_stop() -> Error {
-    Error::new(code::PERMISSION_DENIED, "the caller may not shut the server down")
-        .with_recovery(recovery_for(code::PERMISSION_DENIED))
+    Error::new(code::PERMISSION_DENIED, "the caller may not shut the server down").with_usual_recovery()
 }
 
 /// Returns 3003 for a call whose time is over. The call may have had its effect.

@@ -113,10 +113,8 @@ impl ConcurrencyLimit {
     /// Takes a place. There is none while somebody waits: places that are given back go to those in line first.
     pub(super) fn try_place(&self) -> Option<Place> {
         let own = Arc::clone(&self.0.places).try_acquire_owned().ok()?;
-        match &self.0.within {
-            Some(outer) => Some((own, Some(Arc::clone(&outer.0.places).try_acquire_owned().ok()?))),
-            None => Some((own, None)),
-        }
+        let outer = self.0.within.as_ref().map(|outer| Arc::clone(&outer.0.places).try_acquire_owned());
+        Some((own, outer.transpose().ok()?))
     }
 
     /// Takes a place in line, at whose end is a place.

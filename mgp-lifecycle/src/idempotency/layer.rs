@@ -43,7 +43,20 @@ impl IdempotencyLayer {
     /// # Errors
     /// The key has another form, or the header names another one.
     pub fn key_of(request: &Request) -> Result<Option<IdempotentCall>, Error> {
-        key_of(request)
+        let mut meta = request.params.object("_meta").unwrap_or_default();
+        let in_body = IdempotentCall::read(&meta)?;
+        let Some(key) = key_in_header(request)? else { return Ok(in_body) };
+        match in_body {
+            Some(call) if call.key != key => {
+                Err(refuse(request, "the header X-Idempotency-Key and `_meta.idempotency_key` differ"))
+            }
+            Some(call) => Ok(Some(call)),
+            None => {
+                // The time for which the key holds is in the metadata.
+                IdempotentCall::new(key).write(&mut meta);
+                IdempotentCall::read(&meta)
+            }
+        }
     }
 
     /// Returns the answer to a call whose key is not new: the outcome of the first call, for which the answer waits, or
@@ -121,7 +134,7 @@ impl KeyedCall {
         if request.kind != RequestKind::Call || request.method != Method::TOOLS_CALL {
             return Ok(None);
         }
-        let Some(key_terms) = key_of(request)? else { return Ok(None) };
+        let Some(key_terms) = IdempotencyLayer::key_of(request)? else { return Ok(None) };
         let principal = request.context.principal.as_ref();
         let who = [
             principal.map_or("", |principal| principal.kind().as_str()),
@@ -151,26 +164,8 @@ impl KeyedCall {
     }
 }
 
-/// Returns the key in the metadata of a request, or in its HTTP header.
-pub(super) fn key_of(request: &Request) -> Result<Option<IdempotentCall>, Error> {
-    let mut meta = request.params.object("_meta").unwrap_or_default();
-    let in_body = IdempotentCall::read(&meta)?;
-    let Some(key) = key_in_header(request)? else { return Ok(in_body) };
-    match in_body {
-        Some(call) if call.key != key => {
-            Err(refuse(request, "the header X-Idempotency-Key and `_meta.idempotency_key` differ"))
-        }
-        Some(call) => Ok(Some(call)),
-        None => {
-            // The time for which the key holds is in the metadata.
-            IdempotentCall::new(key).write(&mut meta);
-            IdempotentCall::read(&meta)
-        }
-    }
-}
-
 /// Returns the key in the HTTP header of a request.
-pub(super) fn key_in_header(request: &Request) -> Result<Option<IdempotencyKey>, Error> {
+fn key_in_header(request: &Request) -> Result<Option<IdempotencyKey>, Error> {
     let head = request.extensions.get::<http::request::Parts>();
     let Some(header) = head.and_then(|head| head.headers.get(IDEMPOTENCY_HEADER)) else { return Ok(None) };
     let key = header.to_str().ok().and_then(|key| key.parse().ok());

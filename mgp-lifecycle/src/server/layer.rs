@@ -89,14 +89,10 @@ impl<S: RpcService> Service<Request> for LifecycleService<S> {
         }
         //= mgp §11.2
         //# finishing in-flight requests, rejecting new ones
-        let visit = match request.kind {
-            RequestKind::Call if request.role() != WorkRole::Apart => {
-                match AdmittedCall::begin(&self.life.0.run, &request) {
-                    Ok(visit) => Some(visit),
-                    Err(error) => return LifecycleFuture::refused(error),
-                }
-            }
-            _ => None,
+        let is_counted = request.kind == RequestKind::Call && request.role() != WorkRole::Apart;
+        let visit = match is_counted.then(|| AdmittedCall::begin(&self.life.0.run, &request)).transpose() {
+            Ok(visit) => visit,
+            Err(error) => return LifecycleFuture::refused(error),
         };
         // Readiness is asked for with the call that needs it. Asked for in `poll_ready`, every connection that only
         // pings would keep it, and others would lack that capacity.
@@ -203,8 +199,7 @@ impl AdmittedCall {
     /// The refusal of a server that takes no calls.
     fn begin(run: &Arc<ServerRun>, request: &Request) -> Result<Self, Error> {
         let seat = AdmissionKind::of(&request.method);
-        let entered = run.gate.enter(seat, request.role());
-        entered.map_err(|inside| refuse(run, inside, request))?;
+        run.gate.enter(seat, request.role()).map_err(|inside| refuse(run, inside, request))?;
         Ok(Self { run: Arc::clone(run), seat, begun: None, gone: None })
     }
 

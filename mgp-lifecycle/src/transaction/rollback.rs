@@ -149,7 +149,16 @@ impl TransactionBook {
             };
             let Some(Step { id, call: step, state, undo_begun: was_begun }) = next else {
                 self.record(key, TransactionEvent::RolledBack).await?;
-                return self.ended(key);
+                let report = self.table().transactions.get(&key).ok_or_else(gone)?.report();
+                if report.status == Some(TransactionState::PartiallyRolledBack) {
+                    let steps = report.failures().count();
+                    tracing::error!(
+                        transaction = %report.transaction_id,
+                        steps,
+                        "a transaction was rolled back in part; somebody has to take the other steps back"
+                    );
+                }
+                return Ok(report);
             };
             let event = match state {
                 StepState::Running => {
@@ -197,19 +206,6 @@ impl TransactionBook {
             transaction.apply(event, now);
         }
         Ok(())
-    }
-
-    fn ended(&self, key: Digest) -> Result<TransactionReport, Error> {
-        let report = self.table().transactions.get(&key).ok_or_else(gone)?.report();
-        if report.status == Some(TransactionState::PartiallyRolledBack) {
-            let steps = report.failures().count();
-            tracing::error!(
-                transaction = %report.transaction_id,
-                steps,
-                "a transaction was rolled back in part; somebody has to take the other steps back"
-            );
-        }
-        Ok(report)
     }
 }
 

@@ -112,7 +112,6 @@ impl PinnedDefinitions {
             if let Some(verdicts) = self.compare(server, kind, listed, configured.grows)? {
                 break verdicts;
             }
-            self.read()?;
         };
         if let Some(entry) = configured.entry {
             self.note_entry(server, kind, entry, listed.iter().zip(&verdicts))?;
@@ -169,7 +168,6 @@ impl PinnedDefinitions {
             if writing.save()? {
                 break;
             }
-            self.read()?;
         }
         // The definition is approved, so the remark that it waits because of a changed configuration is removed.
         let is_kept = |remark: &Remark| remark.digest == digest && remark.what != RemarkKind::Reconfigured;
@@ -308,11 +306,12 @@ impl<'p> PinWrite<'p> {
         self.changed.push((before, state));
     }
 
-    /// Stores the new states, and makes them visible once the store has them. Returns whether it has: another kernel may have
-    /// changed one of those before.
+    /// Stores the new states, and makes them visible once the store has them. Returns whether it has: if another kernel
+    /// changed one of those before, what it stored is read instead.
     fn save(self) -> Result<bool, StoreError> {
         let Some(states) = self.states else { return Ok(true) };
         if !self.pins.store.save(self.server, &self.changed)? {
+            self.pins.read()?;
             return Ok(false);
         }
         let mut snapshot = Snapshot::clone(&self.pins.snapshot.load());

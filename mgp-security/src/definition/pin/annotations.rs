@@ -35,7 +35,6 @@ impl PinnedDefinitions {
                 if writing.save()? {
                     break;
                 }
-                self.read()?;
             }
         }
         Ok(())

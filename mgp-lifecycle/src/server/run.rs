@@ -28,7 +28,7 @@ pub(super) struct ServerRun {
     pub(super) audience: ChangeListeners,
     pub(super) policy: Mutex<ShutdownPolicy>,
     course: Mutex<RunState>,
-    drained: watch::Sender<Option<DrainOutcome>>,
+    pub(super) drained: watch::Sender<Option<DrainOutcome>>,
 }
 
 /// The state that is decided by handles and tasks, not by calls.
@@ -132,14 +132,6 @@ impl ServerRun {
         let how = if cut_off == 0 { DrainOutcome::Finished } else { DrainOutcome::CutOff { calls: cut_off } };
         tracing::info!(server = %self.server, ?how, "server stopped");
         self.drained.send_replace(Some(how));
-    }
-
-    /// Resolves when the server has stopped.
-    pub(super) async fn drained(&self) -> DrainOutcome {
-        let mut drained = self.drained.subscribe();
-        // The sender is a field of this value, so that there is always one.
-        let how = drained.wait_for(Option::is_some).await;
-        how.ok().and_then(|how| *how).unwrap_or(DrainOutcome::Finished)
     }
 
     /// Returns the time until which calls may finish: for good, unless the server is to stop.

@@ -173,7 +173,10 @@ impl ServerLifecycle {
     ///
     /// The latest time is a second after the time for calls is over, even if a peer reads nothing.
     pub async fn drained(&self) -> DrainOutcome {
-        self.0.run.drained().await
+        let mut drained = self.0.run.drained.subscribe();
+        // The run, which has the sender, is there as long as this value.
+        let how = drained.wait_for(Option::is_some).await;
+        how.ok().and_then(|how| *how).unwrap_or(DrainOutcome::Finished)
     }
 
     pub(super) fn begin_shutdown(&self, reason: ShutdownReason, timeout: Duration) {

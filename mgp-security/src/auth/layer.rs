@@ -42,18 +42,18 @@ impl AuthLayer {
     /// Returns a layer that takes a key of `ring` from the `Authorization` of the HTTP request, unless
     /// [`HttpAuth`](super::HttpAuth) has done so before.
     pub fn http(ring: KeyRing) -> Self {
-        Self::new(Some(ring), None)
+        Self { ring: Some(ring), keyless: None, has_stand_ins: false, names: None }
     }
 
     /// Returns a layer that takes a key of `ring` like [`http`](Self::http) where there is an `Authorization`.
     /// Requests without one come from `principal`, which may do everything here.
     pub fn http_or(ring: KeyRing, principal: Principal) -> Self {
-        Self::new(Some(ring), Some(principal))
+        Self { keyless: Some(principal), ..Self::http(ring) }
     }
 
     /// Returns a layer that treats each request as coming from `principal`, which may do everything here.
     pub fn fixed(principal: Principal) -> Self {
-        Self::new(None, Some(principal))
+        Self { ring: None, keyless: Some(principal), has_stand_ins: false, names: None }
     }
 
     mgp_types::setters! { #[must_use] self =>
@@ -68,10 +68,6 @@ impl AuthLayer {
         /// a tool belongs.
         pub fn resolved_behind(names: impl Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync + 'static) =>
             self.names = Some(Arc::new(names));
-    }
-
-    const fn new(ring: Option<KeyRing>, keyless: Option<Principal>) -> Self {
-        Self { ring, keyless, has_stand_ins: false, names: None }
     }
 
     /// Returns the principal that a request comes from, and, where a key is needed, who sent it and whether a call is still

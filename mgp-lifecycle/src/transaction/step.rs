@@ -374,14 +374,6 @@ impl RollbackCause {
 #[serde(from = "(PrincipalKind, String)", into = "(PrincipalKind, String)")]
 pub(super) struct Owner(pub(super) Principal);
 
-impl From<(PrincipalKind, String)> for Owner {
-    fn from((kind, name): (PrincipalKind, String)) -> Self {
-        Self(Principal::of(kind, name))
-    }
-}
+mgp_types::convert!((PrincipalKind, String) => Owner, stored => Self(Principal::of(stored.0, stored.1)));
 
-impl From<Owner> for (PrincipalKind, String) {
-    fn from(Owner(principal): Owner) -> Self {
-        (principal.kind(), principal.as_str().to_owned())
-    }
-}
+mgp_types::convert!(Owner => (PrincipalKind, String), owner => (owner.0.kind(), owner.0.as_str().to_owned()));

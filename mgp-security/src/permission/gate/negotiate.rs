@@ -8,10 +8,9 @@ use mgp_types::mgp::{
     ApprovalPolicy, Decision, Extension, Grant, Permission, PermissionRequest, PermissionResponse, Recovery,
     Scope, Timestamp, Version, code, method,
 };
-use mgp_types::{
-    Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session, call_once, random_name,
-};
+use mgp_types::{Error, Method, Object, Origin, RawJson, Request, RpcService, Session, call_once, random_name};
 use parking_lot::Mutex;
+use serde::Serialize;
 use tokio::sync::watch;
 
 use super::{ConnectedServer, PermissionGate};
@@ -119,7 +118,7 @@ impl PermissionGate {
         let body = PermissionRequest::new(connected.request_id.clone(), names, ApprovalPolicy::Interactive)
             .with_message("Waiting for operator approval");
         let name = spoken(&connected.session, method::PERMISSION_REQUEST, method::PERMISSION_AWAIT);
-        let answer = send(service, connected, name, Object::from_value(&body)).await?;
+        let answer = send(service, connected, name, &body).await?;
         if let Some(Ok(answer)) = answer.as_ref().map(RawJson::to::<PermissionResponse>) {
             let own = answer.grants.values().any(|grant| grant.decision == Decision::Approved);
             tracing::debug!(server = %self.server(), own, "the server answered the request for approval");
@@ -138,7 +137,7 @@ impl PermissionGate {
             return Ok(());
         }
         let name = spoken(&connected.session, method::PERMISSION_RESPONSE, method::PERMISSION_GRANT);
-        if send(service, connected, name, Object::from_value(&decisions)).await?.is_some() {
+        if send(service, connected, name, &decisions).await?.is_some() {
             *connected.last_sent.lock() = Some(decisions);
         }
         Ok(())
@@ -260,11 +259,9 @@ async fn send<S: RpcService>(
     service: &mut S,
     connected: &ConnectedServer,
     name: &'static str,
-    params: Result<Params, serde_json::Error>,
+    body: &impl Serialize,
 ) -> Result<Option<RawJson>, Error> {
-    let params =
-        params.map_err(|error| Error::internal("the decisions cannot be written").with_source(error))?;
-    let mut request = Request::call(Method::from_static(name), params);
+    let mut request = Request::with_body(name, body)?;
     request.context.session = Some(connected.session.clone());
     match call_once(service, request).await {
         Ok(response) => Ok(Some(response.to_raw())),

@@ -6,7 +6,8 @@ use mgp_types::{AgentGroups, Principal, PrincipalRole};
 use super::program::{CommandCode, loads_code};
 use super::registration_table::is_same;
 use super::{
-    Approval, LaunchMethod, ProgramScript, Registrant, RegistrationTerms, RegistryError, ServerRegistration,
+    Approval, LaunchMethod, ProgramScript, Registrant, RegistrationTerms, RegistryError, Result,
+    ServerRegistration,
 };
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 use crate::config::model::{RegistrationSettings, TransportKind};
@@ -77,7 +78,7 @@ pub(super) fn admit(
     wanted: RegisterServer,
     terms: RegistrationTerms,
     now: Timestamp,
-) -> Result<(ServerRegistration, Vec<String>), RegistryError> {
+) -> Result<(ServerRegistration, Vec<String>)> {
     if !policy.admits(by) {
         return Err(forbidden("only operators and the agents listed for it may register servers"));
     }
@@ -118,10 +119,7 @@ pub(super) fn admit(
 }
 
 /// Checks whether a server that was allowed before still is.
-pub(super) fn check_again(
-    policy: &RegistrationPolicy,
-    server: &ServerRegistration,
-) -> Result<(), RegistryError> {
+pub(super) fn check_again(policy: &RegistrationPolicy, server: &ServerRegistration) -> Result<()> {
     if policy.is_configured(&server.id) {
         return Err(RegistryError::Taken(server.id.clone()));
     }
@@ -153,7 +151,7 @@ pub(super) fn script(server: &ServerRegistration) -> Option<ProgramScript<'_>> {
     }
 }
 
-fn check_id(id: &ServerId) -> Result<(), RegistryError> {
+fn check_id(id: &ServerId) -> Result<()> {
     let text = id.as_str();
     let begins_well = text.starts_with(|first: char| first.is_ascii_alphanumeric());
     if !begins_well || !is_written_as_id(text) {
@@ -169,10 +167,7 @@ fn check_id(id: &ServerId) -> Result<(), RegistryError> {
     Ok(())
 }
 
-fn launch(
-    policy: &RegistrationPolicy,
-    wanted: &RegisterServer,
-) -> Result<(LaunchMethod, Vec<String>), RegistryError> {
+fn launch(policy: &RegistrationPolicy, wanted: &RegisterServer) -> Result<(LaunchMethod, Vec<String>)> {
     let transport = wanted.transport.as_deref();
     match (&wanted.command, &wanted.url) {
         (Some(command), None) => {
@@ -205,7 +200,7 @@ const LONGEST_ARG: usize = 4096;
 
 /// Checks that a program is listed with exactly this text, so that no other spelling of a path and no other directory
 /// is ever reached.
-fn check_program(policy: &RegistrationPolicy, command: &str) -> Result<(), RegistryError> {
+fn check_program(policy: &RegistrationPolicy, command: &str) -> Result<()> {
     if command.is_empty() || command.len() > LONGEST_ARG || command.contains(char::is_control) {
         return Err(malformed("`command` is the name or the full path of a program, and no more"));
     }
@@ -230,7 +225,7 @@ fn is_absolute(path: &str) -> bool {
 
 const MAX_ARGS: usize = 64;
 
-fn check_args(args: &[String]) -> Result<(), RegistryError> {
+fn check_args(args: &[String]) -> Result<()> {
     if args.len() > MAX_ARGS || args.iter().any(|arg| arg.len() > LONGEST_ARG) {
         return Err(malformed(format!("`args` takes up to {MAX_ARGS} texts of {LONGEST_ARG} bytes")));
     }
@@ -244,10 +239,7 @@ fn check_args(args: &[String]) -> Result<(), RegistryError> {
 ///
 /// The values are the kernel's own: a value from the caller would be stored in the clear, and `${OTHER}` would reveal a
 /// variable that is not listed.
-fn environment(
-    policy: &RegistrationPolicy,
-    wanted: &RegisterServer,
-) -> Result<(Vec<String>, Vec<String>), RegistryError> {
+fn environment(policy: &RegistrationPolicy, wanted: &RegisterServer) -> Result<(Vec<String>, Vec<String>)> {
     if wanted.env.len() > MAX_WORDS || wanted.env.keys().any(|name| !is_word(name)) {
         return Err(malformed(format!("`env` takes up to {MAX_WORDS} names of variables")));
     }
@@ -267,7 +259,7 @@ fn environment(
     Ok(wanted.env.keys().cloned().partition(|name| policy.allows_variable(name)))
 }
 
-fn check_address(policy: &RegistrationPolicy, url: &str) -> Result<(), RegistryError> {
+fn check_address(policy: &RegistrationPolicy, url: &str) -> Result<()> {
     let plain = url.len() <= LONGEST_ARG && url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     if !is_web(url) || !plain {
         return Err(malformed("`url` begins with `http://` or `https://` and holds no spaces"));
@@ -291,7 +283,7 @@ fn check_address(policy: &RegistrationPolicy, url: &str) -> Result<(), RegistryE
 
 /// Returns the permissions of a server. A sandboxed server gets no dangerous permission, and an unknown permission
 /// counts as dangerous.
-fn permissions(asked: Vec<Permission>, trust: TrustLevel) -> Result<Vec<Permission>, RegistryError> {
+fn permissions(asked: Vec<Permission>, trust: TrustLevel) -> Result<Vec<Permission>> {
     if asked.len() > MAX_WORDS || asked.iter().any(|permission| !is_word(permission.as_str())) {
         return Err(malformed(format!("`mgp.permissions_required` takes up to {MAX_WORDS} short names")));
     }
@@ -304,7 +296,7 @@ fn permissions(asked: Vec<Permission>, trust: TrustLevel) -> Result<Vec<Permissi
 }
 
 /// Checks that the code of a sandboxed server can be inspected.
-fn check_code(server: &ServerRegistration) -> Result<(), RegistryError> {
+fn check_code(server: &ServerRegistration) -> Result<()> {
     let LaunchMethod::Program { command, args, .. } = &server.launch else { return Ok(()) };
     match CommandCode::of(command, args) {
         CommandCode::Hidden(why) if server.trust == TrustLevel::Sandboxed => Err(forbidden(format!(
@@ -317,7 +309,7 @@ fn check_code(server: &ServerRegistration) -> Result<(), RegistryError> {
 const LONGEST_TEXT: usize = 1000;
 
 /// Returns a text of the caller's, unless it is too long.
-pub(super) fn words(text: Option<String>, member: &str) -> Result<Option<String>, RegistryError> {
+pub(super) fn words(text: Option<String>, member: &str) -> Result<Option<String>> {
     match text {
         Some(text) if text.len() > LONGEST_TEXT => {
             Err(malformed(format!("`{member}` takes up to {LONGEST_TEXT} bytes")))

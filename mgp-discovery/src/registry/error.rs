@@ -4,6 +4,9 @@ use mgp_store::StoreError;
 use mgp_types::mgp::{CodeRejection, Recovery, ServerId};
 use mgp_types::{Error, Object, code};
 
+/// The outcome of what the registry does.
+pub(super) type Result<T, E = RegistryError> = std::result::Result<T, E>;
+
 /// The reason why a server was not registered, approved or removed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

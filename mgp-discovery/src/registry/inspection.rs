@@ -8,7 +8,7 @@ use super::admission::{check_again, script};
 use super::event::RegistrationChange;
 use super::registration_table::Claim;
 use super::{
-    Approval, ApprovedCode, InspectedCode, Inspection, LaunchMethod, Registry, RegistryError,
+    Approval, ApprovedCode, InspectedCode, Inspection, LaunchMethod, Registry, RegistryError, Result,
     ServerRegistration,
 };
 
@@ -19,7 +19,7 @@ impl Registry {
     /// # Errors
     /// The code differs from the code that was approved; then the server is held until it is approved again. Or the
     /// code does something that is not allowed.
-    pub async fn check_code(&self, id: &ServerId) -> Result<Option<ApprovedCode>, RegistryError> {
+    pub async fn check_code(&self, id: &ServerId) -> Result<Option<ApprovedCode>> {
         let Some(server) = self.0.table.get(id) else { return Ok(None) };
         if !server.is_approved() {
             let why = format!("the server {id:?} waits: `mgp registrations approve {id}` starts it");
@@ -46,11 +46,7 @@ impl Registry {
     }
 
     /// Checks that a server is still allowed, and holds it back if its code has changed. Returns the claim on the server.
-    pub(super) async fn unchanged(
-        &self,
-        claim: Claim,
-        server: &ServerRegistration,
-    ) -> Result<Claim, RegistryError> {
+    pub(super) async fn unchanged(&self, claim: Claim, server: &ServerRegistration) -> Result<Claim> {
         check_again(&self.0.policy.load(), server)?;
         let code = self.inspect(server).await?;
         let files = server.changes(code.as_ref());
@@ -67,7 +63,7 @@ impl Registry {
         claim: Claim,
         server: &ServerRegistration,
         found: Option<&InspectedCode>,
-    ) -> Result<(), RegistryError> {
+    ) -> Result<()> {
         let (id, files) = (&server.id, server.changes(found).join(", "));
         tracing::warn!(server = %id, files, "changed code is held back: `mgp registrations approve {id}` starts it");
         let held = ServerRegistration { approval: Approval::Pending, ..server.clone() }.with_code(found);
@@ -75,10 +71,7 @@ impl Registry {
     }
 
     /// Returns the server with the findings about its code, its command line and the system that is to confine it.
-    pub(super) async fn judged(
-        &self,
-        server: ServerRegistration,
-    ) -> Result<ServerRegistration, RegistryError> {
+    pub(super) async fn judged(&self, server: ServerRegistration) -> Result<ServerRegistration> {
         let code = self.inspect(&server).await?;
         let mut server = server.with_code(code.as_ref());
         if !server.is_confined() {
@@ -95,10 +88,7 @@ impl Registry {
     }
 
     /// Returns the code of the server, if it has a script that has to be inspected.
-    pub(super) async fn inspect(
-        &self,
-        server: &ServerRegistration,
-    ) -> Result<Option<InspectedCode>, RegistryError> {
+    pub(super) async fn inspect(&self, server: &ServerRegistration) -> Result<Option<InspectedCode>> {
         let Some(script) = script(server) else { return Ok(None) };
         match self.0.inspector.inspect(script).await {
             Inspection::Harmless(code) => Ok(Some(*code)),

@@ -46,6 +46,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::admission::RegistrationPolicy;
 pub use self::error::RegistryError;
+use self::error::Result;
 pub use self::gate::DiscoveryGate;
 pub use self::ports::{CodeInspector, Inspection, ProgramScript, RunningServers, ServerView};
 use self::program::InlineCode;

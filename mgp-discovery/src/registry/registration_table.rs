@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 
-use super::{Lifetime, RegistryError, ServerRegistration};
+use super::{Lifetime, RegistryError, Result, ServerRegistration};
 
 /// The registered servers, and the changes in progress. Clones share the same servers.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +45,7 @@ impl RegistrationTable {
     }
 
     /// Returns the right to create a server, which counts as registered from now on.
-    pub(super) fn claim_new(&self, id: &ServerId) -> Result<Claim, RegistryError> {
+    pub(super) fn claim_new(&self, id: &ServerId) -> Result<Claim> {
         let mut held = self.0.lock();
         let is_taken = held.servers.keys().chain(&held.claimed).any(|known| is_same(known, id));
         if is_taken {
@@ -60,7 +60,7 @@ impl RegistrationTable {
     }
 
     /// Returns the right to change an existing server, and the server as it is.
-    pub(super) fn claim(&self, id: &ServerId) -> Result<(Claim, Arc<ServerRegistration>), RegistryError> {
+    pub(super) fn claim(&self, id: &ServerId) -> Result<(Claim, Arc<ServerRegistration>)> {
         let mut held = self.0.lock();
         let Some(server) = held.servers.get(id).cloned() else {
             return Err(RegistryError::Unknown(id.clone()));

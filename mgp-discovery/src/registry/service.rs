@@ -16,7 +16,7 @@ use super::event::RegistrationChange;
 use super::registration_table::{Claim, RegistrationTable};
 use super::{
     Approval, CodeInspector, Lifetime, Registrant, RegistrationPolicy, RegistrationTerms, RegistryError,
-    RunningServers, ServerRegistration, ServerView, SqliteRegistryStore,
+    Result, RunningServers, ServerRegistration, ServerView, SqliteRegistryStore,
 };
 
 /// The registered servers, their registrants, and their state (§15.4, §15.5).
@@ -96,7 +96,7 @@ impl Registry {
     ///
     /// # Errors
     /// The caller is not authenticated.
-    pub fn list(&self, context: &Context, wanted: &ListServers) -> Result<ListedServers, RegistryError> {
+    pub fn list(&self, context: &Context, wanted: &ListServers) -> Result<ListedServers> {
         let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
         let pending = self.0.table.all();
         let pending = pending.iter().filter(|server| !server.is_approved() && may_change(by, server));
@@ -118,7 +118,7 @@ impl Registry {
         trace: Option<TraceId>,
         wanted: RegisterServer,
         terms: RegistrationTerms,
-    ) -> Result<RegisteredServer, RegistryError> {
+    ) -> Result<RegisteredServer> {
         let change = RegistrationChange::new(Actor::of(by), trace, "registered");
         let id = wanted.id.clone();
         let work = async {
@@ -154,7 +154,7 @@ impl Registry {
         by: &Principal,
         trace: Option<TraceId>,
         id: &ServerId,
-    ) -> Result<RegisteredServer, RegistryError> {
+    ) -> Result<RegisteredServer> {
         let change = RegistrationChange::new(Actor::of(by), trace, "approved");
         let work = async {
             let (claim, server) = self.claim(by, id)?;
@@ -175,12 +175,7 @@ impl Registry {
     ///
     /// # Errors
     /// `by` is no operator, no such server waits, or the change could not be recorded or stored.
-    pub async fn deny(
-        &self,
-        by: &Principal,
-        trace: Option<TraceId>,
-        id: &ServerId,
-    ) -> Result<(), RegistryError> {
+    pub async fn deny(&self, by: &Principal, trace: Option<TraceId>, id: &ServerId) -> Result<()> {
         let change = RegistrationChange::new(Actor::of(by), trace, "denied");
         let work = async {
             let (claim, server) = self.claim(by, id)?;
@@ -197,12 +192,7 @@ impl Registry {
     ///
     /// # Errors
     /// `by` is no operator, there is no such server, or the change could not be recorded or stored.
-    pub async fn keep(
-        &self,
-        by: &Principal,
-        trace: Option<TraceId>,
-        id: &ServerId,
-    ) -> Result<(), RegistryError> {
+    pub async fn keep(&self, by: &Principal, trace: Option<TraceId>, id: &ServerId) -> Result<()> {
         let change = RegistrationChange::new(Actor::of(by), trace, "kept");
         let work = async {
             let (claim, server) = self.claim(by, id)?;
@@ -223,7 +213,7 @@ impl Registry {
         by: &Principal,
         trace: Option<TraceId>,
         wanted: &DeregisterServer,
-    ) -> Result<DeregisteredServer, RegistryError> {
+    ) -> Result<DeregisteredServer> {
         let mut change = RegistrationChange::new(Actor::of(by), trace, "deregistered");
         change.reason = words(wanted.reason.clone(), "reason")?;
         let work = async {
@@ -286,11 +276,7 @@ impl Registry {
     }
 
     /// Returns the right of an operator to change an existing server, and the server as it is.
-    fn claim(
-        &self,
-        by: &Principal,
-        id: &ServerId,
-    ) -> Result<(Claim, Arc<ServerRegistration>), RegistryError> {
+    fn claim(&self, by: &Principal, id: &ServerId) -> Result<(Claim, Arc<ServerRegistration>)> {
         if by.role() != PrincipalRole::Operator {
             let why = "only an operator may approve, deny or keep servers";
             return Err(RegistryError::Forbidden(why.into()));
@@ -298,7 +284,7 @@ impl Registry {
         self.0.table.claim(id)
     }
 
-    async fn start_again(&self, id: &ServerId) -> Result<(), RegistryError> {
+    async fn start_again(&self, id: &ServerId) -> Result<()> {
         let (claim, server) = self.0.table.claim(id)?;
         let _claim = self.unchanged(claim, &server).await?;
         self.0.fleet.start(server).await.map_err(RegistryError::Fleet)
@@ -335,7 +321,7 @@ impl Registry {
         change: &RegistrationChange,
         claim: Claim,
         server: ServerRegistration,
-    ) -> Result<(Claim, Arc<ServerRegistration>), RegistryError> {
+    ) -> Result<(Claim, Arc<ServerRegistration>)> {
         self.record(change, &server, Outcome::Success).await?;
         let server = Arc::new(server);
         let (registry, changed) = (Arc::clone(&self.0), server.clone());
@@ -358,7 +344,7 @@ impl Registry {
         change: &RegistrationChange,
         claim: Claim,
         server: &ServerRegistration,
-    ) -> Result<(), RegistryError> {
+    ) -> Result<()> {
         self.record(change, server, Outcome::Success).await?;
         if server.is_approved()
             && let Err(error) = self.0.fleet.stop(&server.id).await
@@ -385,7 +371,7 @@ impl Registry {
         change: &RegistrationChange,
         server: &ServerRegistration,
         outcome: Result<Option<T>, StoreError>,
-    ) -> Result<T, RegistryError> {
+    ) -> Result<T> {
         let error = match outcome {
             Ok(Some(made)) => return Ok(made),
             Ok(None) => RegistryError::Busy(server.id.clone()),
@@ -401,7 +387,7 @@ impl Registry {
         change: &RegistrationChange,
         server: &ServerRegistration,
         outcome: Outcome,
-    ) -> Result<(), RegistryError> {
+    ) -> Result<()> {
         self.0.audit.record(change.done(server, outcome)).await.map_err(RegistryError::Unrecorded)
     }
 
@@ -410,8 +396,8 @@ impl Registry {
         &self,
         change: &RegistrationChange,
         id: &ServerId,
-        work: impl Future<Output = Result<T, RegistryError>>,
-    ) -> Result<T, RegistryError> {
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         use RegistryError::{Fleet, Store, Unrecorded};
         let outcome = work.await;
         if let Err(why) = &outcome

@@ -6,7 +6,7 @@ use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, ToSql, Transaction, params_from_iter};
 use serde::{Deserialize, Serialize};
 
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// A change in the making: all of its statements are carried out or, if one fails, none.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl<'a> Change<'a> {
     ///
     /// # Errors
     /// Fails if SQLite refuses.
-    pub fn execute(&mut self, sql: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
+    pub fn execute(&mut self, sql: &str, values: &[&dyn ToSql]) -> Result<usize> {
         let rows = self.transaction.prepare_cached(sql)?.execute(values)?;
         if let Some(statements) = &mut self.statements {
             let values =
@@ -65,7 +65,7 @@ impl<'a> Change<'a> {
 
 impl Statement {
     /// Carries out a statement of another kernel.
-    pub(crate) fn repeat(self, transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    pub(crate) fn repeat(self, transaction: &Transaction<'_>) -> Result<()> {
         let values = self.values.into_iter().map(StoredValue::restored).collect::<Result<Vec<_>, _>>()?;
         transaction.prepare_cached(&self.sql)?.execute(params_from_iter(values))?;
         Ok(())
@@ -73,7 +73,7 @@ impl Statement {
 }
 
 impl StoredValue {
-    fn of(value: &ToSqlOutput<'_>) -> Result<Self, StoreError> {
+    fn of(value: &ToSqlOutput<'_>) -> Result<Self> {
         let value = match value {
             ToSqlOutput::Borrowed(value) => *value,
             ToSqlOutput::Owned(value) => value.into(),
@@ -88,7 +88,7 @@ impl StoredValue {
         })
     }
 
-    fn restored(self) -> Result<Value, StoreError> {
+    fn restored(self) -> Result<Value> {
         Ok(match self {
             Self::Null(()) => Value::Null,
             Self::Integer(value) => Value::Integer(value),

@@ -15,7 +15,7 @@ use rusqlite::{
 
 use crate::reserve::{Reserve, private};
 use crate::shared::{self, Shared};
-use crate::{Change, Order, OrderKey, StoreError};
+use crate::{Change, Order, OrderKey, Result, StoreError};
 
 /// One SQLite database, open for writing by this process alone.
 ///
@@ -49,7 +49,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError::InUse`] if another process has the database open for writing; other errors if it cannot be opened.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    pub fn open(path: &Path) -> Result<Self> {
         let path = &in_real_folder(path);
         for suffix in ["", "-wal", "-shm", "-journal", ".lock"] {
             check_own(&with_suffix(path, suffix))?;
@@ -68,7 +68,7 @@ impl Database {
     ///
     /// # Errors
     /// Fails if there is no database at `path`, or it cannot be opened.
-    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+    pub fn open_read_only(path: &Path) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         Self::prepare(Connection::open_with_flags(path, flags)?, None)
     }
@@ -77,7 +77,7 @@ impl Database {
     ///
     /// # Errors
     /// Fails if the file cannot be written.
-    pub fn copy_to(&self, path: &Path, without: &[&str]) -> Result<(), StoreError> {
+    pub fn copy_to(&self, path: &Path, without: &[&str]) -> Result<()> {
         // A copy that was interrupted is not taken for a whole one.
         let part = with_suffix(&in_real_folder(path), ".part");
         match std::fs::remove_file(&part) {
@@ -101,7 +101,7 @@ impl Database {
     ///
     /// # Errors
     /// Fails if SQLite cannot allocate memory.
-    pub fn in_memory() -> Result<Self, StoreError> {
+    pub fn in_memory() -> Result<Self> {
         Self::prepare(Connection::open_in_memory()?, None)
     }
 
@@ -114,7 +114,7 @@ impl Database {
     ///
     /// # Errors
     /// Fails if the database cannot be read.
-    pub fn versions(&self) -> Result<BTreeMap<String, u32>, StoreError> {
+    pub fn versions(&self) -> Result<BTreeMap<String, u32>> {
         let query = "SELECT section, version FROM mgp_schema";
         let versions = self.read_all(query, [], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
         Ok(versions.into_iter().collect())
@@ -131,7 +131,7 @@ impl Database {
     ///
     /// # Errors
     /// The errors of [`Database::migrate`].
-    pub fn section(self, name: &'static str, migrations: &[&str]) -> Result<Self, StoreError> {
+    pub fn section(self, name: &'static str, migrations: &[&str]) -> Result<Self> {
         self.migrate(name, migrations)?;
         let schema = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
         Ok(Self { section: Section { name, schema }, ..self })
@@ -142,7 +142,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError::Newer`] if the tables have a version that is not known here; other errors if SQLite refuses.
-    pub fn migrate(&self, section: &'static str, migrations: &[&str]) -> Result<(), StoreError> {
+    pub fn migrate(&self, section: &'static str, migrations: &[&str]) -> Result<()> {
         let found: u32 = self.transaction(|transaction| {
             transaction.execute_batch(VERSIONS)?;
             let query = "SELECT version FROM mgp_schema WHERE section = ?1";
@@ -194,7 +194,7 @@ impl Database {
     }
 
     /// Makes a change that takes a right away; on a full disk, with the space that is reserved for that.
-    pub fn take_away<T>(&self, change: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub fn take_away<T>(&self, change: impl Fn() -> Result<T>) -> Result<T> {
         match (change(), self.inner.reserve.get()) {
             (Err(StoreError::Full), Some(reserve)) => reserve.spend(change),
             (outcome, _) => outcome,
@@ -202,7 +202,7 @@ impl Database {
     }
 
     /// Makes a change that gives a right, except while the space is used that is reserved for taking rights away.
-    pub fn give<T>(&self, change: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub fn give<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.inner.reserve.get().is_some_and(Reserve::is_spent) { Err(StoreError::Full) } else { change() }
     }
 
@@ -211,8 +211,8 @@ impl Database {
         &self,
         query: &str,
         values: impl Params,
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let connection = self.connection();
         let mut query = connection.prepare_cached(query)?;
         let mut rows = query.query(values)?;
@@ -227,7 +227,7 @@ impl Database {
     ///
     /// # Errors
     /// The errors of [`Database::change`].
-    pub fn execute(&self, statement: &str, values: &[&dyn ToSql]) -> Result<(), StoreError> {
+    pub fn execute(&self, statement: &str, values: &[&dyn ToSql]) -> Result<()> {
         self.change(|change| change.execute(statement, values)).map(drop)
     }
 
@@ -237,10 +237,7 @@ impl Database {
     /// # Errors
     /// The errors of `change`, and those of the disk and of the shared order. If the order fails while the change is
     /// appended, the change may have been made, which the next one or [`Database::catch_up`] finds out.
-    pub fn change<T>(
-        &self,
-        change: impl FnOnce(&mut Change<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub fn change<T>(&self, change: impl FnOnce(&mut Change<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.connection();
         let Some(shared) = self.inner.shared.get() else {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -275,10 +272,7 @@ impl Database {
     ///
     /// # Errors
     /// The errors of `change`, and those of the disk.
-    pub fn transaction<T>(
-        &self,
-        change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub fn transaction<T>(&self, change: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.connection();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let outcome = change(&transaction)?;
@@ -291,7 +285,7 @@ impl Database {
     ///
     /// # Errors
     /// Fails if the place in the order cannot be stored.
-    pub fn share(&self, order: Arc<dyn Order>, key: OrderKey) -> Result<(), StoreError> {
+    pub fn share(&self, order: Arc<dyn Order>, key: OrderKey) -> Result<()> {
         let shared = Shared::new(&self.connection(), order, key)?;
         let _ = self.inner.shared.set(shared);
         Ok(())
@@ -306,7 +300,7 @@ impl Database {
     ///
     /// # Errors
     /// Fails if the order cannot be reached, or holds what no kernel appended.
-    pub fn catch_up(&self) -> Result<BTreeSet<String>, StoreError> {
+    pub fn catch_up(&self) -> Result<BTreeSet<String>> {
         let Some(shared) = self.inner.shared.get() else { return Ok(BTreeSet::new()) };
         let mut connection = self.connection();
         let news = shared.order.since(shared::position(&connection)?.version)?;
@@ -318,7 +312,7 @@ impl Database {
     ///
     /// # Errors
     /// Fails if the database cannot be read.
-    pub fn version(&self) -> Result<u64, StoreError> {
+    pub fn version(&self) -> Result<u64> {
         if self.inner.shared.get().is_none() {
             return Ok(0);
         }
@@ -330,7 +324,7 @@ impl Database {
     ///
     /// # Errors
     /// Fails if the order cannot be reached.
-    pub fn store_snapshot(&self) -> Result<(), StoreError> {
+    pub fn store_snapshot(&self) -> Result<()> {
         let Some(shared) = self.inner.shared.get() else { return Ok(()) };
         let copy = shared.copy(&mut self.connection())?;
         shared.order.store_snapshot(copy)
@@ -341,7 +335,7 @@ impl Database {
     ///
     /// # Errors
     /// The errors of [`Database::change`].
-    pub fn agree(&self) -> Result<(), StoreError> {
+    pub fn agree(&self) -> Result<()> {
         let Some(shared) = self.inner.shared.get() else { return Ok(()) };
         for (section, schema) in self.versions()? {
             let mut connection = self.connection();
@@ -361,7 +355,7 @@ impl Database {
         self.inner.shared.get()
     }
 
-    fn prepare(connection: Connection, lock: Option<File>) -> Result<Self, StoreError> {
+    fn prepare(connection: Connection, lock: Option<File>) -> Result<Self> {
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
         connection.pragma_update(None, "trusted_schema", "OFF")?;
@@ -380,28 +374,28 @@ impl Database {
 /// # Cancel safety
 /// Once it has begun, `work` runs to its end, even if the returned future is dropped.
 pub async fn off_the_runtime<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|panic| Err(StoreError::Unavailable(Box::new(panic))))
 }
 
 /// Returns the text in a column.
-pub fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str, StoreError> {
+pub fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str> {
     Ok(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
 }
 
 /// Returns the time in a column.
-pub fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, StoreError> {
+pub fn time(row: &Row<'_>, column: usize) -> Result<Timestamp> {
     moment(row.get(column)?)
 }
 
 /// Returns the time in a column, where there is one.
-pub fn optional_time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, StoreError> {
+pub fn optional_time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
     row.get::<_, Option<i64>>(column)?.map(moment).transpose()
 }
 
-fn moment(millis: i64) -> Result<Timestamp, StoreError> {
+fn moment(millis: i64) -> Result<Timestamp> {
     Timestamp::from_millis(millis).ok_or_else(|| StoreError::Damaged("a time is out of range".to_owned()))
 }
 
@@ -422,7 +416,7 @@ const fn is_unreadable(error: &rusqlite::Error) -> bool {
     )
 }
 
-fn lock_beside(path: &Path) -> Result<File, StoreError> {
+fn lock_beside(path: &Path) -> Result<File> {
     let name = with_suffix(path, ".lock");
     let file = private().create(true).append(true).open(name)?;
     match file.try_lock() {
@@ -437,7 +431,7 @@ fn lock_beside(path: &Path) -> Result<File, StoreError> {
 ///
 /// # Errors
 /// [`StoreError::NotOwn`] if the file is a symbolic link, or belongs to another user.
-pub fn check_own(path: &Path) -> Result<(), StoreError> {
+pub fn check_own(path: &Path) -> Result<()> {
     let Ok(found) = std::fs::symlink_metadata(path) else { return Ok(()) };
     let not_own = |what: String| Err(StoreError::NotOwn(what));
     if found.is_symlink() {

@@ -5,6 +5,9 @@ use std::io;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, code};
 
+/// The outcome of the work of a store.
+pub(crate) type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// The reason why a store could not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -3,14 +3,14 @@
 use mgp_types::random_bytes;
 
 use crate::order::Position;
-use crate::{Database, StoreError, shared};
+use crate::{Database, Result, StoreError, shared};
 
 impl Database {
     /// Returns whether the database was used without an order, so that other kernels do not know what it holds.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
-    pub fn is_apart(&self) -> Result<bool, StoreError> {
+    pub fn is_apart(&self) -> Result<bool> {
         let connection = self.connection();
         Ok(connection.table_exists(None, "mgp_schema")? && !connection.table_exists(None, "mgp_order")?)
     }
@@ -19,7 +19,7 @@ impl Database {
     ///
     /// # Errors
     /// Fails if the database cannot be written.
-    pub fn leave_order(&self) -> Result<(), StoreError> {
+    pub fn leave_order(&self) -> Result<()> {
         let leave = "DROP TABLE IF EXISTS mgp_order; DROP TABLE IF EXISTS mgp_agreed";
         Ok(self.connection().execute_batch(leave)?)
     }
@@ -28,7 +28,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError::Begun`] if the order has entries already; other errors if it cannot be reached.
-    pub fn begin_order(&self) -> Result<(), StoreError> {
+    pub fn begin_order(&self) -> Result<()> {
         let Some(shared) = self.shared() else { return Ok(()) };
         let mut connection = self.connection();
         let news = shared.order.since(0)?;

@@ -36,6 +36,7 @@ pub mod testing;
 
 pub use change::Change;
 pub use database::{Database, check_own, off_the_runtime, optional_time, text, time};
+use error::Result;
 pub use error::{StoreError, unrecordable};
 pub use order::{Entry, News, Order, OrderKey, Snapshot, Turn};
 #[cfg(feature = "postgres")]

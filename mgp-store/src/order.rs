@@ -6,7 +6,7 @@ use mgp_types::random_bytes;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::digest::{SHA256, digest};
 
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// An order of changes to which several kernels append, one at a time.
 ///
@@ -16,20 +16,20 @@ pub trait Order: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Fails if the order cannot be reached.
-    fn since(&self, version: u64) -> Result<News, StoreError>;
+    fn since(&self, version: u64) -> Result<News>;
 
     /// Waits until no other kernel has the turn, takes it, and returns what was appended behind the entry `version`. The
     /// turn ends when it is dropped.
     ///
     /// # Errors
     /// Fails if the order cannot be reached, or another kernel keeps the turn for too long.
-    fn take_turn(&self, version: u64) -> Result<(News, Box<dyn Turn + '_>), StoreError>;
+    fn take_turn(&self, version: u64) -> Result<(News, Box<dyn Turn + '_>)>;
 
     /// Stores a copy of all tables, so that entries up to it can be forgotten.
     ///
     /// # Errors
     /// Fails if the order cannot be reached.
-    fn store_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError>;
+    fn store_snapshot(&self, snapshot: Snapshot) -> Result<()>;
 }
 
 /// The turn to append to an order, which one kernel has at a time.
@@ -39,7 +39,7 @@ pub trait Turn {
     ///
     /// # Errors
     /// Fails if the order could not be reached.
-    fn append(self: Box<Self>, entry: &Entry) -> Result<(), StoreError>;
+    fn append(self: Box<Self>, entry: &Entry) -> Result<()>;
 }
 
 /// An entry of an order: one change, sealed.
@@ -143,7 +143,7 @@ impl OrderKey {
     }
 
     /// Returns the content of what was sealed at `at`.
-    pub(crate) fn open(&self, at: &Position, mut sealed: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    pub(crate) fn open(&self, at: &Position, mut sealed: Vec<u8>) -> Result<Vec<u8>> {
         let foreign = || {
             let what =
                 "is not what a kernel with this key appended there: it was changed, or `[store] key` differs";

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::Statement;
 use crate::order::Position;
-use crate::{Entry, News, Order, OrderKey, StoreError, snapshot};
+use crate::{Entry, News, Order, OrderKey, Result, StoreError, snapshot};
 
 /// The order of changes that a database follows.
 #[derive(Debug)]
@@ -32,17 +32,13 @@ enum Content {
 
 impl Shared {
     /// Returns the part of a database, whose tables for it are made, that follows `order`.
-    pub(crate) fn new(
-        connection: &Connection,
-        order: Arc<dyn Order>,
-        key: OrderKey,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn new(connection: &Connection, order: Arc<dyn Order>, key: OrderKey) -> Result<Self> {
         connection.execute_batch(TABLES)?;
         Ok(Self { order, key, changed: Mutex::default() })
     }
 
     /// Carries out what other kernels changed.
-    pub(crate) fn take_in(&self, connection: &mut Connection, news: News) -> Result<(), StoreError> {
+    pub(crate) fn take_in(&self, connection: &mut Connection, news: News) -> Result<()> {
         if let Some(copy) = news.snapshot {
             let at = Position { version: copy.version, link: copy.link };
             let tables = self.key.open(&at, copy.body)?;
@@ -70,7 +66,7 @@ impl Shared {
         section: &str,
         schema: u32,
         statements: Vec<Statement>,
-    ) -> Result<Entry, StoreError> {
+    ) -> Result<Entry> {
         match agreed(transaction, section)? {
             Some(agreed) if agreed < schema => {
                 return Err(StoreError::NotAgreed { section: section.to_owned(), agreed, known: schema });
@@ -87,7 +83,7 @@ impl Shared {
         transaction: &Transaction<'_>,
         section: &str,
         schema: u32,
-    ) -> Result<Option<Entry>, StoreError> {
+    ) -> Result<Option<Entry>> {
         if agreed(transaction, section)?.is_none_or(|agreed| agreed >= schema) {
             return Ok(None);
         }
@@ -95,7 +91,7 @@ impl Shared {
         self.append(transaction, &Content::Agreed { section: section.to_owned(), schema }).map(Some)
     }
 
-    fn append(&self, transaction: &Transaction<'_>, content: &Content) -> Result<Entry, StoreError> {
+    fn append(&self, transaction: &Transaction<'_>, content: &Content) -> Result<Entry> {
         let at = position(transaction)?;
         let content =
             serde_json::to_vec(content).map_err(|error| StoreError::Unavailable(Box::new(error)))?;
@@ -105,7 +101,7 @@ impl Shared {
     }
 
     /// Returns a sealed copy of all tables.
-    pub(crate) fn copy(&self, connection: &mut Connection) -> Result<crate::Snapshot, StoreError> {
+    pub(crate) fn copy(&self, connection: &mut Connection) -> Result<crate::Snapshot> {
         let at = position(connection)?;
         let body = self.key.seal(&at, &snapshot::take(connection)?);
         Ok(crate::Snapshot { version: at.version, link: at.link, body })
@@ -118,7 +114,7 @@ impl Shared {
 }
 
 /// Returns the place in the order up to which a database knows it.
-pub(crate) fn position(connection: &Connection) -> Result<Position, StoreError> {
+pub(crate) fn position(connection: &Connection) -> Result<Position> {
     let query = "SELECT version, link FROM mgp_order";
     let found = connection.query_row(query, [], |row| {
         Ok(Position { version: row.get::<_, i64>(0)?.cast_unsigned(), link: row.get(1)? })
@@ -126,14 +122,14 @@ pub(crate) fn position(connection: &Connection) -> Result<Position, StoreError> 
     Ok(found.optional()?.unwrap_or_default())
 }
 
-pub(crate) fn set_position(connection: &Connection, at: &Position) -> Result<(), StoreError> {
+pub(crate) fn set_position(connection: &Connection, at: &Position) -> Result<()> {
     let put = "INSERT OR REPLACE INTO mgp_order (id, version, link) VALUES (1, ?1, ?2)";
     connection.execute(put, params![at.version.cast_signed(), at.link])?;
     Ok(())
 }
 
 /// Carries out the content of an entry, and returns the section whose rows it changed.
-fn carry_out(transaction: &Transaction<'_>, content: Content) -> Result<Option<String>, StoreError> {
+fn carry_out(transaction: &Transaction<'_>, content: Content) -> Result<Option<String>> {
     match content {
         Content::Change { section, schema, statements } => {
             let known = "SELECT version FROM mgp_schema WHERE section = ?1";
@@ -152,12 +148,12 @@ fn carry_out(transaction: &Transaction<'_>, content: Content) -> Result<Option<S
     }
 }
 
-fn agreed(connection: &Connection, section: &str) -> Result<Option<u32>, StoreError> {
+fn agreed(connection: &Connection, section: &str) -> Result<Option<u32>> {
     let query = "SELECT version FROM mgp_agreed WHERE section = ?1";
     Ok(connection.query_row(query, [section], |row| row.get(0)).optional()?)
 }
 
-fn agree(connection: &Connection, section: &str, schema: u32) -> Result<(), StoreError> {
+fn agree(connection: &Connection, section: &str, schema: u32) -> Result<()> {
     let put = "INSERT OR REPLACE INTO mgp_agreed (section, version) VALUES (?1, ?2)";
     connection.execute(put, params![section, schema])?;
     Ok(())

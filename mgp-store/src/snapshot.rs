@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, MAIN_DB, TransactionBehavior};
 
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// Returns a copy of all tables.
-pub(crate) fn take(connection: &mut Connection) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn take(connection: &mut Connection) -> Result<Vec<u8>> {
     let mut copy = connection.serialize(MAIN_DB)?.to_vec();
     // A database that lies in memory has no log beside it.
     if let Some(formats) = copy.get_mut(18..20) {
@@ -16,7 +16,7 @@ pub(crate) fn take(connection: &mut Connection) -> Result<Vec<u8>, StoreError> {
 
 /// Puts the rows of a copy in the place of all rows, and returns the sections that are in it. Columns that only one side has
 /// keep their defaults, and a table goes on from the numbers that it gave.
-pub(crate) fn restore(connection: &mut Connection, copy: &[u8]) -> Result<Vec<String>, StoreError> {
+pub(crate) fn restore(connection: &mut Connection, copy: &[u8]) -> Result<Vec<String>> {
     connection.execute_batch("ATTACH ':memory:' AS copy")?;
     let attached = connection.deserialize_read_exact("copy", copy, copy.len(), false);
     let restored = attached.map_err(StoreError::from).and_then(|()| restore_attached(connection));
@@ -24,7 +24,7 @@ pub(crate) fn restore(connection: &mut Connection, copy: &[u8]) -> Result<Vec<St
     restored
 }
 
-fn restore_attached(connection: &mut Connection) -> Result<Vec<String>, StoreError> {
+fn restore_attached(connection: &mut Connection) -> Result<Vec<String>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for table in texts(&transaction, TABLES)? {
         let columns = texts(
@@ -44,7 +44,7 @@ fn restore_attached(connection: &mut Connection) -> Result<Vec<String>, StoreErr
     Ok(sections)
 }
 
-fn texts(connection: &Connection, query: &str) -> Result<Vec<String>, StoreError> {
+fn texts(connection: &Connection, query: &str) -> Result<Vec<String>> {
     let mut query = connection.prepare(query)?;
     let mut rows = query.query([])?;
     let mut all = Vec::new();

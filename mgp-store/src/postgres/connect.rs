@@ -15,7 +15,7 @@ use tokio_postgres::{AsyncMessage, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::unavailable;
-use crate::StoreError;
+use crate::Result;
 
 /// Where a database is, and how it proves what it is.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ pub struct PostgresSettings {
 mgp_types::partial_debug!(PostgresSettings, self => ca: self.ca);
 
 impl PostgresSettings {
-    pub(super) fn prepare(&self) -> Result<(Config, MakeRustlsConnect), StoreError> {
+    pub(super) fn prepare(&self) -> Result<(Config, MakeRustlsConnect)> {
         // The driver does not know the strictest mode, which is the only one here.
         let url = self.url.replace("sslmode=verify-full", "sslmode=require");
         let mut config: Config = url.parse().map_err(unavailable)?;
@@ -46,7 +46,7 @@ impl PostgresSettings {
         Ok((config, MakeRustlsConnect::new(self.tls()?)))
     }
 
-    fn tls(&self) -> Result<ClientConfig, StoreError> {
+    fn tls(&self) -> Result<ClientConfig> {
         let mut roots = RootCertStore::empty();
         match &self.ca {
             Some(file) => {
@@ -72,7 +72,7 @@ fn is_this_machine(host: &Host) -> bool {
     }
 }
 
-pub(super) fn pool(config: Config, tls: MakeRustlsConnect) -> Result<Pool, StoreError> {
+pub(super) fn pool(config: Config, tls: MakeRustlsConnect) -> Result<Pool> {
     let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let pool = Pool::builder(Manager::from_config(config, tls, manager)).max_size(CONNECTIONS);
     let pool =

@@ -16,7 +16,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 pub use self::connect::PostgresSettings;
 pub use self::order::PostgresOrder;
 use self::order::given_back;
-use crate::StoreError;
+use crate::{Result, StoreError};
 
 /// A database of PostgreSQL that several kernels share. Clones share the connections.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Fails if the settings contradict each other.
-    pub fn new(settings: &PostgresSettings) -> Result<Self, StoreError> {
+    pub fn new(settings: &PostgresSettings) -> Result<Self> {
         let (config, tls) = settings.prepare()?;
         let pool = connect::pool(config.clone(), tls.clone())?;
         let appended = Notify::new();
@@ -50,7 +50,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Fails if none can be made in time.
-    pub async fn client(&self) -> Result<Object, StoreError> {
+    pub async fn client(&self) -> Result<Object> {
         self.0.pool.get().await.map_err(unavailable)
     }
 
@@ -59,7 +59,7 @@ impl Postgres {
     /// # Errors
     /// [`StoreError::NoTables`] if they are missing, [`StoreError::Newer`] if a newer version made them; other errors if the
     /// database cannot be reached.
-    pub async fn check(&self) -> Result<(), StoreError> {
+    pub async fn check(&self) -> Result<()> {
         let client = self.client().await?;
         let found = in_time(client.query_one("SELECT to_regclass('mgp_tables') IS NOT NULL", &[])).await?;
         if !found.get::<_, bool>(0) {
@@ -77,7 +77,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Fails if the database cannot be reached, the user may make no tables there, or a newer version made them.
-    pub async fn init(&self) -> Result<(), StoreError> {
+    pub async fn init(&self) -> Result<()> {
         match self.check().await {
             Err(StoreError::NoTables) => {
                 let client = self.client().await?;
@@ -126,10 +126,7 @@ impl Postgres {
     }
 
     /// Does `work` on the runtime of the connections, and waits for it on this thread.
-    fn wait<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    fn wait<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
         let (done, outcome) = std::sync::mpsc::sync_channel(1);
         self.0.runtime.spawn(async move {
             // Somebody who waits no longer needs no outcome.
@@ -140,7 +137,7 @@ impl Postgres {
 }
 
 /// Returns the outcome of a query, or an error once it takes too long.
-async fn in_time<T>(query: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, StoreError> {
+async fn in_time<T>(query: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
     match tokio::time::timeout(PATIENCE, query).await {
         Ok(outcome) => outcome.map_err(|error| match error.as_db_error() {
             Some(told) => StoreError::Unavailable(format!("PostgreSQL: {}", told.message()).into()),

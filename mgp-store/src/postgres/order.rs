@@ -4,7 +4,7 @@ use deadpool_postgres::Object;
 use tokio_postgres::{GenericClient, Row};
 
 use super::{Postgres, in_time};
-use crate::{Entry, News, Order, Snapshot, StoreError, Turn};
+use crate::{Entry, News, Order, Result, Snapshot, StoreError, Turn};
 
 /// An order of changes that lies in a database of PostgreSQL.
 ///
@@ -23,7 +23,7 @@ impl PostgresOrder {
 }
 
 impl Order for PostgresOrder {
-    fn since(&self, version: u64) -> Result<News, StoreError> {
+    fn since(&self, version: u64) -> Result<News> {
         let (database, name) = (self.database.clone(), self.name);
         self.database.wait(async move {
             let client = database.client().await?;
@@ -37,7 +37,7 @@ impl Order for PostgresOrder {
         })
     }
 
-    fn take_turn(&self, version: u64) -> Result<(News, Box<dyn Turn + '_>), StoreError> {
+    fn take_turn(&self, version: u64) -> Result<(News, Box<dyn Turn + '_>)> {
         let (database, name) = (self.database.clone(), self.name);
         let (news, client) = self.database.wait(async move {
             let client = database.client().await?;
@@ -49,7 +49,7 @@ impl Order for PostgresOrder {
         Ok((news, Box::new(PostgresTurn { order: self, client: Some(client) })))
     }
 
-    fn store_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
+    fn store_snapshot(&self, snapshot: Snapshot) -> Result<()> {
         let (database, name) = (self.database.clone(), self.name);
         self.database.wait(async move {
             let client = database.client().await?;
@@ -70,7 +70,7 @@ impl Order for PostgresOrder {
     }
 }
 
-async fn begin(client: &Object, name: &str, version: u64) -> Result<News, StoreError> {
+async fn begin(client: &Object, name: &str, version: u64) -> Result<News> {
     in_time(client.batch_execute(BEGIN)).await?;
     let take = "SELECT version FROM mgp_order WHERE name = $1 FOR UPDATE";
     let mut last = in_time(client.query_opt(take, &[&name])).await?;
@@ -83,12 +83,7 @@ async fn begin(client: &Object, name: &str, version: u64) -> Result<News, StoreE
 }
 
 /// Returns what was appended behind `version`, up to the entry of which the row `last` tells.
-async fn news(
-    client: &impl GenericClient,
-    name: &str,
-    version: u64,
-    last: Option<&Row>,
-) -> Result<News, StoreError> {
+async fn news(client: &impl GenericClient, name: &str, version: u64, last: Option<&Row>) -> Result<News> {
     let version = version.cast_signed();
     let last: i64 = last.map_or(0, |row| row.get(0));
     if last < version {
@@ -118,7 +113,7 @@ async fn news(
     Ok(News { snapshot, entries: entries.collect() })
 }
 
-fn read_snapshot(row: &Row) -> Result<Snapshot, StoreError> {
+fn read_snapshot(row: &Row) -> Result<Snapshot> {
     let link = row.get::<_, &[u8]>(1).try_into();
     let link =
         link.map_err(|_| StoreError::Damaged("the copy in the shared order has no digest".to_owned()))?;
@@ -127,7 +122,7 @@ fn read_snapshot(row: &Row) -> Result<Snapshot, StoreError> {
 
 /// Gives a connection back after a success, and ends it after an error: something may be under way on it still. Those that
 /// wait for work were made before the error too, so they end with it.
-pub(super) fn given_back<T>(client: Object, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+pub(super) fn given_back<T>(client: Object, outcome: Result<T>) -> Result<T> {
     if outcome.is_err() {
         if let Some(pool) = Object::pool(&client) {
             pool.retain(|_, _| false);
@@ -143,7 +138,7 @@ struct PostgresTurn<'a> {
 }
 
 impl Turn for PostgresTurn<'_> {
-    fn append(mut self: Box<Self>, entry: &Entry) -> Result<(), StoreError> {
+    fn append(mut self: Box<Self>, entry: &Entry) -> Result<()> {
         let Some(client) = self.client.take() else { unreachable!("a turn ends once") };
         let (name, version, body) = (self.order.name, entry.version.cast_signed(), entry.body.clone());
         self.order.database.wait(async move {

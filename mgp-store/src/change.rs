@@ -11,7 +11,7 @@ use crate::{Result, StoreError};
 /// A change in the making: all of its statements are carried out or, if one fails, none.
 #[derive(Debug)]
 pub struct Change<'a> {
-    transaction: Transaction<'a>,
+    transaction: &'a Transaction<'a>,
     /// The statements so far, where other kernels have to carry them out as well.
     statements: Option<Vec<Statement>>,
 }
@@ -34,7 +34,7 @@ enum StoredValue {
 }
 
 impl<'a> Change<'a> {
-    pub(crate) const fn new(transaction: Transaction<'a>, statements: Option<Vec<Statement>>) -> Self {
+    pub(crate) const fn new(transaction: &'a Transaction<'a>, statements: Option<Vec<Statement>>) -> Self {
         Self { transaction, statements }
     }
 
@@ -55,11 +55,11 @@ impl<'a> Change<'a> {
 
     /// Returns the connection, for reading.
     pub fn reading(&self) -> &Connection {
-        &self.transaction
+        self.transaction
     }
 
-    pub(crate) fn into_parts(self) -> (Transaction<'a>, Vec<Statement>) {
-        (self.transaction, self.statements.unwrap_or_default())
+    pub(crate) fn into_statements(self) -> Vec<Statement> {
+        self.statements.unwrap_or_default()
     }
 }
 

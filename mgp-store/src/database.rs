@@ -238,20 +238,16 @@ impl Database {
     /// The errors of `change`, and those of the disk and of the shared order. If the order fails while the change is
     /// appended, the change may have been made, which the next one or [`Database::catch_up`] finds out.
     pub fn change<T>(&self, change: impl FnOnce(&mut Change<'_>) -> Result<T>) -> Result<T> {
-        let mut connection = self.connection();
         let Some(shared) = self.inner.shared.get() else {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let mut changing = Change::new(transaction, None);
-            let outcome = change(&mut changing)?;
-            changing.into_parts().0.commit()?;
-            return Ok(outcome);
+            return self.transaction(|transaction| change(&mut Change::new(transaction, None)));
         };
+        let mut connection = self.connection();
         let (news, turn) = shared.order.take_turn(shared::position(&connection)?.version)?;
         shared.take_in(&mut connection, news)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut changing = Change::new(transaction, Some(Vec::new()));
+        let mut changing = Change::new(&transaction, Some(Vec::new()));
         let outcome = change(&mut changing)?;
-        let (transaction, statements) = changing.into_parts();
+        let statements = changing.into_statements();
         let mut is_copy_due = false;
         if !statements.is_empty() {
             let entry = shared.entry(&transaction, self.section.name, self.section.schema, statements)?;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::document::{Input, Package, unreadable};
 use super::fill::{Filler, authored};
-use super::{LaunchError, PreparedLaunch};
+use super::{LaunchError, PreparedLaunch, Result};
 use crate::config::literal;
 use crate::config::model::ServerConfig;
 use crate::names::is_variable;
@@ -46,7 +46,7 @@ struct Setting {
 }
 
 /// Returns the address of the bundle and its SHA-256.
-pub(super) fn source(package: &Package) -> Result<(&str, String), LaunchError> {
+pub(super) fn source(package: &Package) -> Result<(&str, String)> {
     let url = package.identifier.as_str();
     let sha256 = package.file_sha256.as_deref().unwrap_or_default().to_ascii_lowercase();
     if sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -57,11 +57,7 @@ pub(super) fn source(package: &Package) -> Result<(&str, String), LaunchError> {
 }
 
 /// Returns the launch of a bundle that lies in `folder`.
-pub(super) fn launch(
-    manifest: &str,
-    folder: &Path,
-    filler: &mut Filler<'_>,
-) -> Result<PreparedLaunch, LaunchError> {
+pub(super) fn launch(manifest: &str, folder: &Path, filler: &mut Filler<'_>) -> Result<PreparedLaunch> {
     let Manifest { server, user_config } = serde_json::from_str(manifest).map_err(|why| unreadable(&why))?;
     let mut start = server.mcp_config;
     let platform = match OS {
@@ -103,7 +99,7 @@ struct BundleTexts {
 
 impl BundleTexts {
     /// Returns the words for a word of the command line: several for a setting that has several values.
-    fn words(&self, word: &str) -> Result<Vec<String>, LaunchError> {
+    fn words(&self, word: &str) -> Result<Vec<String>> {
         let name = word.strip_prefix("${user_config.").and_then(|rest| rest.strip_suffix('}'));
         match name.and_then(|name| self.settings.get(name)) {
             Some(given) => Ok(given.clone()),
@@ -111,7 +107,7 @@ impl BundleTexts {
         }
     }
 
-    fn text(&self, place: &str, text: &str) -> Result<String, LaunchError> {
+    fn text(&self, place: &str, text: &str) -> Result<String> {
         let mut parts = text.split("${");
         let mut out = parts.next().unwrap_or_default().to_owned();
         for part in parts {
@@ -132,7 +128,7 @@ impl BundleTexts {
     }
 
     /// Returns the program: one of few that everybody has, or a file of the bundle.
-    fn program(&self, command: &str) -> Result<String, LaunchError> {
+    fn program(&self, command: &str) -> Result<String> {
         if RUNTIMES.contains(&command) {
             return Ok(command.to_owned());
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    LaunchError, PreparedLaunch,
+    LaunchError, PreparedLaunch, Result,
     document::{Argument, ArgumentKind, Input, Package},
     fill::{Filler, authored},
 };
@@ -11,7 +11,7 @@ use crate::config::model::ServerConfig;
 use crate::names::is_variable;
 use crate::registry::{table, visible};
 
-pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<PreparedLaunch, LaunchError> {
+pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<PreparedLaunch> {
     let registry = PackageRegistry::of(package)?;
     if let Some(transport) = package.transport.as_ref().filter(|transport| transport.kind != "stdio") {
         return Err(LaunchError::Refused(format!(
@@ -78,7 +78,7 @@ enum PackageRegistry {
 }
 
 impl PackageRegistry {
-    fn of(package: &Package) -> Result<Self, LaunchError> {
+    fn of(package: &Package) -> Result<Self> {
         match package.registry_type.to_ascii_lowercase().as_str() {
             "npm" => Ok(Self::Npm),
             "pypi" => Ok(Self::PyPi),
@@ -113,7 +113,7 @@ impl PackageRegistry {
     }
 
     /// Returns the package with its version, in the form of the program.
-    fn package_name(self, package: &Package, program: &str) -> Result<String, LaunchError> {
+    fn package_name(self, package: &Package, program: &str) -> Result<String> {
         let name = checked("name of a package", &package.identifier, "@/._-:+")?;
         let version = match package.version.as_deref().filter(|version| !version.is_empty()) {
             Some(version) => checked("version", version, "._-+:")?,
@@ -128,7 +128,7 @@ impl PackageRegistry {
     }
 }
 
-fn program(package: &Package, registry: PackageRegistry) -> Result<&'static str, LaunchError> {
+fn program(package: &Package, registry: PackageRegistry) -> Result<&'static str> {
     let (name, allowed, _) = registry.facts();
     let Some(hint) = package.runtime_hint.as_deref().filter(|hint| !hint.is_empty()) else {
         return Ok(allowed[0]);
@@ -141,7 +141,7 @@ fn program(package: &Package, registry: PackageRegistry) -> Result<&'static str,
 }
 
 /// Returns the image of a container: `ghcr.io/someone/it:1.0`.
-fn image(package: &Package, name: &str, version: &str) -> Result<String, LaunchError> {
+fn image(package: &Package, name: &str, version: &str) -> Result<String> {
     let host = package.registry_base_url.as_deref().unwrap_or_default();
     let host = host.trim_start_matches("https://").trim_end_matches('/');
     let with_host = name.split_once('/').is_some_and(|(first, _)| first.contains(['.', ':']));
@@ -154,7 +154,7 @@ fn image(package: &Package, name: &str, version: &str) -> Result<String, LaunchE
 }
 
 /// Returns the options for the index of the package, if the author names one.
-fn index(package: &Package, registry: PackageRegistry) -> Result<Vec<String>, LaunchError> {
+fn index(package: &Package, registry: PackageRegistry) -> Result<Vec<String>> {
     // Registries are named by their front page, and programs want the index below it.
     let Some([option, below]) = registry.facts().2 else { return Ok(Vec::new()) };
     let url = package.registry_base_url.as_deref().map(|url| url.trim_end_matches('/'));
@@ -168,7 +168,7 @@ fn index(package: &Package, registry: PackageRegistry) -> Result<Vec<String>, La
 }
 
 /// Returns a word that no program takes for an option, and no shell for syntax.
-fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> Result<&'a str, LaunchError> {
+fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> Result<&'a str> {
     let fit = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@')
         && text.len() <= 512
         && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));
@@ -177,11 +177,7 @@ fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> Result<&'a st
 
 const MAX_ARGUMENTS: usize = 256;
 
-fn arguments(
-    arguments: &[Argument],
-    otherwise: &str,
-    filler: &mut Filler<'_>,
-) -> Result<Vec<String>, LaunchError> {
+fn arguments(arguments: &[Argument], otherwise: &str, filler: &mut Filler<'_>) -> Result<Vec<String>> {
     if arguments.len() > MAX_ARGUMENTS {
         return Err(LaunchError::too_large("arguments", MAX_ARGUMENTS));
     }
@@ -220,7 +216,7 @@ fn is_flag(argument: &Argument) -> bool {
 }
 
 /// Checks that no option opens the machine to a container, or has a program run other code than its package.
-fn check_options(container: bool, words: &[String]) -> Result<(), LaunchError> {
+fn check_options(container: bool, words: &[String]) -> Result<()> {
     let is_refused = |(at, word): &(usize, &String)| {
         let (option, value) = match word.split_once('=') {
             Some((option, value)) => (option, value),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Input, LaunchError, RequiredInput};
+use super::{Input, LaunchError, RequiredInput, Result};
 use crate::names::{self, UniqueNames};
 use crate::registry::visible;
 
@@ -27,7 +27,7 @@ impl<'a> Filler<'a> {
     }
 
     /// Returns the secrets that have to be set, if all values are answered.
-    pub(super) fn finish(self) -> Result<Vec<String>, LaunchError> {
+    pub(super) fn finish(self) -> Result<Vec<String>> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
@@ -42,17 +42,12 @@ impl<'a> Filler<'a> {
     }
 
     /// Returns the value of an input; `None` if it is optional and has no answer.
-    pub(super) fn one(&mut self, name: &str, input: &Input) -> Result<Option<String>, LaunchError> {
+    pub(super) fn one(&mut self, name: &str, input: &Input) -> Result<Option<String>> {
         Ok(self.many(name, input, false)?.into_iter().next())
     }
 
     /// Returns the values of an input that may be repeated.
-    pub(super) fn many(
-        &mut self,
-        name: &str,
-        input: &Input,
-        repeated: bool,
-    ) -> Result<Vec<String>, LaunchError> {
+    pub(super) fn many(&mut self, name: &str, input: &Input, repeated: bool) -> Result<Vec<String>> {
         match &input.value {
             Some(value) if !input.is_secret || !input.variables.is_empty() => {
                 let (text, whole) = self.fill_in(name, value, &input.variables)?;
@@ -69,7 +64,7 @@ impl<'a> Filler<'a> {
         place: &str,
         text: &str,
         variables: &BTreeMap<String, Input>,
-    ) -> Result<(String, bool), LaunchError> {
+    ) -> Result<(String, bool)> {
         authored(place, text)?;
         let mut whole = true;
         let mut out = String::with_capacity(text.len());
@@ -99,7 +94,7 @@ impl<'a> Filler<'a> {
         Ok((out, whole))
     }
 
-    fn ask(&mut self, name: &str, input: &Input, repeated: bool) -> Result<Vec<String>, LaunchError> {
+    fn ask(&mut self, name: &str, input: &Input, repeated: bool) -> Result<Vec<String>> {
         let name = self.names.name(name, "_");
         if self.asked.len() == MAX_NEEDED {
             return Err(LaunchError::too_large("values to fill in", MAX_NEEDED));
@@ -145,7 +140,7 @@ impl<'a> Filler<'a> {
 }
 
 /// Checks that a text of the document does not refer to the environment of the kernel.
-pub(super) fn authored(place: &str, text: &str) -> Result<(), LaunchError> {
+pub(super) fn authored(place: &str, text: &str) -> Result<()> {
     if text.contains("${") {
         return Err(LaunchError::Refused(format!(
             "{} refers to the environment by `${{…}}`: a document may only have `{{name}}` and `variables`",

@@ -12,6 +12,7 @@ use crate::{
     config::model::{ServerConfig, ToolRule, TransportKind},
     document::{DocumentNode, DocumentValue},
     names,
+    registry::table,
 };
 
 /// Reads an entry as a server without an id, with notes about it.
@@ -108,25 +109,13 @@ impl EntryReader<'_> {
                 let unit = if key == "startup_timeout_sec" { 1000.0 } else { 1.0 };
                 self.config.limits.startup_timeout_ms = self.milliseconds(key, node, unit);
             }
-            "alwaysAllow" | "autoApprove" | "always_allow" | "trust" | "default_tools_approval_mode" => {
-                self.notes.push(format!(
-                    "`{key}` is not carried over: list the calls that a human confirms under `[confirmation]`"
-                ));
-            }
-            "includeTools" | "enabled_tools" | "available_tools" | "enabledTools" => {
-                if !node.items().is_empty() {
-                    self.notes.push(format!(
-                        "`{key}` is not carried over: switch tools off under `[servers.tools]`"
-                    ));
+            _ => {
+                let [noted, instead] = table(include_str!("left_out.txt"), key).unwrap_or(["always", ""]);
+                if noted == "always" || (noted == "filled" && !node.items().is_empty()) {
+                    let note = format!("`{key}` is not carried over: {instead}");
+                    self.notes.push(note.trim_end_matches(": ").to_owned());
                 }
             }
-            "envFile" | "env_file" => {
-                self.notes.push(format!("`{key}` is not carried over: set its variables where mgp runs"));
-            }
-            // These keys hold names, pictures, and the origin of the entry.
-            "name" | "displayName" | "display_name" | "source" | "bundled" | "gallery" | "version"
-            | "icon" => {}
-            _ => self.notes.push(format!("`{key}` is not carried over")),
         }
     }
 

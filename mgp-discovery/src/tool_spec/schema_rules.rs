@@ -4,15 +4,6 @@ use serde_json::{Map, Value};
 
 use crate::config::Severity;
 
-/// An element that a schema lacks or has in a form that cannot be right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SchemaFault {
-    pub(super) severity: Severity,
-    /// The JSON pointer to the schema.
-    pub(super) pointer: String,
-    pub(super) what: String,
-}
-
 /// The place of a schema in another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SchemaPlace {
@@ -22,15 +13,14 @@ pub(super) enum SchemaPlace {
     Part,
 }
 
-/// Returns what a schema lacks, in the order of its members.
+/// Tells `fault` what a schema lacks, in the order of its members: how bad that is, the JSON pointer to its place, and what
+/// is wrong.
 ///
 /// Every schema has a `type`, or refers to others that have one. The root and each property have a `description`.
 /// Objects have `properties` and `required` unless they are maps from any name, arrays have `items`. Properties should
 /// have `examples`.
-pub(super) fn faults(schema: &Value) -> Vec<SchemaFault> {
-    let mut faults = Vec::new();
-    walk(&mut schema.clone(), "", SchemaPlace::Root, &mut faults);
-    faults
+pub(super) fn faults(schema: &Value, fault: &mut dyn FnMut(Severity, &str, &str)) {
+    walk(&mut schema.clone(), "", SchemaPlace::Root, fault);
 }
 
 /// Returns the pointer to a member of what `pointer` leads to.
@@ -69,19 +59,15 @@ pub(super) fn parts<'a>(
     parts
 }
 
-fn walk(schema: &mut Value, pointer: &str, place: SchemaPlace, faults: &mut Vec<SchemaFault>) {
-    let mut fault = |severity, what: &str| {
-        faults.push(SchemaFault { severity, pointer: pointer.to_owned(), what: what.to_owned() });
-    };
+fn walk(schema: &mut Value, pointer: &str, place: SchemaPlace, fault: &mut dyn FnMut(Severity, &str, &str)) {
+    let mut here = |severity, what: &str| fault(severity, pointer, what);
     match schema.as_object() {
         None if place == SchemaPlace::Part && schema.is_boolean() => {}
-        None => fault(Severity::Error, "this is not a schema with a `type`"),
-        Some(members) => {
-            check(members, &types(schema), place, &mut fault);
-        }
+        None => here(Severity::Error, "this is not a schema with a `type`"),
+        Some(members) => check(members, &types(schema), place, &mut here),
     }
     for (pointer, place, part) in schema.as_object_mut().into_iter().flat_map(|all| parts(pointer, all)) {
-        walk(part, &pointer, place, faults);
+        walk(part, &pointer, place, fault);
     }
 }
 

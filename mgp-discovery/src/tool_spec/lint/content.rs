@@ -30,9 +30,9 @@ impl ToolLint<'_> {
         if schema_rules::types(&schema) != ["object"] {
             self.at(Severity::Error, rule, line, "", "the root of the schema is not an object");
         }
-        for fault in schema_rules::faults(&schema) {
-            self.at(fault.severity, rule, line, &fault.pointer, fault.what);
-        }
+        schema_rules::faults(&schema, &mut |severity, pointer: &str, what: &str| {
+            self.at(severity, rule, line, pointer, what);
+        });
         for (line, what) in table_faults(section, &schema) {
             self.error(table_rule, line, what);
         }

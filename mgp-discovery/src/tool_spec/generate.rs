@@ -3,10 +3,9 @@
 use mgp_types::mgp::Version;
 use serde_json::{Map, Value, json};
 
-use super::completed::completed;
 use super::interface::{InvalidDefinition, ToolInterface, invocation_name};
 use super::schema_diff::resolved;
-use super::schema_rules::types;
+use super::schema_rules::{completed, types};
 use crate::names::UniqueNames;
 
 /// A specification document, and what the definitions were silent about.

@@ -6,9 +6,9 @@ use mgp_types::{Object, RawJson};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::completed::completed;
 use super::document::{Block, DocumentedTool, SectionKind, SpecDocument};
 use super::schema_diff::ANNOTATIONS;
+use super::schema_rules::completed;
 
 /// The interface on which callers of a tool rely: its name, its version, and the schemas of its parameters and its
 /// output.

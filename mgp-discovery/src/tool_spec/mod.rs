@@ -20,7 +20,6 @@
 //! # Ok::<(), mgp_discovery::tool_spec::InvalidDefinition>(())
 //! ```
 
-mod completed;
 mod diff;
 mod document;
 mod finding;

@@ -59,14 +59,8 @@ impl AuditLogEnds {
     }
 
     /// Keeps each end of the record, at most one a second, for as long as it is polled.
-    pub(crate) async fn keep(self, mut heads: watch::Receiver<LogHead>) {
-        while heads.changed().await.is_ok() {
-            let head = *heads.borrow_and_update();
-            let ends = self.clone();
-            // The end is written completely whatever becomes of this future.
-            let _ = tokio::task::spawn_blocking(move || ends.note(head)).await;
-            tokio::time::sleep(PAUSE).await;
-        }
+    pub(crate) async fn keep(self, heads: watch::Receiver<LogHead>) {
+        keep_each(heads, move |head| self.note(head)).await;
     }
 
     /// Keeps this end.
@@ -165,15 +159,8 @@ impl ForwardedPositions {
 
     /// Keeps each change, at most one a second, for as long as it is polled.
     pub(crate) fn keep(&self) -> impl Future<Output = ()> + use<> {
-        let (file, mut known) = (self.file.clone(), self.known.subscribe());
-        async move {
-            while known.changed().await.is_ok() {
-                let (file, positions) = (file.clone(), known.borrow_and_update().clone());
-                // The file is written completely whatever becomes of this future.
-                let _ = tokio::task::spawn_blocking(move || write(&file, &positions)).await;
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
+        let file = self.file.clone();
+        keep_each(self.known.subscribe(), move |known| write(&file, &known))
     }
 
     /// Keeps what is known now.
@@ -188,6 +175,19 @@ impl ForwardedPositions {
 fn write(file: &Path, known: &Positions) {
     if let Err(error) = write_json(file, known) {
         tracing::error!(%error, "what servers were told of the record cannot be kept: they may be told it again");
+    }
+}
+
+/// Keeps each value that comes, at most one a second.
+async fn keep_each<T: Clone + Send + 'static>(
+    mut values: watch::Receiver<T>,
+    keep: impl Fn(T) + Clone + Send + 'static,
+) {
+    while values.changed().await.is_ok() {
+        let (value, keep) = (values.borrow_and_update().clone(), keep.clone());
+        // A file is written completely whatever becomes of this future.
+        let _ = tokio::task::spawn_blocking(move || keep(value)).await;
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

@@ -1,7 +1,7 @@
 //! The gate for the methods of `mgp/discovery`.
 
 use mgp_types::mgp::{Extension, MethodForm, Refusal, method, written};
-use mgp_types::{Error, Flow, Gate, RawJson, Request, RequestKind, Response, Revision, code};
+use mgp_types::{Error, Flow, Gate, Request, RequestKind, Response, Revision, code};
 
 use super::{RegistrationTerms, Registry, RegistryError};
 
@@ -54,30 +54,24 @@ async fn answer(
             "servers are listed and registered by calls, not by notifications",
         ));
     }
-    let outcome = result(&registry, form, rule, &request).await;
-    if let (Err(error), Some(trail)) = (&outcome, &request.context.trail)
+    let context = &request.context;
+    let outcome = async {
+        let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
+        match rule {
+            "discovery-list" => written(&registry.list(context, &form.read(&request)?)?),
+            "discovery-register" => {
+                let (register, terms) = (form.read(&request)?, RegistrationTerms::default());
+                written(&registry.register(by, context.trace, register, terms).await?)
+            }
+            _ => written(&registry.deregister(by, context.trace, &form.read(&request)?).await?),
+        }
+    };
+    let outcome = outcome.await;
+    if let (Err(error), Some(trail)) = (&outcome, &context.trail)
         && matches!(error.code(), code::PERMISSION_DENIED | code::AUTH_REQUIRED | code::CODE_SAFETY_VIOLATION)
     {
         trail.note_refusal(Refusal::new("discovery", rule));
     }
-    let revision = request.context.session.as_ref().map_or(Revision::LATEST, |session| session.revision);
+    let revision = context.session.as_ref().map_or(Revision::LATEST, |session| session.revision);
     form.answer(outcome, revision)
-}
-
-async fn result(
-    registry: &Registry,
-    form: MethodForm,
-    rule: &str,
-    request: &Request,
-) -> Result<RawJson, Error> {
-    let context = &request.context;
-    let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
-    match rule {
-        "discovery-list" => written(&registry.list(context, &form.read(request)?)?),
-        "discovery-register" => {
-            let register = form.read(request)?;
-            written(&registry.register(by, context.trace, register, RegistrationTerms::default()).await?)
-        }
-        _ => written(&registry.deregister(by, context.trace, &form.read(request)?).await?),
-    }
 }

@@ -175,29 +175,23 @@ impl Installer {
     ) -> Result<(PreparedLaunch, Option<Bundle>), LaunchError> {
         let mut outcome = Err(LaunchError::NoSuchWay(server.ways()));
         for way in 0..server.ways() {
-            outcome = self.launched_by(way, server, request).await;
+            let launched = async {
+                let Some((url, sha256)) = server.bundle(way)? else {
+                    return Ok((launch(server, way, &request.answers, None)?, None));
+                };
+                let patient = self.fetcher.clone().max_bytes(MAX_BUNDLE).timeout(PATIENCE);
+                let bundle = Bundle::bring(url, &sha256, &server.id(), &self.registry, &patient).await;
+                let bundle = bundle.map_err(LaunchError::Refused)?;
+                let manifest = bundle.manifest().map_err(LaunchError::Refused)?;
+                let unpacked = Some((manifest.as_str(), bundle.folder.as_path()));
+                Ok((launch(server, way, &request.answers, unpacked)?, Some(bundle)))
+            };
+            outcome = launched.await;
             if !matches!(outcome, Err(LaunchError::Refused(_))) {
                 break;
             }
         }
         outcome
-    }
-
-    async fn launched_by(
-        &self,
-        way: usize,
-        server: &ServerJson,
-        request: &InstallRequest,
-    ) -> Result<(PreparedLaunch, Option<Bundle>), LaunchError> {
-        let Some((url, sha256)) = server.bundle(way)? else {
-            return Ok((launch(server, way, &request.answers, None)?, None));
-        };
-        let patient = self.fetcher.clone().max_bytes(MAX_BUNDLE).timeout(PATIENCE);
-        let bundle = Bundle::bring(url, &sha256, &server.id(), &self.registry, &patient).await;
-        let bundle = bundle.map_err(LaunchError::Refused)?;
-        let manifest = bundle.manifest().map_err(LaunchError::Refused)?;
-        let unpacked = Some((manifest.as_str(), bundle.folder.as_path()));
-        Ok((launch(server, way, &request.answers, unpacked)?, Some(bundle)))
     }
 }
 

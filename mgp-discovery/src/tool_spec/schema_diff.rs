@@ -91,20 +91,15 @@ impl<'a> Comparison<'a> {
         let (was_required, is_required) = (required(old), required(new));
         for (name, value) in before.into_iter().flatten() {
             let at = member(&member(pointer, "properties"), name);
+            let named = self.named(&at);
             let Some(now) = after.and_then(|after| after.get(name)) else {
-                let what = format!("{} was removed", self.named(&at));
-                self.push(ChangeClass::Breaking, &at, what);
+                self.push(ChangeClass::Breaking, &at, format!("{named} was removed"));
                 continue;
             };
-            let acceptance =
-                match (was_required.contains(&name.as_str()), is_required.contains(&name.as_str())) {
-                    (false, true) => Some((Acceptance::Narrower, "is required now")),
-                    (true, false) => Some((Acceptance::Wider, "is no longer required")),
-                    _ => None,
-                };
-            if let Some((acceptance, what)) = acceptance {
-                let what = format!("{} {what}", self.named(&at));
-                self.note(acceptance, &at, &what);
+            match (was_required.contains(&name.as_str()), is_required.contains(&name.as_str())) {
+                (false, true) => self.note(Acceptance::Narrower, &at, &format!("{named} is required now")),
+                (true, false) => self.note(Acceptance::Wider, &at, &format!("{named} is no longer required")),
+                _ => {}
             }
             self.compare(&at, value, now);
         }
@@ -158,12 +153,8 @@ impl<'a> Comparison<'a> {
 
     /// Notes a change of what is accepted.
     fn note(&mut self, acceptance: Acceptance, pointer: &str, what: &str) {
-        let class = match (self.side, acceptance) {
-            (SchemaSide::Input, Acceptance::Wider) | (SchemaSide::Output, Acceptance::Narrower) => {
-                ChangeClass::Compatible
-            }
-            _ => ChangeClass::Breaking,
-        };
+        let harmless = if self.side == SchemaSide::Input { Acceptance::Wider } else { Acceptance::Narrower };
+        let class = if acceptance == harmless { ChangeClass::Compatible } else { ChangeClass::Breaking };
         self.push(class, pointer, what.to_owned());
     }
 
@@ -225,14 +216,8 @@ fn change_of(word: &str, old: Option<&Value>, new: Option<&Value>) -> Option<Acc
             order(|old, new| new < old)
         }
         "enum" => match (old.and_then(Value::as_array), new.and_then(Value::as_array)) {
-            (Some(old), Some(new)) => match (
-                new.iter().all(|value| old.contains(value)),
-                old.iter().all(|value| new.contains(value)),
-            ) {
-                (true, _) => Acceptance::Narrower,
-                (_, true) => Acceptance::Wider,
-                _ => Acceptance::Other,
-            },
+            (Some(old), Some(new)) if new.iter().all(|value| old.contains(value)) => Acceptance::Narrower,
+            (Some(old), Some(new)) if old.iter().all(|value| new.contains(value)) => Acceptance::Wider,
             _ => presence,
         },
         "additionalProperties" | "uniqueItems" => match (is_open(word, old), is_open(word, new)) {

@@ -8,13 +8,11 @@ use toml_edit::{Item, Table, ser::ValueSerializer};
 use super::{ClientFileChange, SyntaxError};
 use crate::document;
 
+/// The text with its change, or the fault for which it has none.
+type EditOutcome = Result<String, SyntaxError>;
+
 /// Changes JSON. Comments, blanks and the order of all other members stay.
-pub(super) fn json(
-    text: &str,
-    home: &[&str],
-    change: &ClientFileChange,
-    entry: &Value,
-) -> Result<String, SyntaxError> {
+pub(super) fn json(text: &str, home: &[&str], change: &ClientFileChange, entry: &Value) -> EditOutcome {
     let file = document::json::editable(text)?;
     let path: Vec<&str> = home.iter().copied().chain([change.name.as_str()]).collect();
     let mut object = file.object_value_or_set();
@@ -64,12 +62,7 @@ fn input(value: &Value) -> CstInputValue {
 }
 
 /// Changes TOML. Comments, blanks and the order of all other tables stay.
-pub(super) fn toml(
-    text: &str,
-    home: &[&str],
-    change: &ClientFileChange,
-    entry: &Value,
-) -> Result<String, SyntaxError> {
+pub(super) fn toml(text: &str, home: &[&str], change: &ClientFileChange, entry: &Value) -> EditOutcome {
     let mut document = document::toml::editable(text)?;
     let mut servers = document.as_item_mut();
     for key in home {

@@ -1,10 +1,8 @@
 //! The directories and files of clients on each system, and the clients that are installed on a machine.
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::{Path, PathBuf},
-};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use super::{ClientKind, ImportError, MAX_FILE_BYTES, import};
 use crate::document;

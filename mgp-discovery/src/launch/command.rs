@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use super::{
-    LaunchError, PreparedLaunch, Result,
-    document::{Argument, ArgumentKind, Input, Package},
-    fill::{Filler, authored},
-};
+use super::document::{Argument, ArgumentKind, Input, Package};
+use super::fill::{Filler, authored};
+use super::{LaunchError, PreparedLaunch, Result};
 use crate::config::model::ServerConfig;
 use crate::names::is_variable;
 use crate::registry::{table, visible};

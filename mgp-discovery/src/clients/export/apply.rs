@@ -1,10 +1,8 @@
 //! Writing a planned change, with a backup.
 
-use std::{
-    fs::{self, File},
-    io,
-    path::{Path, PathBuf},
-};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 

@@ -3,11 +3,9 @@
 use std::{collections::HashMap, ops::Range};
 
 use super::MovedSecret;
-use crate::{
-    clients::secret,
-    config::{Environment, Reference, model::ServerConfig, unspelled},
-    names::{self, ReferenceKind},
-};
+use crate::clients::secret;
+use crate::config::{Environment, Reference, model::ServerConfig, unspelled};
+use crate::names::{self, ReferenceKind};
 
 /// Replaces values that look like secrets by references to the user's secrets, and tells servers apart by them.
 ///

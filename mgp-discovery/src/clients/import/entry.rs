@@ -3,17 +3,13 @@
 //! The clients differ in names, hardly in meaning; so all names are known in one place, and a name of another client is
 //! understood, too.
 
-use super::{
-    ImportEntry,
-    reference::{ReferenceContext, translate},
-};
-use crate::{
-    clients::ClientKind,
-    config::model::{ServerConfig, ToolRule, TransportKind},
-    document::{DocumentNode, DocumentValue},
-    names,
-    registry::table,
-};
+use super::ImportEntry;
+use super::reference::{ReferenceContext, translate};
+use crate::clients::ClientKind;
+use crate::config::model::{ServerConfig, ToolRule, TransportKind};
+use crate::document::{DocumentNode, DocumentValue};
+use crate::names;
+use crate::registry::table;
 
 /// Reads an entry as a server without an id, with notes about it.
 ///

@@ -3,12 +3,10 @@
 
 use std::path::Path;
 
-use crate::{
-    clients::ClientKind,
-    config::{literal, refers_to_secret},
-    document::DocumentNode,
-    names,
-};
+use crate::clients::ClientKind;
+use crate::config::{literal, refers_to_secret};
+use crate::document::DocumentNode;
+use crate::names;
 
 /// The facts about a file that its references need.
 pub(super) struct ReferenceContext<'a> {

@@ -61,8 +61,8 @@ pub(crate) fn embedder(config: &Config, models: Option<&ModelStore>) -> Result<E
         return Ok(choice);
     }
     Err(wrong(
-        "`tools.embedder`: this build has no such embedder; build `mgp` with `--features fastembed`, or leave it out"
-        .to_owned()))
+        "`tools.embedder`: this build has no such embedder; build `mgp` with `--features fastembed`, or leave it out",
+    ))
 }
 
 /// Returns the trust in a server on this connection: a declaration of its own can only lower what the configuration

@@ -27,10 +27,8 @@ pub(crate) fn find(name: &str, value: &str) -> Vec<Range<usize>> {
         let (inner_name, inner) = (&value[..at], &value[at + 1..]);
         let plain = !inner_name.trim().contains(|c: char| c.is_whitespace() || c == '$');
         if plain && is_secret_setting(inner_name) && !inner.starts_with("//") {
-            return find(inner_name, inner)
-                .into_iter()
-                .map(|part| part.start + at + 1..part.end + at + 1)
-                .collect();
+            let found = find(inner_name, inner).into_iter();
+            return found.map(|part| part.start + at + 1..part.end + at + 1).collect();
         }
     }
     words(value).filter(|word| has_secret(&value[word.clone()])).collect()

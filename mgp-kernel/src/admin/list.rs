@@ -82,11 +82,8 @@ pub(crate) struct OperationEntry {
     pub(crate) proof: ProofNeed,
     /// The function that runs the operation with these params. Whoever calls it has checked that the proof was given. It
     /// fails with -32602 if the params are not those of the operation.
-    pub(crate) run: fn(OperatorCall, Object) -> OperationFuture,
+    pub(crate) run: fn(OperatorCall, Object) -> BoxFuture<'static, Result<RawJson, Error>>,
 }
-
-/// An operation that runs, and its reply as JSON.
-pub(crate) type OperationFuture = BoxFuture<'static, Result<RawJson, Error>>;
 
 impl OperationEntry {
     const fn of<O: Operation>(name: &'static str, proof: ProofNeed) -> Self {

@@ -297,9 +297,8 @@ impl Operation for VerifyLog {
 
     async fn run(self, call: &OperatorCall) -> Result<VerifiedLog, Error> {
         if self.known.len() > MAX_KNOWN {
-            return Err(Error::invalid_params(format!(
-                "at most {MAX_KNOWN} ends can be held against the record"
-            )));
+            let why = format!("at most {MAX_KNOWN} ends can be held against the record");
+            return Err(Error::invalid_params(why));
         }
         let audit = &call.kernel.audit;
         let mut known = self.known;

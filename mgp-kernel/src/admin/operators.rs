@@ -178,11 +178,8 @@ line_form!(OpenedPage, |page| format_args!("page: {}/\ncode: {}", page.address, 
 
 /// Returns the connection of the person who asks for `what`; a holder of an operator's key has none.
 fn of_socket<'a>(call: &'a OperatorCall, what: &str) -> Result<&'a OperatorConnection, Error> {
-    call.connection.as_deref().ok_or_else(|| {
-        Error::invalid_request(format!(
-            "{what} for operators at the kernel's socket, not for those with a key"
-        ))
-    })
+    let why = || format!("{what} for operators at the kernel's socket, not for those with a key");
+    call.connection.as_deref().ok_or_else(|| Error::invalid_request(why()))
 }
 
 /// The things that no holder of a key can ask for, as the refusal names them.

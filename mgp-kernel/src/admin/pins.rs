@@ -322,9 +322,8 @@ impl Operation for ApprovePin {
         let approved =
             || definitions.pins().state(server, name).and_then(|it| it.approved().map(Definition::digest));
         let Some(digest) = waiting.or_else(|| approved().filter(|_| self.any_order)) else {
-            return Err(Error::invalid_params(format!(
-                "no definition of `{name}` of `{server}` waits for approval"
-            )));
+            let why = format!("no definition of `{name}` of `{server}` waits for approval");
+            return Err(Error::invalid_params(why));
         };
         let is_named = |rule: &str| self.despite.iter().any(|named| named == rule);
         if let Some(found) = found.as_ref().filter(|found| found.is_held && !found.rules().all(is_named)) {

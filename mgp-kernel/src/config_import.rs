@@ -147,9 +147,8 @@ impl<'e> ConfigImport<'e> {
 /// Returns an id with a number at its end, which is no longer than ids may be.
 fn numbered(id: &str, number: usize) -> String {
     let ending = format!("-{number}");
-    let room = MAX_ID.saturating_sub(ending.len());
-    let kept = id.char_indices().take_while(|(at, c)| at + c.len_utf8() <= room).map(|(_, c)| c);
-    kept.chain(ending.chars()).collect()
+    let kept = id.floor_char_boundary(MAX_ID.saturating_sub(ending.len()));
+    format!("{}{ending}", &id[..kept])
 }
 
 /// The largest length of an id in bytes.

@@ -118,10 +118,8 @@ impl FromStr for ClientKind {
 
     fn from_str(given: &str) -> Result<Self, UnknownClient> {
         let plain = |name: &str| name.to_lowercase().replace(['-', '_', ' '], "");
-        Self::ALL
-            .into_iter()
-            .find(|kind| plain(kind.name()) == plain(given) || plain(kind.title()) == plain(given))
-            .ok_or_else(|| UnknownClient { given: given.to_owned() })
+        let is_meant = |kind: &Self| [kind.name(), kind.title()].map(plain).contains(&plain(given));
+        Self::ALL.into_iter().find(is_meant).ok_or_else(|| UnknownClient { given: given.to_owned() })
     }
 }
 

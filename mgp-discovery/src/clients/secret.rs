@@ -56,10 +56,9 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
 /// Returns the length of a scheme such as `Bearer `, which stays readable.
 fn scheme_len(value: &str) -> usize {
     let lower = value.to_ascii_lowercase();
-    ["bearer ", "basic ", "token ", "apikey ", "bot "]
-        .iter()
-        .find(|scheme| lower.starts_with(*scheme))
-        .map_or(0, |scheme| value.len() - value[scheme.len()..].trim_start().len())
+    let mut schemes = ["bearer ", "basic ", "token ", "apikey ", "bot "].into_iter();
+    let scheme = schemes.find(|scheme| lower.starts_with(*scheme));
+    scheme.map_or(0, |scheme| value.len() - value[scheme.len()..].trim_start().len())
 }
 
 /// Returns the passwords and secret parameters in a URL.

@@ -78,10 +78,8 @@ impl Registry {
             return Ok(server);
         }
         if let (LaunchMethod::Program { command, args, .. }, None) = (&server.launch, &server.digest) {
-            self.0
-                .inspector
-                .judge_line(command, args)
-                .map_err(|why| RegistryError::Forbidden(format!("`{}`: {why}", server.launch.line())))?;
+            let judged = self.0.inspector.judge_line(command, args);
+            judged.map_err(|why| RegistryError::Forbidden(format!("`{}`: {why}", server.launch.line())))?;
         }
         server.unconfined = self.0.fleet.confines().err();
         Ok(server)

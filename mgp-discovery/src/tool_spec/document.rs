@@ -302,14 +302,11 @@ impl MarkdownTable {
         let (first, rest) = rows.split_first().map_or((None, rows), |(first, rest)| (Some(first), rest));
         let is_line =
             |cells: &[String]| cells.iter().all(|cell| cell.chars().all(|c| matches!(c, '-' | ':')));
+        let rows = rest.iter().map(|(line, text)| (*line, cells(text))).filter(|(_, cells)| !is_line(cells));
         Self {
             line: first.map_or(0, |(line, _)| *line),
             headings: first.map(|(_, text)| cells(text)).unwrap_or_default(),
-            rows: rest
-                .iter()
-                .map(|(line, text)| (*line, cells(text)))
-                .filter(|(_, cells)| !is_line(cells))
-                .collect(),
+            rows: rows.collect(),
         }
     }
 

@@ -150,10 +150,8 @@ impl ToolVerdicts {
 impl fmt::Display for ToolVerdicts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}  ({})", self.tool, self.file.display())?;
-        self.checklist
-            .iter()
-            .zip(checklist())
-            .try_for_each(|((_, verdict), (_, words))| write!(f, "\n  {:<11}  {words}", verdict.as_str()))
+        let mut rows = self.checklist.iter().zip(checklist());
+        rows.try_for_each(|((_, verdict), (_, words))| write!(f, "\n  {:<11}  {words}", verdict.as_str()))
     }
 }
 

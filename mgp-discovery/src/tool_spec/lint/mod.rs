@@ -270,10 +270,8 @@ impl ToolLint<'_> {
                 format!("{version} does not announce a {class} change, as {least} does: {}", change.what);
             self.error(SpecRule::VersionBump, line, what);
         }
-        let is_major = new
-            .version
-            .zip(old.version)
-            .is_some_and(|(new, old)| new.announces(old) == Some(ChangeClass::Breaking));
+        let versions = new.version.zip(old.version);
+        let is_major = versions.is_some_and(|(new, old)| new.announces(old) == Some(ChangeClass::Breaking));
         if is_major && self.tool.migration().is_none() {
             self.error(SpecRule::Migration, line, "a new major version has no migration guide");
         }

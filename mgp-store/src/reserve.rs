@@ -69,11 +69,10 @@ impl Reserve {
 
     fn give_free(&self) {
         self.0.is_spent.store(true, Ordering::Release);
-        match fs::remove_file(&self.0.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::error!(%error, path = %self.0.path.display(), "the reserved space cannot be given free");
-            }
-            _ => {}
+        if let Err(error) = fs::remove_file(&self.0.path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::error!(%error, path = %self.0.path.display(), "the reserved space cannot be given free");
         }
     }
 

@@ -34,10 +34,7 @@ pub(super) fn last_name(pointer: &str) -> String {
 }
 
 /// Returns the schemas directly within the one that `pointer` leads to, each with the pointer to it.
-fn parts<'a>(
-    pointer: &str,
-    schema: &'a mut Map<String, Value>,
-) -> Vec<(String, SchemaPlace, &'a mut Value)> {
+fn parts<'a>(pointer: &str, schema: &'a mut Map<String, Value>) -> Vec<(String, SchemaPlace, &'a mut Value)> {
     let mut parts = Vec::new();
     for (word, value) in schema {
         let at = member(pointer, word);

@@ -138,8 +138,8 @@ pub fn plan(
     let after = format!("{mark}{changed}");
     let [old, new] = [text, &after].map(|text| mask(kind, text).replace('\r', ""));
     let name = path.display().to_string();
-    let changes = TextDiff::from_lines(&old, &new);
-    let diff = changes.unified_diff().missing_newline_hint(false).header(&name, &name).to_string();
+    let difference = TextDiff::from_lines(&old, &new);
+    let diff = difference.unified_diff().missing_newline_hint(false).header(&name, &name).to_string();
     Ok(ExportPlan { path, before: before.map(str::to_owned), after, diff })
 }
 

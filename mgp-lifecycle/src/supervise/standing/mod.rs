@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{Event, Extension, method};
-use mgp_types::{Error, Flow, Gate, Gated, Origin, RawJson, Request, Response, RpcService, Session, call_once};
+use mgp_types::{
+    Error, Flow, Gate, Gated, Origin, RawJson, Request, Response, RpcService, Session, call_once,
+};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};

@@ -8,7 +8,9 @@ use mgp_types::mgp::{
     ApprovalPolicy, Decision, Extension, Grant, Permission, PermissionRequest, PermissionResponse, Recovery,
     Scope, Timestamp, Version, code, method,
 };
-use mgp_types::{Error, Method, Object, Origin, RawJson, Request, RpcService, Session, call_once, random_name};
+use mgp_types::{
+    Error, Method, Object, Origin, RawJson, Request, RpcService, Session, call_once, random_name,
+};
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;

@@ -377,8 +377,8 @@ class Cluster:
             template = template.replace(f"@{name}@", str(value))
         (FOLDER / "haproxy.cfg").write_text(template)
         self.balancer = Part("haproxy", program("haproxy"), "-f", "haproxy.cfg")
-        self.kernels[0].mgp("operators", "passphrase", "--without-proof")
         self.kernels[0].mgp("store", "init")
+        self.kernels[0].mgp("operators", "passphrase", "--without-proof")
         self.heal()
         self.key = self.kernels[0].new_key("agent.load")["secret"]
         self.until_all_take(self.key)

@@ -217,10 +217,11 @@ fn keyed_calls(
         return Ok(None);
     }
     let path = state.join("effects.db");
-    let book = EffectStore::open(&path).and_then(|store| {
-        match link {
-            Some(link) => link.share_effects(&store)?,
-            None => store.database().leave_order()?,
+    let book = Database::open(&path).and_then(|database| {
+        share(link, &database, "effects")?;
+        let store = EffectStore::of(database)?;
+        if let Some(link) = link {
+            link.share_effects(&store);
         }
         IdempotencyBook::open(store)
     });

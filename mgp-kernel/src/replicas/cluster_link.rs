@@ -103,20 +103,13 @@ impl ClusterLink {
     }
 
     /// Has the keys of calls be those of all kernels, before the calls are read.
-    ///
-    /// # Errors
-    /// The errors of [`share`].
-    pub(crate) fn share_effects(self: &Arc<Self>, effects: &EffectStore) -> Result<(), StoreError> {
-        if effects.database().is_apart()? {
-            return Err(StoreError::Apart);
-        }
+    pub(crate) fn share_effects(self: &Arc<Self>, effects: &EffectStore) {
         let link = Arc::clone(self);
         // In doubt a kernel runs: its calls are waited for, and made by nobody else.
         let is_alive = move |kernel: &str| !link.gone.lock().contains(kernel);
-        effects.share((self.orders)("effects"), self.key.clone(), &self.id, is_alive)?;
+        effects.share(&self.id, is_alive);
         // Books look into their own copy.
         self.follow("effects", effects.database().clone(), |_| Box::pin(ready(Ok(()))));
-        Ok(())
     }
 
     /// Returns the last entry that this kernel knows of each order.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use mgp_store::{Change, Database, Order, OrderKey, StoreError};
+use mgp_store::{Change, Database, StoreError};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -55,7 +55,14 @@ impl EffectStore {
     /// [`StoreError::InUse`] if another process has the store open; other errors if it cannot be opened, or a newer version
     /// of the program wrote it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let database = Database::open(path)?;
+        Self::of(Database::open(path)?)
+    }
+
+    /// Returns the store in a database, which may follow an order of changes already.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be used, or a newer version of the program wrote it.
+    pub fn of(database: Database) -> Result<Self, StoreError> {
         if cfg!(test) {
             // Tests have no use for a disk that outlives the machine.
             database.connection().pragma_update(None, "synchronous", "OFF")?;
@@ -64,24 +71,13 @@ impl EffectStore {
         Ok(Self(Arc::new(StoreShared { database, queue: Mutex::default(), kernels: OnceLock::new() })))
     }
 
-    /// Has all kernels that share `order` decide together which call with a key is the first one. Books are opened afterwards.
-    /// Only the first call counts.
+    /// Has all kernels that follow the order of the database decide together which call with a key is the first one. Books are
+    /// opened afterwards. Only the first call counts.
     ///
     /// No other kernel is called `kernel`. `is_alive` returns whether the kernel of a name runs, without a wait, and true where
     /// that is in doubt: nobody will know how the calls of a kernel ended that does not run.
-    ///
-    /// # Errors
-    /// Fails if the place in the order cannot be stored.
-    pub fn share(
-        &self,
-        order: Arc<dyn Order>,
-        key: OrderKey,
-        kernel: &str,
-        is_alive: impl Fn(&str) -> bool + Send + Sync + 'static,
-    ) -> Result<(), StoreError> {
-        self.0.database.share(order, key)?;
+    pub fn share(&self, kernel: &str, is_alive: impl Fn(&str) -> bool + Send + Sync + 'static) {
         let _ = self.0.kernels.set(Kernels { own: kernel.into(), is_alive: Box::new(is_alive) });
-        Ok(())
     }
 
     /// Returns the database.

@@ -31,7 +31,8 @@ impl Cluster {
         let store = EffectStore::open(&self.folder.path().join(name)).unwrap();
         let (order, dead) = (Arc::clone(&self.order), Arc::clone(&self.dead));
         let is_alive = move |kernel: &str| !dead.lock().iter().any(|dead| dead == kernel);
-        store.share(order, OrderKey::new("secret"), name, is_alive).unwrap();
+        store.database().share(order, OrderKey::new("secret")).unwrap();
+        store.share(name, is_alive);
         (store.clone(), book_at(store, 0))
     }
 

@@ -15,7 +15,8 @@ fn events(store: &EffectStore) -> Vec<String> {
 
 fn sharing(order: &Arc<MemoryOrder>, folder: &Path, kernel: &str) -> EffectStore {
     let store = EffectStore::open(&folder.join(kernel)).unwrap();
-    store.share(Arc::clone(order) as _, OrderKey::new("secret"), kernel, |_| true).unwrap();
+    store.database().share(Arc::clone(order) as _, OrderKey::new("secret")).unwrap();
+    store.share(kernel, |_| true);
     store
 }
 

@@ -1,7 +1,6 @@
 //! The place at which other kernels pass on calls of the servers that this one runs. Nobody else gets in: the connection takes a
 //! certificate of the authority of all kernels, and keys of agents open nothing.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -13,7 +12,6 @@ use mgp_transport::era::ServerEra;
 use mgp_transport::http::{HttpConfig, Routes, serve_layered_until};
 use mgp_types::mgp::ServerId;
 use mgp_types::{BoxFuture, ClientSession, Error, Outbox, Principal, Request, Response, code};
-use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower_layer::layer_fn;
@@ -54,7 +52,6 @@ impl PeerSocket {
             client: kernel.fleet.client_session(),
             kernel: Arc::clone(&kernel),
             outbox,
-            seen: Arc::default(),
             opened: Arc::default(),
         };
         let layer = layer_fn(|routes: Routes<_>| FnService(move |request| answer(routes.clone(), request)));
@@ -79,14 +76,13 @@ async fn answer<A: Accept>(routes: Routes<A>, mut request: HttpRequest<Incoming>
     routes.server().handle(request).await
 }
 
-/// The service of one session of another kernel, which takes each of its requests once, while this kernel has the lease.
+/// The service of one session of another kernel, which takes its requests while this kernel has the lease.
 #[derive(Clone)]
 struct PeerSession {
     kernel: Arc<Sections>,
     /// The session as a client of the server.
     client: Arc<ClientSession>,
     outbox: Outbox,
-    seen: Arc<Mutex<SeenNumbers>>,
     opened: Arc<OnceLock<ServerEra<DecidedCalls>>>,
 }
 
@@ -116,7 +112,7 @@ impl PeerSession {
     /// Returns the server that a request is for, and whose it is.
     ///
     /// # Errors
-    /// Fails if the request came before, or another kernel has the lease by now.
+    /// Fails if another kernel has the lease by now.
     fn admit(&self, request: &Request) -> Result<(ServerId, Principal), Error> {
         let head = request.extensions.get::<Parts>().filter(|_| self.outbox.is_open());
         let found = head.and_then(|head| {
@@ -124,9 +120,6 @@ impl PeerSession {
         });
         let (server, marks) =
             found.ok_or_else(|| Error::invalid_request("only sessions with servers are served"))?;
-        if !self.seen.lock().note(marks.number) {
-            return Err(Error::invalid_request("this request came before"));
-        }
         let peers = self.kernel.link.as_ref().and_then(|link| link.peers.as_ref());
         if !peers.is_some_and(|peers| peers.leases.has(server, marks.epoch)) {
             return Err(Error::new(
@@ -138,42 +131,5 @@ impl PeerSession {
     }
 }
 
-/// The numbers of the requests that came in one session.
-#[derive(Default)]
-struct SeenNumbers {
-    seen: BTreeSet<u64>,
-    /// The largest number that is forgotten: it came, as did all that are not larger.
-    forgotten: u64,
-}
-
-impl SeenNumbers {
-    /// Notes the number of a request, and returns whether it did not come before.
-    fn note(&mut self, number: u64) -> bool {
-        let is_new = number > self.forgotten && self.seen.insert(number);
-        if self.seen.len() > MAX_SEEN {
-            self.forgotten = self.seen.pop_first().unwrap_or_default();
-        }
-        is_new
-    }
-}
-
-/// The number of requests of which each may come before those with smaller numbers.
-const MAX_SEEN: usize = 4096;
-
 /// The time that a server has to start for a session with it.
 const LONGEST_START: Duration = Duration::from_mins(1);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_number_is_taken_once_in_whatever_order_and_none_that_is_forgotten() {
-        let mut numbers = SeenNumbers::default();
-        assert!([3, 1, 2].into_iter().all(|number| numbers.note(number)));
-        assert!([1, 2, 3].into_iter().all(|number| !numbers.note(number)));
-        assert!((4..10_000).all(|number| numbers.note(number)));
-        assert!(numbers.seen.len() <= MAX_SEEN);
-        assert!(!numbers.note(1) && !numbers.note(9_999) && numbers.note(10_000));
-    }
-}

@@ -40,5 +40,5 @@ use error::Result;
 pub use error::{StoreError, unrecordable};
 pub use order::{Entry, News, Order, OrderKey, Snapshot, Turn};
 #[cfg(feature = "postgres")]
-pub use postgres::{Postgres, PostgresOrder, PostgresSettings};
+pub use postgres::{Postgres, PostgresOrder};
 pub use reserve::{Reserve, disk_room};

@@ -1,14 +1,14 @@
 //! The link over PostgreSQL: how it is opened, and what it does beside all calls.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_security::limit::SharedUse;
-use mgp_store::{Database, Order, OrderKey, Postgres, PostgresSettings, StoreError};
+use mgp_store::{Database, Order, OrderKey, Postgres, StoreError};
 use mgp_types::mgp::{Timestamp, TraceId};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -147,8 +147,7 @@ pub(crate) fn connect(config: &Config) -> Result<Option<(Postgres, OrderKey)>, S
     let Some((url, key)) = expanded.map_err(|fault| StartError::Config(fault.to_string()))? else {
         return Ok(None);
     };
-    let ca = config.store.ca.as_ref().map(PathBuf::from);
-    let postgres = Postgres::new(&PostgresSettings { url: url.expose().to_owned(), ca });
+    let postgres = Postgres::new(url.expose(), config.store.ca.as_deref().map(Path::new));
     Ok(Some((postgres.map_err(|error| unusable(&error))?, OrderKey::new(key.expose()))))
 }
 

@@ -1,7 +1,7 @@
 //! How connections to PostgreSQL are made.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,49 +17,33 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::unavailable;
 use crate::Result;
 
-/// Where a database is, and how it proves what it is.
-#[derive(Clone)]
-#[expect(clippy::exhaustive_structs, reason = "closed: the two settings of the section `[store]`")]
-pub struct PostgresSettings {
-    /// The address, `postgres://user:password@host:port/database`.
-    pub url: String,
-    /// The file with the certificates of the authorities that vouch for the database; those of the web without one.
-    pub ca: Option<PathBuf>,
+/// Returns the settings of connections to the database at `url`, as [`Postgres::new`](super::Postgres::new) takes them.
+pub(super) fn prepare(url: &str, ca: Option<&Path>) -> Result<(Config, MakeRustlsConnect)> {
+    // The driver does not know the strictest mode, which is the only one here.
+    let url = url.replace("sslmode=verify-full", "sslmode=require");
+    let mut config: Config = url.parse().map_err(unavailable)?;
+    let is_here = config.get_hosts().iter().all(is_this_machine)
+        && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
+    let is_in_the_clear = is_here && config.get_ssl_mode() != SslMode::Require;
+    config.ssl_mode(if is_in_the_clear { SslMode::Disable } else { SslMode::Require });
+    config.connect_timeout(CONNECT_TIME).application_name("mgp").tcp_user_timeout(CONNECT_TIME);
+    config.keepalives_idle(KEEPALIVE_TIME);
+    Ok((config, MakeRustlsConnect::new(tls(ca)?)))
 }
 
-mgp_types::partial_debug!(PostgresSettings, self => ca: self.ca);
-
-impl PostgresSettings {
-    pub(super) fn prepare(&self) -> Result<(Config, MakeRustlsConnect)> {
-        // The driver does not know the strictest mode, which is the only one here.
-        let url = self.url.replace("sslmode=verify-full", "sslmode=require");
-        let mut config: Config = url.parse().map_err(unavailable)?;
-        let is_here = config.get_hosts().iter().all(is_this_machine)
-            && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
-        if !is_here || config.get_ssl_mode() == SslMode::Require {
-            config.ssl_mode(SslMode::Require);
-        } else {
-            config.ssl_mode(SslMode::Disable);
-        }
-        config.connect_timeout(CONNECT_TIME).application_name("mgp").tcp_user_timeout(CONNECT_TIME);
-        config.keepalives_idle(KEEPALIVE_TIME);
-        Ok((config, MakeRustlsConnect::new(self.tls()?)))
-    }
-
-    fn tls(&self) -> Result<ClientConfig> {
-        let mut roots = RootCertStore::empty();
-        match &self.ca {
-            Some(file) => {
-                for certificate in CertificateDer::pem_file_iter(file).map_err(unavailable)? {
-                    roots.add(certificate.map_err(unavailable)?).map_err(unavailable)?;
-                }
+fn tls(ca: Option<&Path>) -> Result<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    match ca {
+        Some(file) => {
+            for certificate in CertificateDer::pem_file_iter(file).map_err(unavailable)? {
+                roots.add(certificate.map_err(unavailable)?).map_err(unavailable)?;
             }
-            None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
         }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        Ok(builder.map_err(unavailable)?.with_root_certificates(roots).with_no_client_auth())
+        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
     }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    Ok(builder.map_err(unavailable)?.with_root_certificates(roots).with_no_client_auth())
 }
 
 fn is_this_machine(host: &Host) -> bool {
@@ -102,8 +86,7 @@ pub(super) async fn listen(
             match std::future::poll_fn(|cx| connection.poll_message(cx)).await {
                 Some(Ok(AsyncMessage::Notification(_))) => appended.notify_one(),
                 Some(Ok(_)) => {}
-                Some(Err(error)) => break Some(error),
-                None => break None,
+                ended => break ended.and_then(Result::err),
             }
         }
     };

@@ -4,6 +4,7 @@ mod connect;
 mod order;
 mod replicas;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,6 @@ use tokio::sync::Notify;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-pub use self::connect::PostgresSettings;
 pub use self::order::PostgresOrder;
 use self::order::given_back;
 use crate::{Result, StoreError};
@@ -34,13 +34,14 @@ struct PostgresInner {
 mgp_types::partial_debug!(Postgres);
 
 impl Postgres {
-    /// Returns the database of `settings`, to which connections are made when they are needed. The caller has to be within
-    /// a tokio runtime.
+    /// Returns the database at `url`, `postgres://user:password@host:port/database`, to which connections are made when they
+    /// are needed. The file `ca` has the certificates of the authorities that vouch for the database; without it, those of
+    /// the web do. The caller has to be within a tokio runtime.
     ///
     /// # Errors
-    /// Fails if the settings contradict each other.
-    pub fn new(settings: &PostgresSettings) -> Result<Self> {
-        let (config, tls) = settings.prepare()?;
+    /// Fails if the address is none, or the file cannot be read.
+    pub fn new(url: &str, ca: Option<&Path>) -> Result<Self> {
+        let (config, tls) = connect::prepare(url, ca)?;
         let pool = connect::pool(config.clone(), tls.clone())?;
         let appended = Notify::new();
         Ok(Self(Arc::new(PostgresInner { runtime: Handle::current(), pool, config, tls, appended })))

@@ -163,11 +163,10 @@ fn a_user_who_may_make_no_tables_is_told_so_and_connections_stay_usable() {
     let name = COMMON.new_database();
     let owner = COMMON.connect(&name);
     execute(&owner, "DROP TABLE mgp_tables; DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN");
-    let mut settings = COMMON.settings(&name, "");
-    settings.url = settings.url.replace("postgres@", "reader@");
+    let url = COMMON.url(&name, "").replace("postgres@", "reader@");
     let reader = {
         let _runtime = RUNTIME.enter();
-        mgp_store::Postgres::new(&settings).unwrap()
+        mgp_store::Postgres::new(&url, None).unwrap()
     };
     let error = RUNTIME.block_on(reader.init()).unwrap_err().to_string();
     assert!(!error.is_empty());

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mgp_store::{Postgres, PostgresSettings};
+use mgp_store::Postgres;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -53,10 +53,9 @@ impl Server {
         Self { shell, folder, port }
     }
 
-    /// Returns the settings for a database, with what is added to its address.
-    pub(crate) fn settings(&self, database: &str, more: &str) -> PostgresSettings {
-        let url = format!("postgres://postgres@127.0.0.1:{}/{database}{more}", self.port);
-        PostgresSettings { url, ca: None }
+    /// Returns the address of a database, with what is added to it.
+    pub(crate) fn url(&self, database: &str, more: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}{more}", self.port)
     }
 
     /// Returns the name of a new database with the tables in it.
@@ -71,7 +70,7 @@ impl Server {
     /// Returns connections of their own to a database, as each kernel has them.
     pub(crate) fn connect(&self, database: &str) -> Postgres {
         let _runtime = RUNTIME.enter();
-        Postgres::new(&self.settings(database, "")).unwrap()
+        Postgres::new(&self.url(database, ""), None).unwrap()
     }
 
     /// Sends a signal to all processes of the server.

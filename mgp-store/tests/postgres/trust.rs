@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mgp_store::{Postgres, PostgresSettings, StoreError};
+use mgp_store::{Postgres, StoreError};
 
 use super::server::{RUNTIME, Server, run};
 
@@ -14,9 +14,7 @@ fn a_database_is_known_by_a_certificate_of_its_authority_for_its_name() {
     let server = Server::start();
     let name = server.new_database();
     let connected = |ca: &Path, host: &str| {
-        let mut settings = server.settings(&name, "?sslmode=verify-full");
-        settings.url = settings.url.replace("127.0.0.1", host);
-        connects(PostgresSettings { ca: Some(ca.to_owned()), ..settings })
+        connects(&server.url(&name, "?sslmode=verify-full").replace("127.0.0.1", host), Some(ca))
     };
     let refused = |ca: &Path| {
         let error = connected(ca, "127.0.0.1").unwrap_err();
@@ -29,27 +27,27 @@ fn a_database_is_known_by_a_certificate_of_its_authority_for_its_name() {
     connected(&own, "127.0.0.1").unwrap();
     refused(&other);
     assert!(connected(&own, "localhost").is_err(), "the certificate is not for this name");
-    let settings = server.settings(&name, "?sslmode=verify-full");
-    assert!(connects(settings).is_err(), "the web's authorities do not vouch for it");
+    let url = server.url(&name, "?sslmode=verify-full");
+    assert!(connects(&url, None).is_err(), "the web's authorities do not vouch for it");
 }
 
 #[test]
 fn beyond_this_machine_nothing_is_sent_in_the_clear() {
     let server = Server::start();
     let name = server.new_database();
-    connects(server.settings(&name, "?sslmode=disable")).unwrap();
+    let address = server.url(&name, "?sslmode=disable");
+    connects(&address, None).unwrap();
     // A name that leads to this machine, and one that says so but leads elsewhere.
-    let address = server.settings(&name, "?sslmode=disable").url;
     for url in [
         address.replace("127.0.0.1", "0.0.0.0"),
         format!("{}&hostaddr=0.0.0.0", address.replace("127.0.0.1", "localhost")),
     ] {
-        assert!(connects(PostgresSettings { url, ca: None }).is_err());
+        assert!(connects(&url, None).is_err());
     }
 }
 
-fn connects(settings: PostgresSettings) -> Result<(), StoreError> {
-    RUNTIME.block_on(async move { Postgres::new(&settings)?.client().await.map(drop) })
+fn connects(url: &str, ca: Option<&Path>) -> Result<(), StoreError> {
+    RUNTIME.block_on(async { Postgres::new(url, ca)?.client().await.map(drop) })
 }
 
 /// Makes an authority, and returns its certificate.

@@ -55,10 +55,7 @@ fn link_over(order: &Arc<MemoryOrder>) -> Arc<ClusterLink> {
         id: "one".to_owned(),
         peers: None,
         #[cfg(feature = "postgres")]
-        postgres: {
-            let url = "postgres://127.0.0.1/none".to_owned();
-            Postgres::new(&mgp_store::PostgresSettings { url, ca: None }).unwrap()
-        },
+        postgres: Postgres::new("postgres://127.0.0.1/none", None).unwrap(),
         freshness: Arc::new(Freshness::new()),
         #[cfg(feature = "postgres")]
         vouched: Database::in_memory().unwrap(),

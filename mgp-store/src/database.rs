@@ -15,7 +15,7 @@ use rusqlite::{
 
 use crate::reserve::{Reserve, private};
 use crate::shared::{self, Shared};
-use crate::{Change, Order, OrderKey, Result, StoreError};
+use crate::{Change, Entry, Order, OrderKey, Result, StoreError};
 
 /// One SQLite database, open for writing by this process alone.
 ///
@@ -211,16 +211,11 @@ impl Database {
         &self,
         query: &str,
         values: impl Params,
-        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+        read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let connection = self.connection();
         let mut query = connection.prepare_cached(query)?;
-        let mut rows = query.query(values)?;
-        let mut all = Vec::new();
-        while let Some(row) = rows.next()? {
-            all.push(read(row)?);
-        }
-        Ok(all)
+        query.query_and_then(values, read)?.collect()
     }
 
     /// Carries out one statement, for other kernels as well that share the order.
@@ -241,18 +236,32 @@ impl Database {
         let Some(shared) = self.inner.shared.get() else {
             return self.transaction(|transaction| change(&mut Change::new(transaction, None)));
         };
+        self.append(shared, |transaction| {
+            let mut changing = Change::new(transaction, Some(Vec::new()));
+            let outcome = change(&mut changing)?;
+            let statements = changing.into_statements();
+            if statements.is_empty() {
+                return Ok((outcome, None));
+            }
+            let Section { name, schema } = self.section;
+            Ok((outcome, Some(shared.entry(transaction, name, schema, statements)?)))
+        })
+    }
+
+    /// Has `change` change the newest rows while this kernel has the turn, and appends the entry that it returns, if any.
+    fn append<T>(
+        &self,
+        shared: &Shared,
+        change: impl FnOnce(&Transaction<'_>) -> Result<(T, Option<Entry>)>,
+    ) -> Result<T> {
         let mut connection = self.connection();
         let (news, turn) = shared.order.take_turn(shared::position(&connection)?.version)?;
         shared.take_in(&mut connection, news)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut changing = Change::new(&transaction, Some(Vec::new()));
-        let outcome = change(&mut changing)?;
-        let statements = changing.into_statements();
-        let mut is_copy_due = false;
-        if !statements.is_empty() {
-            let entry = shared.entry(&transaction, self.section.name, self.section.schema, statements)?;
+        let (outcome, entry) = change(&transaction)?;
+        let is_copy_due = entry.as_ref().is_some_and(|entry| entry.version % COPY_EVERY == 0);
+        if let Some(entry) = entry {
             turn.append(&entry)?;
-            is_copy_due = entry.version % COPY_EVERY == 0;
         }
         transaction.commit()?;
         if is_copy_due
@@ -309,10 +318,7 @@ impl Database {
     /// # Errors
     /// Fails if the database cannot be read.
     pub fn version(&self) -> Result<u64> {
-        if self.inner.shared.get().is_none() {
-            return Ok(0);
-        }
-        shared::position(&self.connection()).map(|at| at.version)
+        if self.is_shared() { Ok(shared::position(&self.connection())?.version) } else { Ok(0) }
     }
 
     /// Stores a copy of all tables in the shared order, so that entries up to here can be forgotten. [`Database::change`] does
@@ -333,17 +339,9 @@ impl Database {
     /// The errors of [`Database::change`].
     pub fn agree(&self) -> Result<()> {
         let Some(shared) = self.inner.shared.get() else { return Ok(()) };
-        for (section, schema) in self.versions()? {
-            let mut connection = self.connection();
-            let (news, turn) = shared.order.take_turn(shared::position(&connection)?.version)?;
-            shared.take_in(&mut connection, news)?;
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            if let Some(entry) = shared.agreement(&transaction, &section, schema)? {
-                turn.append(&entry)?;
-            }
-            transaction.commit()?;
-        }
-        Ok(())
+        self.versions()?.iter().try_for_each(|(section, schema)| {
+            self.append(shared, |transaction| Ok(((), shared.agreement(transaction, section, *schema)?)))
+        })
     }
 
     /// Returns the part of the database that follows an order, if it follows one.

@@ -152,9 +152,8 @@ impl OrderKey {
         if sealed.len() < NONCE_LEN {
             return Err(foreign());
         }
-        let content = sealed.split_off(NONCE_LEN);
+        let mut content = sealed.split_off(NONCE_LEN);
         let nonce = Nonce::try_assume_unique_for_key(&sealed).map_err(|_| foreign())?;
-        let mut content = content;
         let length =
             self.0.open_in_place(nonce, Aad::from(at.bytes()), &mut content).map_err(|_| foreign())?.len();
         content.truncate(length);

@@ -45,13 +45,7 @@ fn restore_attached(connection: &mut Connection) -> Result<Vec<String>> {
 }
 
 fn texts(connection: &Connection, query: &str) -> Result<Vec<String>> {
-    let mut query = connection.prepare(query)?;
-    let mut rows = query.query([])?;
-    let mut all = Vec::new();
-    while let Some(row) = rows.next()? {
-        all.push(row.get(0)?);
-    }
-    Ok(all)
+    Ok(connection.prepare(query)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
 /// The byte of a database's header for a journal that is no log.

@@ -99,14 +99,13 @@ async fn news(client: &impl GenericClient, name: &str, version: u64, last: Optio
     let select =
         "SELECT version, body FROM mgp_entry WHERE name = $1 AND version > $2 ORDER BY version LIMIT $3";
     let mut found = in_time(client.query(select, &[&name, &version, &AT_ONCE])).await?;
-    let mut snapshot = None;
+    let mut snapshot: Option<Snapshot> = None;
     if found.first().is_none_or(|row| row.get::<_, i64>(0) != version + 1) {
         let copy = "SELECT version, link, body FROM mgp_snapshot WHERE name = $1 AND version > $2";
         let copy = in_time(client.query_opt(copy, &[&name, &version])).await?;
-        let copy = copy.map(|row| read_snapshot(&row)).transpose()?;
-        let from = copy.as_ref().map_or(version, |copy| copy.version.cast_signed());
+        snapshot = copy.map(|row| read_snapshot(&row)).transpose()?;
+        let from = snapshot.as_ref().map_or(version, |copy| copy.version.cast_signed());
         found = in_time(client.query(select, &[&name, &from, &AT_ONCE])).await?;
-        snapshot = copy;
     }
     let entries =
         found.iter().map(|row| Entry { version: row.get::<_, i64>(0).cast_unsigned(), body: row.get(1) });

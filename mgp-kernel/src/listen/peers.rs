@@ -1,7 +1,7 @@
 //! The place at which other kernels pass on calls of the servers that this one runs. Nobody else gets in: the connection takes a
 //! certificate of the authority of all kernels, and keys of agents open nothing.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::request::Parts;
@@ -13,7 +13,7 @@ use mgp_transport::http::{HttpConfig, Routes, serve_layered_until};
 use mgp_types::mgp::ServerId;
 use mgp_types::{BoxFuture, ClientSession, Error, Outbox, Principal, Request, Response, code};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 use tower_layer::layer_fn;
 use tower_service::Service;
 
@@ -83,7 +83,7 @@ struct PeerSession {
     /// The session as a client of the server.
     client: Arc<ClientSession>,
     outbox: Outbox,
-    opened: Arc<OnceLock<ServerEra<DecidedCalls>>>,
+    opened: Arc<OnceCell<ServerEra<DecidedCalls>>>,
 }
 
 impl Service<Request> for PeerSession {
@@ -101,12 +101,12 @@ impl PeerSession {
     async fn answer(self, mut request: Request) -> Result<Response, Error> {
         let (server, caller) = self.admit(&request)?;
         request.context.principal = Some(caller.through(self.client.id()));
-        if self.opened.get().is_none() {
+        let open = || async {
             let upstream = self.kernel.fleet.upstream(&server)?;
-            let _ = self.opened.set(upstream.accept_peer(&request, self.outbox.clone()).await?);
-        }
-        let opened = self.opened.get().cloned();
-        opened.ok_or_else(|| Error::internal("the session did not begin"))?.call(request).await
+            upstream.accept_peer(&request, self.outbox.clone()).await
+        };
+        let mut opened = self.opened.get_or_try_init(open).await?.clone();
+        opened.call(request).await
     }
 
     /// Returns the server that a request is for, and whose it is.

@@ -77,18 +77,17 @@ impl Leases {
 
     /// Has servers follow their leases when these end or move, for as long as it is polled.
     pub(super) async fn keep_to(&self, servers: &dyn LeasedServers) {
-        let (mut changes, mut followed) = (self.0.subscribe(), BTreeMap::<String, i64>::new());
+        let (mut changes, mut followed) = (self.0.subscribe(), BTreeMap::<String, Lease>::new());
         loop {
-            let leases = changes.borrow_and_update().clone();
-            let held: BTreeMap<_, _> = leases.into_iter().filter(|(_, lease)| lease.holds()).collect();
-            let epochs: BTreeMap<_, _> =
-                held.iter().map(|(server, lease)| (server.clone(), lease.epoch)).collect();
-            let before = std::mem::replace(&mut followed, epochs);
+            let mut held = changes.borrow_and_update().clone();
+            held.retain(|_, lease| lease.holds());
             // A server whose lease begins waits for it already.
-            for (server, _) in before.iter().filter(|(server, epoch)| followed.get(*server) != Some(*epoch)) {
-                servers.follow_lease(server);
+            for (server, before) in std::mem::replace(&mut followed, held) {
+                if followed.get(&server).is_none_or(|lease| lease.epoch != before.epoch) {
+                    servers.follow_lease(&server);
+                }
             }
-            let first_end = held.values().map(|lease| lease.ends).min();
+            let first_end = followed.values().map(|lease| lease.ends).min();
             tokio::select! {
                 _ = changes.changed() => {}
                 () = or_never(first_end.map(sleep_until)) => {}

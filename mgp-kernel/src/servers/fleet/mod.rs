@@ -411,11 +411,8 @@ impl Fleet {
 
 impl LeasedServers for Fleet {
     fn ids(&self) -> Vec<String> {
-        let all = self.all();
-        all.iter()
-            .filter(|server| server.config().runs_once())
-            .map(|server| server.id().to_string())
-            .collect()
+        let runs_once = |server: &&Arc<Upstream>| server.config().runs_once();
+        self.all().iter().filter(runs_once).map(|server| server.id().to_string()).collect()
     }
 
     fn follow_lease(&self, server: &str) {

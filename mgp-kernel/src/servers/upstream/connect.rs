@@ -38,8 +38,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         Some(peers) => Some((peers, peers.leases.of(&config.id).await)),
         None => None,
     };
-    let elsewhere = leased.as_ref();
-    let elsewhere = elsewhere.and_then(|(peers, lease)| Some((peers, lease, lease.elsewhere.as_ref()?)));
+    let elsewhere = leased.as_ref().and_then(|(peers, held)| Some((peers, held, held.elsewhere.as_ref()?)));
     let running = shared.support.config.load_full();
     let is_dialect = config.dialect == Some(ServerDialect::ExtReference);
     let declared = |json: &'static str| RawJson::from_written(json.into());

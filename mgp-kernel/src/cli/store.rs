@@ -35,18 +35,14 @@ pub(super) async fn run(cx: &CommandContext, command: StoreCommand) -> Result {
         let failure = Failure::usage("this kernel shares no database");
         return Err(failure.hint("write a `url` and a `key` under `[store]` in mgp.toml"));
     };
-    let done = match command {
+    let (outcome, done) = match command {
         StoreCommand::Migrate => return operate(cx, MigrateStore {}).await,
-        StoreCommand::Init => {
-            postgres.init().await.map_err(|error| failed(&error))?;
-            "the tables are there"
-        }
+        StoreCommand::Init => (postgres.init().await, "the tables are there"),
         StoreCommand::Check => {
             postgres.check().await.map_err(|error| failed(&error))?;
             let orders = ["policy", "effects", "registry", "record"].map(|name| postgres.order(name));
             let checked = off_the_runtime(move || orders.iter().try_for_each(|order| key.check(order)));
-            checked.await.map_err(|error| failed(&error))?;
-            "the database is reached, and all changes in it are of kernels with this key"
+            (checked.await, "the database is reached, and all changes in it are of kernels with this key")
         }
         StoreCommand::Copy => {
             // No client starts a kernel meanwhile, and one that runs has the databases open.
@@ -62,10 +58,10 @@ pub(super) async fn run(cx: &CommandContext, command: StoreCommand) -> Result {
                 }
                 Ok(())
             });
-            copy.await.map_err(|error| failed(&error))?;
-            "the decisions of this kernel are those of all kernels"
+            (copy.await, "the decisions of this kernel are those of all kernels")
         }
     };
+    outcome.map_err(|error| failed(&error))?;
     cx.output.line(&json!({ "done": done }), done)
 }
 

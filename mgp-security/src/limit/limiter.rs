@@ -35,19 +35,15 @@ impl Rates {
         Self { requests_per_minute: None, requests_per_hour: None, requests_per_day: None }
     }
 
-    /// Limits the rate to `calls` in a minute.
-    pub const fn per_minute(self, calls: NonZeroU32) -> Self {
-        Self { requests_per_minute: Some(calls), ..self }
-    }
+    mgp_types::setters! { self =>
+        /// Limits the rate to `calls` in a minute.
+        pub fn per_minute(calls: NonZeroU32) => self.requests_per_minute = Some(calls);
 
-    /// Limits the rate to `calls` in an hour.
-    pub const fn per_hour(self, calls: NonZeroU32) -> Self {
-        Self { requests_per_hour: Some(calls), ..self }
-    }
+        /// Limits the rate to `calls` in an hour.
+        pub fn per_hour(calls: NonZeroU32) => self.requests_per_hour = Some(calls);
 
-    /// Limits the rate to `calls` in a day.
-    pub const fn per_day(self, calls: NonZeroU32) -> Self {
-        Self { requests_per_day: Some(calls), ..self }
+        /// Limits the rate to `calls` in a day.
+        pub fn per_day(calls: NonZeroU32) => self.requests_per_day = Some(calls);
     }
 }
 

@@ -177,7 +177,6 @@ impl KeyStore {
     /// Adds a new key; an id that is there already is an error.
     pub(super) fn add(&self, key: &StoredKey) -> Result<(), StoreError> {
         let info = &key.info;
-        let permissions: Vec<_> = info.permissions.iter().collect();
         let rate_limit = info.rate_limit.as_ref().map(serde_json::to_string).transpose();
         let insert = || {
             self.0.execute(
@@ -189,7 +188,7 @@ impl KeyStore {
                 key.digest.0,
                 info.owner.as_str(),
                 if info.owner.role() == PrincipalRole::Operator { "operator" } else { "agent" },
-                serde_json::to_string(&permissions).map_err(unavailable)?,
+                serde_json::to_string(&info.permissions).map_err(unavailable)?,
                 rate_limit.map_err(unavailable)?,
                 info.label,
                 info.created_at.as_millis(),
@@ -234,13 +233,11 @@ fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
         "operator" => Principal::of(PrincipalKind::KeyOperator, text(row, 2)?),
         _ => return Err(damaged("a role that is none")),
     };
-    let permissions: Vec<ApiPermission> =
-        serde_json::from_str(text(row, 4)?).map_err(|_| damaged("permissions that are none"))?;
     let rate_limit = row.get::<_, Option<String>>(5)?.map(|json| serde_json::from_str(&json));
     let info = KeyInfo {
         id: KeyId::read(text(row, 0)?).ok_or_else(|| damaged("an id that is none"))?,
         owner,
-        permissions: ApiPermissions::new(permissions),
+        permissions: serde_json::from_str(text(row, 4)?).map_err(|_| damaged("permissions that are none"))?,
         rate_limit: rate_limit.transpose().map_err(|_| damaged("a rate limit that is none"))?,
         groups: serde_json::from_str(text(row, 10)?).map_err(|_| damaged("groups that are none"))?,
         label: row.get(6)?,

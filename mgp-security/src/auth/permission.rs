@@ -28,7 +28,7 @@ pub enum ApiPermission {
 }
 
 /// The permissions of a key.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ApiPermissions(Arc<[ApiPermission]>);
 
 impl ApiPermissions {
@@ -51,23 +51,18 @@ impl ApiPermissions {
     /// Returns whether the permissions allow calling the MGP method that a tool stands for by the tool's full name,
     /// not by a pattern that matches other tools as well.
     pub(super) fn name(&self, method: &str) -> bool {
-        self.iter().any(|one| match one {
-            ToolInvoke(it) => {
-                let joined = [it.server().as_str(), it.tool().as_str()].join("/");
-                method::of_tool(&joined.replace('.', "/")) == Some(method)
-                    || (it.server().as_str() == "*" && method::of_tool(it.tool().as_str()) == Some(method))
-            }
-            _ => false,
+        self.iter().any(|one| {
+            let ToolInvoke(it) = one else { return false };
+            let joined = [it.server().as_str(), it.tool().as_str()].join("/");
+            method::of_tool(&joined.replace('.', "/")) == Some(method)
+                || (it.server().as_str() == "*" && method::of_tool(it.tool().as_str()) == Some(method))
         })
     }
 
     /// Returns whether the permissions allow seeing `tool` of `server`.
     pub(crate) fn allow_reading(&self, server: &str, tool: &str) -> bool {
-        self.iter().any(|one| match one {
-            ToolsListAll => true,
-            ToolRead(it) => it.matches(server, tool),
-            _ => false,
-        })
+        let allows = |one: &ApiPermission| matches!(one, ToolRead(it) if it.matches(server, tool));
+        self.contains(&ToolsListAll) || self.iter().any(allows)
     }
 
     /// Returns whether the permissions allow calling any tool at all.

@@ -219,8 +219,7 @@ impl PendingApprovals {
                 .map_err(|why| Error::invalid_params(format!("this is no edit of a call: {why}")))
         };
         let asked = digest(&RawJson::parse(asked.whole().to_owned())?)?;
-        let row = |row: &&ApprovalRow| row.shown.id == *id;
-        let trace = self.swept().rows.values().find(row).and_then(|row| row.context.trace);
+        let trace = self.swept().find(id).and_then(|row| row.context.trace);
         let (trace, kind) = (trace.unwrap_or_else(TraceId::random), EventType::read(CALL_EDITED));
         let (actor, target) = (Actor::of(&answer.approver), AuditTarget::new(Some(server), Some(tool)));
         Ok(AuditEvent::new(self.0.clock.now(), trace, kind, actor, target, Outcome::Success)

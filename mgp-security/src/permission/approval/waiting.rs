@@ -141,13 +141,11 @@ impl ApprovalRow {
         asked_at: Timestamp,
         ends_at: Timestamp,
     ) -> Self {
-        let (server, subject) = (question.server.clone(), question.subject.clone());
-        let asker = question.asker().cloned();
         let mut row = Self::of(PendingApproval {
             id,
-            server,
-            subject,
-            asker,
+            server: question.server.clone(),
+            subject: question.subject.clone(),
+            asker: question.asker().cloned(),
             asked_at,
             ends_at,
             answer: None,
@@ -258,10 +256,7 @@ pub(super) fn write_principal<'p, S: Serializer>(
     principal: impl Into<Option<&'p Principal>>,
     to: S,
 ) -> Result<S::Ok, S::Error> {
-    let stored = |principal: &Principal| StoredPrincipal {
-        kind: principal.kind(),
-        name: principal.as_str().to_owned(),
-    };
+    let stored = |by: &Principal| StoredPrincipal { kind: by.kind(), name: by.as_str().to_owned() };
     principal.into().map(stored).serialize(to)
 }
 

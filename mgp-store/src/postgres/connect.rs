@@ -11,7 +11,7 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use tokio::sync::Notify;
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{AsyncMessage, Config};
+use tokio_postgres::{AsyncMessage, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::unavailable;
@@ -65,11 +65,7 @@ pub(super) fn pool(config: Config, tls: MakeRustlsConnect) -> Result<Pool> {
 }
 
 /// Tells `appended` of each notice, until the connection ends, and returns why it did.
-pub(super) async fn listen(
-    config: &Config,
-    tls: MakeRustlsConnect,
-    appended: &Notify,
-) -> tokio_postgres::Error {
+pub(super) async fn listen(config: &Config, tls: MakeRustlsConnect, appended: &Notify) -> Error {
     let (client, mut connection) = match config.connect(tls).await {
         Ok(connected) => connected,
         Err(error) => return error,

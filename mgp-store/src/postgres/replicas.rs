@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::given_back;
 use super::{Postgres, in_time};
-use crate::StoreError;
+use crate::Result;
 
 impl Postgres {
     /// Tells the others that the kernel `id` runs, how they reach it, and what it says of itself, as JSON, and returns the ids
@@ -13,12 +13,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Fails if the database cannot be reached.
-    pub async fn tell_of(
-        &self,
-        id: &str,
-        address: &str,
-        state: &str,
-    ) -> Result<BTreeSet<String>, StoreError> {
+    pub async fn tell_of(&self, id: &str, address: &str, state: &str) -> Result<BTreeSet<String>> {
         let client = self.client().await?;
         let tell = "WITH forgotten AS (DELETE FROM mgp_replica WHERE seen_at < now() - interval '1 day' AND id <> $1),
             unused AS (DELETE FROM mgp_limit WHERE used_at < now() - interval '32 days'),
@@ -33,7 +28,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Fails if the database cannot be reached.
-    pub async fn forget(&self, id: &str) -> Result<(), StoreError> {
+    pub async fn forget(&self, id: &str) -> Result<()> {
         let client = self.client().await?;
         let forget =
             "WITH given_back AS (UPDATE mgp_lease SET until = now() WHERE owner = $1 AND until > now())
@@ -47,7 +42,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Fails if the database cannot be reached; the uses may have been added then.
-    pub async fn add_uses(&self, uses: &[(i64, f64, f64)]) -> Result<BTreeMap<i64, f64>, StoreError> {
+    pub async fn add_uses(&self, uses: &[(i64, f64, f64)]) -> Result<BTreeMap<i64, f64>> {
         let client = self.client().await?;
         let ids: Vec<_> = uses.iter().map(|(id, ..)| *id).collect();
         let amounts: Vec<_> = uses.iter().map(|(_, amount, _)| *amount).collect();
@@ -68,7 +63,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Fails if the database cannot be reached.
-    pub async fn leases(&self, id: &str, servers: &[String]) -> Result<String, StoreError> {
+    pub async fn leases(&self, id: &str, servers: &[String]) -> Result<String> {
         let client = self.client().await?;
         let read = in_time(client.query_one(include_str!("leases.sql"), &[&id, &servers])).await;
         given_back(client, read.map(|row| row.get(0)))
@@ -78,7 +73,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Fails if the database cannot be reached, or a kernel says of itself what is no JSON object.
-    pub async fn cluster(&self) -> Result<String, StoreError> {
+    pub async fn cluster(&self) -> Result<String> {
         let client = self.client().await?;
         let read = in_time(client.query_one(include_str!("cluster.sql"), &[])).await;
         given_back(client, read.map(|row| row.get(0)))

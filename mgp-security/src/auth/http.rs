@@ -1,6 +1,6 @@
 //! The tower layer that demands an API key of HTTP requests, or a token, in front of the HTTP server.
 
-use std::fmt;
+use std::fmt::Display;
 use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -177,11 +177,7 @@ fn refusal<R: From<String>>(error: AuthError) -> http::Response<R> {
 }
 
 /// Returns an answer in words, with its rule.
-fn answer<R: From<String>>(
-    words: impl fmt::Display,
-    status: StatusCode,
-    rule: &'static str,
-) -> http::Response<R> {
+fn answer<R: From<String>>(words: impl Display, status: StatusCode, rule: &'static str) -> http::Response<R> {
     tracing::debug!(rule, "caller refused");
     let mut response = http::Response::new(format!("{words}\n").into());
     *response.status_mut() = status;

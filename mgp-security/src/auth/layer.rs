@@ -131,15 +131,11 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                 request.context.scopes = None;
                 let (mut validity, mut visible) = (None, None);
                 if let Some((caller, is_call_held)) = caller {
-                    let permissions = &caller.permissions;
+                    let Authenticated { permissions, validity: held, token, .. } = caller;
                     visible = lists.then(|| permissions.clone());
-                    validity = Some(caller.validity.clone());
-                    request.extensions.insert(KeyScope {
-                        permissions: permissions.clone(),
-                        is_call_held,
-                        validity: caller.validity.clone(),
-                    });
-                    if let Some(token) = &caller.token {
+                    validity = Some(held.clone());
+                    request.extensions.insert(KeyScope { permissions, is_call_held, validity: held });
+                    if let Some(token) = &token {
                         request.context.scopes = Some(Arc::clone(&token.scopes));
                         request.extensions.insert(token.step_up.clone());
                     }

@@ -37,7 +37,7 @@ pub type OperatorInFront = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sy
 #[derive(Clone)]
 pub struct ApproverChain {
     operator: OperatorInFront,
-    open: Arc<Mutex<HashMap<QuestionKey, Named, RandomState>>>,
+    open: Arc<Mutex<HashMap<QuestionKey, NamedQuestion, RandomState>>>,
     clock: Clock,
     queue: PendingApprovals,
 }
@@ -45,10 +45,8 @@ pub struct ApproverChain {
 /// The server and the subject of a question, and the principal that is asked.
 type QuestionKey = (ServerId, Box<str>, Principal);
 
-struct Named {
-    name: Arc<str>,
-    asked_at: Timestamp,
-}
+/// The name of a question, and the time at which it was asked.
+type NamedQuestion = (Arc<str>, Timestamp);
 
 impl ApproverChain {
     /// Returns a chain that asks the clients for which `operator` names an operator, and otherwise puts the question
@@ -132,22 +130,22 @@ impl ApproverChain {
     fn name(&self, key: &QuestionKey) -> Result<Arc<str>, Error> {
         let now = self.clock.now();
         let mut open = self.open.lock();
-        open.retain(|_, named| now.since(named.asked_at) < TTL);
-        if let Some(named) = open.get(key) {
-            return Ok(named.name.clone());
+        open.retain(|_, (_, asked_at)| now.since(*asked_at) < TTL);
+        if let Some((name, _)) = open.get(key) {
+            return Ok(name.clone());
         }
         if open.len() >= MAX_QUESTIONS {
             return Err(super::pending::full());
         }
         let name: Arc<str> = format!("approval-{}", random_name()).into();
-        open.insert(key.clone(), Named { name: name.clone(), asked_at: now });
+        open.insert(key.clone(), (name.clone(), now));
         Ok(name)
     }
 
     /// Returns whether this is the first answer to the question of this name.
     fn take(&self, key: &QuestionKey, name: &str) -> bool {
         let mut open = self.open.lock();
-        open.get(key).is_some_and(|named| *named.name == *name) && open.remove(key).is_some()
+        open.get(key).is_some_and(|(known, _)| **known == *name) && open.remove(key).is_some()
     }
 }
 

@@ -206,9 +206,7 @@ impl ArgumentWriter {
     }
 
     fn remark(&mut self, text: &str) {
-        self.out.extend_from_slice("⟨".as_bytes());
-        self.out.extend_from_slice(text.as_bytes());
-        self.out.extend_from_slice("⟩".as_bytes());
+        self.out.extend_from_slice(format!("⟨{text}⟩").as_bytes());
     }
 
     fn end_line(&mut self, depth: usize) {

@@ -175,9 +175,8 @@ impl PendingApprovals {
                 None => Ok(()),
             }
         });
-        let decided = deciding.await;
-        decided
-            .unwrap_or_else(|panic| Err(Error::internal("the question was not decided").with_source(panic)))
+        let lost = |panic| Err(Error::internal("the question was not decided").with_source(panic));
+        deciding.await.unwrap_or_else(lost)
     }
 
     /// Checks that a question may be answered for several calls at once.

@@ -135,19 +135,15 @@ impl PendingApproval {
 }
 
 impl ApprovalRow {
-    pub(super) fn new(
-        id: ApprovalId,
-        question: &ApprovalQuestion,
-        asked_at: Timestamp,
-        ends_at: Timestamp,
-    ) -> Self {
+    /// Returns the row of a question that is asked now. The caller that waits for its answer sets its end.
+    pub(super) fn new(id: ApprovalId, question: &ApprovalQuestion, asked_at: Timestamp) -> Self {
         let mut row = Self::of(PendingApproval {
             id,
             server: question.server.clone(),
             subject: question.subject.clone(),
             asker: question.asker().cloned(),
             asked_at,
-            ends_at,
+            ends_at: asked_at,
             answer: None,
             is_received: false,
             is_asked_here: true,
@@ -186,8 +182,7 @@ impl ApprovalRow {
     /// Takes over what another kernel changed.
     pub(super) fn take_over(&mut self, stored: Self) {
         if self.stored != stored.stored {
-            let is_asked_here = self.shown.is_asked_here;
-            self.shown = PendingApproval { is_asked_here, ..stored.shown };
+            self.shown = PendingApproval { is_asked_here: self.shown.is_asked_here, ..stored.shown };
             (self.stored, self.is_kept) = (stored.stored, true);
         }
     }

@@ -25,7 +25,6 @@ impl PendingApprovals {
     ) -> Result<(oneshot::Receiver<ApprovalAnswer>, QuestionWaiter), Error> {
         let (sender, receiver) = oneshot::channel();
         let now = self.0.clock.now();
-        let ends_at = now.saturating_add(OPEN_FOR);
         let mut open = self.swept();
         let ticket = *self.0.asked.borrow() + 1;
         let same =
@@ -35,7 +34,7 @@ impl PendingApprovals {
             None if !open.make_room(question) => return Err(full()),
             None => {
                 let id = question.id.clone().unwrap_or_else(|| open.new_id());
-                open.rows.insert(ticket, ApprovalRow::new(id, question, now, ends_at));
+                open.rows.insert(ticket, ApprovalRow::new(id, question, now));
                 ticket
             }
         };
@@ -43,7 +42,7 @@ impl PendingApprovals {
         if row.waiting.len() >= MAX_WAITING {
             return Err(full());
         }
-        (row.shown.ends_at, row.is_kept) = (ends_at, false);
+        (row.shown.ends_at, row.is_kept) = (now.saturating_add(OPEN_FOR), false);
         row.waiting.push((ticket, sender));
         self.0.asked.send_replace(ticket);
         drop(open);

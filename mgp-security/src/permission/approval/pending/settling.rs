@@ -34,13 +34,9 @@ impl PendingApprovals {
 
     /// Answers the question `id`, unless another operator has answered it meanwhile. Returns the decision to enter into the
     /// book if no caller is here to do so.
-    pub(super) fn settle(
-        &self,
-        id: &ApprovalId,
-        mut answer: ApprovalAnswer,
-    ) -> Result<Option<Ruling>, Error> {
+    pub(super) fn settle(&self, id: &ApprovalId, answer: ApprovalAnswer) -> Result<Option<Ruling>, Error> {
         let _alone = self.0.writing.lock();
-        answer.question = Some(id.clone());
+        let answer = ApprovalAnswer { question: Some(id.clone()), ..answer };
         let mut is_known = true;
         loop {
             let (before, (answered, ruling)) = {

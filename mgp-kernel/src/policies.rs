@@ -120,7 +120,7 @@ impl Policies {
             definitions: Arc::new(DefinitionGuard::new(pins)),
             limit: LimitGate::with(limits, None, Arc::clone(&limiter)),
             scopes,
-            keyed_calls: keyed_calls(config, state, link)?,
+            keyed_calls: config.effects.enabled.then(|| keyed_calls(state, link)).transpose()?,
             budgets: Arc::new(AgentBudgets::new(groups, Arc::clone(&limiter))),
             limiter,
             session_states: Arc::default(),
@@ -207,15 +207,8 @@ fn take_over(users: &Path, own: &Path) -> Result<(), StartError> {
     taken.map_err(|error| StartError::Kept { path: users.to_owned(), error })
 }
 
-/// Opens the calls with idempotency keys in the folder of the kernel's state, if the configuration asks for it.
-fn keyed_calls(
-    config: &Config,
-    state: &Path,
-    link: Option<&Arc<ClusterLink>>,
-) -> Result<Option<IdempotencyBook>, StartError> {
-    if !config.effects.enabled {
-        return Ok(None);
-    }
+/// Opens the calls with idempotency keys in the folder of the kernel's state.
+fn keyed_calls(state: &Path, link: Option<&Arc<ClusterLink>>) -> Result<IdempotencyBook, StartError> {
     let path = state.join("effects.db");
     let book = Database::open(&path).and_then(|database| {
         share(link, &database, "effects")?;
@@ -225,7 +218,7 @@ fn keyed_calls(
         }
         IdempotencyBook::open(store)
     });
-    book.map(Some).map_err(|error| StartError::Kept { path, error })
+    book.map_err(|error| StartError::Kept { path, error })
 }
 
 /// The tokens with which agents came last, once the kernel accepts tokens, for servers at which the kernel exchanges them.

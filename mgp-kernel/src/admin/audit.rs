@@ -247,13 +247,11 @@ impl Operation for QueryEvents {
         query.limit = limit;
         let found = reading(audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
         let next_behind = found.get(limit - 1).map(|last| last.seq);
-        let events = found.into_iter().map(|entry| EventRow {
-            kernel: None,
-            seq: entry.seq,
-            hash: entry.hash.to_string(),
-            event: entry.event,
-        });
-        Ok(EventPage { events: events.collect(), only_here, next_behind })
+        let row = |entry: LogEntry| {
+            let (seq, hash) = (entry.seq, entry.hash.to_string());
+            EventRow { kernel: None, seq, hash, event: entry.event }
+        };
+        Ok(EventPage { events: found.into_iter().map(row).collect(), only_here, next_behind })
     }
 }
 

@@ -97,8 +97,7 @@ impl AgentBudgets {
         let Some((id, budget)) = self.groups.find(caller, of) else { return Ok(None) };
         let (span, ends_in) = span_at(budget, now);
         let cost = tool.and_then(|tool| tool.cost.as_ref());
-        let estimate = cost.and_then(|cost| cost.estimated_units).filter(|units| *units >= 0.0);
-        let units = estimate.unwrap_or(0.0);
+        let units = cost.and_then(|cost| cost.estimated_units).filter(|units| *units >= 0.0).unwrap_or(0.0);
         let most = as_units(budget.units);
         let mut spent = self.spent.lock();
         // The clients of one family spend its budget together, and members of a group each for itself.

@@ -29,7 +29,7 @@ def a_stopped_database_stops_decisions(cluster, short):
             check(said is None and took < 10, f"a change that is stored nowhere: {said}, after {took:.1f} s")
             until("all kernels to say that they are not ready", lambda: not any(kernel.is_ready() for kernel in cluster.kernels), 10)
             readiness = cluster.kernels[0].readiness()
-            told = cluster.kernels[0].mgp("status")
+            told = cluster.kernels[0].status()
             check("store" in told or "database" in told, f"`mgp status` does not say why: {told}")
             time.sleep(max(0, 8 - (time.monotonic() - stopped)))
             passed = load.last_passed - stopped
@@ -243,7 +243,7 @@ def what_no_kernel_wrote_is_not_carried_out(cluster, short):
         WHERE name = 'policy'; NOTIFY mgp""")
     try:
         took = until("all kernels to refuse", lambda: not any(done(kernel.call(cluster.key, "payments.read")) for kernel in cluster.kernels), 10)
-        check("[store] key" in json.dumps(cluster.status()) + kernel.mgp("status"), "no kernel says why")
+        check("[store] key" in json.dumps(cluster.status()) + kernel.status(), "no kernel says why")
     finally:
         postgres.sql("""DELETE FROM mgp_entry WHERE name = 'policy' AND version = (SELECT version FROM mgp_order WHERE name = 'policy');
             UPDATE mgp_order SET version = version - 1 WHERE name = 'policy'""")
@@ -325,6 +325,7 @@ def many_entries(cluster, short):
     first.configure()
     first.mgp("store", "init")
     first.mgp("store", "copy")
+    first.mgp("operators", "passphrase", "--without-proof")
     try:
         first.start()
         fresh = second.start()

@@ -246,6 +246,10 @@ sharing = "shared"
     def json(self, *words, **options):
         return json.loads(self.mgp("--json", *words, **options) or "null")
 
+    def status(self):
+        """Returns what `mgp status` prints; its exit code says whether all is well."""
+        return run(MGP, "--config", str(self.config), "--state", str(self.state), "status").stdout
+
     def new_key(self, owner, *rights):
         words = [word for right in rights or ["list", "call:*"] for word in ("--allow", right)]
         return self.json("keys", "new", owner, *words)
@@ -378,7 +382,8 @@ class Cluster:
         (FOLDER / "haproxy.cfg").write_text(template)
         self.balancer = Part("haproxy", program("haproxy"), "-f", "haproxy.cfg")
         self.kernels[0].mgp("store", "init")
-        self.kernels[0].mgp("operators", "passphrase", "--without-proof")
+        for kernel in self.kernels:
+            kernel.mgp("operators", "passphrase", "--without-proof")
         self.heal()
         self.key = self.kernels[0].new_key("agent.load")["secret"]
         self.until_all_take(self.key)

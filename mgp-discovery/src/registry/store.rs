@@ -37,12 +37,17 @@ impl SqliteRegistryStore {
         Self::of(Database::in_memory()?)
     }
 
-    fn of(database: Database) -> Result<Self, StoreError> {
+    /// Returns the store in a database, which may follow an order of changes already.
+    ///
+    /// # Errors
+    /// A newer version wrote it, or SQLite refuses.
+    pub fn of(database: Database) -> Result<Self, StoreError> {
         database.section("registry", MIGRATIONS).map(Self)
     }
 
     /// Returns the database.
-    pub const fn database(&self) -> &Database {
+    #[cfg(test)]
+    pub(super) const fn database(&self) -> &Database {
         &self.0
     }
 }

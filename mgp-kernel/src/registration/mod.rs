@@ -15,6 +15,7 @@ use mgp_discovery::registry::{
     ServerRegistration, ServerView, SqliteRegistryStore,
 };
 use mgp_security::validator::sandbox::{CommandPolicy, check_command};
+use mgp_store::Database;
 use mgp_types::mgp::{AuditPort, ListedServer, Permission, ServerId, ServerStatus};
 use mgp_types::{AgentGroups, Context, Error, Principal, PrincipalRole};
 
@@ -37,9 +38,9 @@ pub(crate) fn open(
     let path = config.state().join("registry.db");
     let wrong = |error: &dyn std::fmt::Display| StartError::Config(format!("{}: {error}", path.display()));
     let groups = visibility.access.groups();
-    let store = SqliteRegistryStore::open(&path).map_err(|error| wrong(&error))?;
-    let database = store.database().clone();
+    let database = Database::open(&path).map_err(|error| wrong(&error))?;
     share(link, &database, "registry").map_err(|error| wrong(&error))?;
+    let store = SqliteRegistryStore::of(database.clone()).map_err(|error| wrong(&error))?;
     let fleet = Arc::new(FleetServers { config: Arc::clone(config), visibility: Arc::downgrade(visibility) });
     let policy = policy(&config.load(), groups);
     let registry = Registry::open(Arc::new(store), policy, fleet, Arc::new(StrictInspector), audit);

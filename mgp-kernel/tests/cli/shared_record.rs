@@ -21,7 +21,7 @@ impl Cluster {
             return None;
         }
         let database = COMMON.new_database();
-        let url = COMMON.settings(&database, "").url;
+        let url = COMMON.url(&database, "");
         let homes = ["agent.one", "agent.other"].map(|agent| {
             let home = Home::with_state();
             home.configure(&format!("[store]\nurl = '{url}'\nkey = 'a secret'\n"));

@@ -22,10 +22,7 @@ fn a_kernel_that_does_not_reach_the_decisions_of_others_says_so_and_calls_nothin
     let called = home.run(["call", "clock.now"]);
     // What a server says of itself cannot be noted without the others either, so it may not have started.
     let reasons = ["latest decisions", "the store cannot be used"];
-    assert!(
-        called.code == Some(4) && reasons.iter().any(|reason| called.err.contains(reason)),
-        "{called:?}"
-    );
+    assert!(called.code == Some(4) && reasons.iter().any(|reason| called.err.contains(reason)), "{called:?}");
     let status = home.run(["status", "--json"]);
     let shown: Value = serde_json::from_str(&status.out).unwrap();
     assert_eq!((status.code, &shown["link"]["stale"]), (Some(4), &true.into()), "{shown}");

@@ -1,3 +1,4 @@
+use mgp_store::OrderKey;
 use mgp_store::testing::MemoryOrder;
 use mgp_types::Principal;
 use mgp_types::ext::transaction::BeginTransaction;

@@ -35,7 +35,7 @@ impl OwnMethods {
     pub(crate) fn new(sections: &Sections, tools: ToolDiscoveryGate) -> Self {
         let Sections { policies, audit, fleet, events, .. } = sections;
         let kernel = Arc::new(sections.clone());
-        let audience = ChannelAudience(Arc::downgrade(fleet));
+        let audience = ChannelAudience { access: policies.access.clone(), fleet: Arc::downgrade(fleet) };
         Self {
             access: AccessMethodsGate::new(policies.access.clone()).known_targets(Arc::clone(&kernel) as _),
             events: EventsGate::new(events.clone()).for_audience(audience),

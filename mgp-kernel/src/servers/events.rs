@@ -3,20 +3,22 @@
 //! The events of what is recorded, `audit`, `permissions`, `security.*` and `tool.*`, are told by one task, which reads the
 //! record while somebody listens. So a call never waits for events, and every event that subscribers get is durable.
 
+mod audience;
 mod recorded;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use mgp_discovery::catalog::CatalogTool;
 use mgp_security::access::AccessPolicy;
-use mgp_stream::event::{EventAudience, PublishError, Publisher};
+use mgp_stream::event::{PublishError, Publisher};
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerId};
 use mgp_types::{Object, Principal, PrincipalRole};
 use serde::Serialize;
 
+pub(crate) use self::audience::ChannelAudience;
 pub(crate) use self::recorded::publish_record;
-use crate::servers::fleet::{Fleet, FleetTables};
+use crate::servers::fleet::FleetTables;
 use crate::servers::upstream::ConnectionKey;
 
 /// The channels on which the kernel says what happens to servers and their tools. Channels of servers exist as they are
@@ -40,26 +42,6 @@ pub(crate) fn publisher() -> Publisher {
 
 fn is_own(channel: &str) -> bool {
     CHANNELS.contains(&channel) || recorded::CHANNELS.contains(&channel)
-}
-
-/// The rule for who may subscribe to which channels: those of a server are for agents that may use it.
-///
-/// Publishers hold their audience, and servers of the fleet hold the publisher, so the audience does not keep the fleet
-/// alive.
-#[derive(Clone)]
-pub(crate) struct ChannelAudience(pub(crate) Weak<Fleet>);
-
-impl EventAudience for ChannelAudience {
-    fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
-        let (Some(fleet), Some(principal)) = (self.0.upgrade(), principal) else { return false };
-        if recorded::is_for_operators(channel) {
-            return is_operator(principal);
-        }
-        // Ids of servers may contain dots; the longest id that fits is meant.
-        let owner = || channel.rmatch_indices('.').find_map(|(at, _)| fleet.get(&channel[..at]));
-        // Events on the kernel's own channels are addressed to those whom they concern.
-        is_own(channel) || owner().is_some_and(|server| server.reaches(principal))
-    }
 }
 
 /// A publisher of the events of servers, each for those whom it concerns.

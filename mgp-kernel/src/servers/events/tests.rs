@@ -14,7 +14,10 @@ use crate::test_kernel::{GRANTED, TestClient, TestKernel};
 
 fn front(scene: &TestKernel) -> Gated<EventsGate, Router> {
     EventsGate::new(scene.support.events.publisher.clone())
-        .for_audience(ChannelAudience(Arc::downgrade(&scene.fleet)))
+        .for_audience(ChannelAudience {
+            access: scene.policies.access.clone(),
+            fleet: Arc::downgrade(&scene.fleet),
+        })
         .layer(scene.router.clone())
 }
 

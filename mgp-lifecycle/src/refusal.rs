@@ -95,12 +95,12 @@ pub(crate) fn in_words(error: Error) -> Error {
 #[cfg(feature = "ext")]
 pub(crate) fn not_stored(problem: &str, error: &crate::store::StoreError) -> Error {
     tracing::error!(%error, "{problem}");
-    let message = match error {
-        crate::store::StoreError::Full => {
-            format!("{problem} because the disk is full; nothing was done: free some space")
-        }
-        _ => format!("{problem}; nothing was done, and the operator has to look at the store"),
+    let rest = if matches!(error, crate::store::StoreError::Full) {
+        " because the disk is full; nothing was done: free some space"
+    } else {
+        "; nothing was done, and the operator has to look at the store"
     };
+    let message = format!("{problem}{rest}");
     in_words(unsent(code::RESOURCE_EXHAUSTED, message, Duration::from_mins(1)))
 }
 

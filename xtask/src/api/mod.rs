@@ -19,12 +19,12 @@ const MAXIMA: [(&str, usize); 12] = [
     ("mgp-kernel", 11),
     ("mgp-lifecycle", 57),
     ("mgp-patterns", 1),
-    ("mgp-security", 215),
+    ("mgp-security", 217),
     ("mgp-server-sdk", 82),
     ("mgp-store", 21),
     ("mgp-stream", 37),
     ("mgp-toolindex", 56),
-    ("mgp-transport", 109),
+    ("mgp-transport", 110),
     ("mgp-types", 694),
 ];
 

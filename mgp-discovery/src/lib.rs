@@ -29,7 +29,6 @@ pub mod clients;
 pub mod config;
 mod document;
 pub mod launch;
-mod listed;
 mod names;
 mod nearest;
 pub mod registry;

@@ -228,22 +228,32 @@ const TOOL: &str = "Tool:";
 /// The beginning of the line that declares the version.
 pub(super) const VERSION: &str = "**Version**:";
 
-crate::listed::listed! {
-    /// A section of the template. The sections are in the order of `sections.txt`.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-    pub(super) enum SectionKind: 8 {
-        Purpose,
-        InvocationName,
-        InputSchema,
-        OutputSchema,
-        ErrorHandling,
-        Idempotency,
-        Examples,
-        Security,
-    }
+/// A section of the template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SectionKind {
+    Purpose,
+    InvocationName,
+    InputSchema,
+    OutputSchema,
+    ErrorHandling,
+    Idempotency,
+    Examples,
+    Security,
 }
 
 impl SectionKind {
+    /// The sections in the order of the template, which is that of `sections.txt`.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Purpose,
+        Self::InvocationName,
+        Self::InputSchema,
+        Self::OutputSchema,
+        Self::ErrorHandling,
+        Self::Idempotency,
+        Self::Examples,
+        Self::Security,
+    ];
+
     /// Returns the titles of the section: that of the template, and the shorter ones that are accepted.
     fn titles(self) -> impl Iterator<Item = &'static str> {
         include_str!("sections.txt").lines().nth(self as usize).unwrap_or_default().split(" | ")

@@ -1,4 +1,4 @@
-//! What questions and subscriptions share: their owners, the extensions of a session, and refusals.
+//! The common part of questions and subscriptions: their owners, the extensions of a session, and refusals.
 
 use std::sync::{Arc, Weak};
 

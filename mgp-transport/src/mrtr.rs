@@ -268,7 +268,7 @@ impl Gate for MrtrGate {
     }
 }
 
-/// One request over its rounds.
+/// A request over its rounds.
 #[derive(Debug)]
 pub struct RequestRounds {
     asked: RoundBinding,

@@ -1,4 +1,4 @@
-//! Who of several kernels runs a server on standard input and output, as this kernel knows it.
+//! The leases of servers on standard input and output: which of several kernels runs each, as this kernel knows it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

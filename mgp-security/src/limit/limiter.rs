@@ -153,7 +153,7 @@ pub struct Limiter {
     meters: Mutex<Meters>,
 }
 
-/// What was used of a limit that several kernels share: the id of the limit, the amount, and the amount that the limit gives
+/// A use of a limit that several kernels share: the id of the limit, the amount, and the amount that the limit gives
 /// back in a second.
 pub type SharedUse = (i64, f64, f64);
 

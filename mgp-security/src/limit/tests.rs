@@ -290,7 +290,7 @@ async fn what_is_left_of_a_limit_falls_with_each_request_and_returns_with_time()
     assert_eq!(LimitGate::new(Limits::new()).left(None), None);
 }
 
-/// What all kernels used of their limits, added up as the database does.
+/// The uses of limits by all kernels, added up as the database does.
 struct AllUses {
     began: Instant,
     /// The amounts, with the times at which they were that, in seconds.

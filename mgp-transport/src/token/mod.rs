@@ -167,7 +167,7 @@ pub struct SealingKey {
     began: (Instant, u64),
 }
 
-/// One key, and the id by which tokens name it.
+/// A key, and the id by which tokens name it.
 #[derive(Clone)]
 struct CipherKey {
     id: [u8; KEY_ID],

@@ -121,7 +121,7 @@ body! {
 }
 
 union! {
-    /// One piece of content.
+    /// A piece of content.
     pub enum ContentBlock by "type" {
         /// Text.
         Text(TextContent) = "text",
@@ -160,7 +160,7 @@ impl ContentBlock {
 }
 
 union! {
-    /// One piece of content in a conversation with a model.
+    /// A piece of content in a conversation with a model.
     pub enum SamplingContent by "type" {
         /// Text.
         Text(TextContent) = "text",

@@ -236,7 +236,7 @@ tables! {
 
     /// Which of several kernels run the program of a server.
     pub enum Instances {
-        /// One kernel runs it, and the others pass calls on to that one.
+        /// The program runs at one kernel, which the others pass calls to.
         One,
         /// Each kernel runs its own.
         Each,

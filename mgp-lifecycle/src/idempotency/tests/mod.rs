@@ -9,9 +9,12 @@ mod shared;
 #[cfg(feature = "store")]
 mod stored;
 
+use std::sync::Arc;
+
 use mgp_types::ext::IdempotentResult;
 use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel};
 use mgp_types::{Error, Object, Principal, RawJson, Request, Response};
+use tokio::sync::Notify;
 use tower_layer::Layer as _;
 use tower_service::Service as _;
 
@@ -39,6 +42,20 @@ fn counting() -> Upstream {
     Upstream::answering(|number| {
         Ok(Response::new(RawJson::parse(format!(r#"{{"content":[],"number":{number}}}"#)).unwrap()))
     })
+}
+
+/// Returns a server that answers once it is let go on.
+fn gated() -> (Upstream, Arc<Notify>) {
+    let open = Arc::new(Notify::new());
+    let gate = Arc::clone(&open);
+    let server = Upstream::working(move |number, _| {
+        let gate = Arc::clone(&gate);
+        async move {
+            gate.notified().await;
+            Ok(Response::new(RawJson::parse(format!(r#"{{"number":{number}}}"#)).unwrap()))
+        }
+    });
+    (server, open)
 }
 
 async fn call(service: &mut IdempotencyService<Upstream>, request: Request) -> Result<Response, Error> {

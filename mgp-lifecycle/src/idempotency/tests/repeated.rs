@@ -1,11 +1,9 @@
 //! Calls that come again, and what they are told.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use mgp_types::Origin;
-use tokio::sync::Notify;
 use tokio::time::{Instant, advance};
 
 use super::*;
@@ -90,15 +88,7 @@ async fn a_key_belongs_to_its_caller_its_server_and_its_tool() {
 // covers: EXT-05-10
 #[tokio::test]
 async fn calls_that_come_at_once_are_made_once_and_told_the_same() {
-    let (book, open) = (IdempotencyBook::in_memory(), Arc::new(Notify::new()));
-    let gate = Arc::clone(&open);
-    let server = Upstream::working(move |number, _| {
-        let gate = Arc::clone(&gate);
-        async move {
-            gate.notified().await;
-            Ok(Response::new(RawJson::parse(format!(r#"{{"number":{number}}}"#)).unwrap()))
-        }
-    });
+    let (book, (server, open)) = (IdempotencyBook::in_memory(), gated());
     let service = service(&book, &server);
     let calls = (0..20).map(|_| {
         let mut service = service.clone();

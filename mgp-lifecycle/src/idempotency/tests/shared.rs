@@ -6,7 +6,6 @@ use futures_util::future::join_all;
 use mgp_store::OrderKey;
 use mgp_store::testing::MemoryOrder;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 use tokio::task::yield_now;
 
 use super::stored::{alive, book_at};
@@ -14,7 +13,7 @@ use super::*;
 use crate::doubles::{KillSwitch, life, secs};
 use crate::store::EffectStore;
 
-/// What kernels have in common: the order of their changes, the folder of their files, and which of them are dead.
+/// The things that kernels share: the order of their changes, the folder of their files, and the list of the dead.
 struct Cluster {
     order: Arc<MemoryOrder>,
     folder: tempfile::TempDir,
@@ -42,20 +41,6 @@ impl Cluster {
             yield_now().await;
         }
     }
-}
-
-/// Returns a server that answers once it is let go on.
-fn gated() -> (Upstream, Arc<Notify>) {
-    let open = Arc::new(Notify::new());
-    let gate = Arc::clone(&open);
-    let server = Upstream::working(move |number, _| {
-        let gate = Arc::clone(&gate);
-        async move {
-            gate.notified().await;
-            Ok(Response::new(RawJson::parse(format!(r#"{{"number":{number}}}"#)).unwrap()))
-        }
-    });
-    (server, open)
 }
 
 async fn begun(server: &Upstream) {

@@ -178,8 +178,9 @@ const REQUIRED: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 /// How many bytes an index takes.
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
 
-/// The attributes below which a source has only tests, or documents that are run as tests.
-const TESTS: [&str; 2] = ["#[cfg(test)]", "#[cfg(doctest)]"];
+/// The lines below which a source has only tests, or documents that are run as tests. The attribute alone stands at single
+/// items and at tests in files of their own, too, with other code below.
+const TESTS: [&str; 2] = ["#[cfg(test)]\nmod tests {", "#[cfg(doctest)]"];
 
 /// Written in two halves, because this file is read like any other.
 const MACROS: [&str; 2] = [concat!("include_", "str!(\""), concat!("include_", "bytes!(\"")];

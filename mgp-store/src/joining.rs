@@ -29,6 +29,15 @@ impl Database {
     /// # Errors
     /// [`StoreError::Begun`] if the order has entries already; other errors if it cannot be reached.
     pub fn begin_order(&self) -> Result<()> {
+        let begun = self.append_tables();
+        // A database that follows nothing yet stays apart from the order.
+        if begun.is_err() && self.version()? == 0 {
+            self.leave_order()?;
+        }
+        begun
+    }
+
+    fn append_tables(&self) -> Result<()> {
         let Some(shared) = self.shared() else { return Ok(()) };
         let mut connection = self.connection();
         let news = shared.order.since(0)?;

@@ -70,7 +70,7 @@ pub(crate) struct EventPage {
     pub(crate) events: Vec<EventRow>,
     /// The reason why events of other kernels are not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    only_here: Option<String>,
+    pub(crate) only_here: Option<String>,
     /// The value of `behind` for the next page, if there may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_behind: Option<u64>,
@@ -232,11 +232,16 @@ impl Operation for QueryEvents {
 
     async fn run(self, call: &OperatorCall) -> Result<EventPage, Error> {
         let (audit, mut only_here) = (&call.kernel.audit, None);
-        if let Some(link) = call.kernel.link.as_deref().filter(|_| !self.here) {
+        // A page goes on as the one before: by the numbers of this kernel, or by the places of the events of all.
+        let is_here = self.here || self.behind.is_some_and(|behind| behind < FIRST_PLACE);
+        if let Some(link) = call.kernel.link.as_deref().filter(|_| !is_here) {
             audit.log.flush().await?;
-            audit.until_copied(audit.log.head().seq).await;
+            if !link.freshness.is_stale() {
+                audit.until_copied(audit.log.head().seq).await;
+            }
             match link.events(&json!(self)).await {
                 Ok(page) => return Ok(page),
+                Err(error) if self.behind.is_some() => return Err(unreadable(error)),
                 Err(error) => only_here = Some(with_causes(&error.to_string(), &error)),
             }
         }
@@ -348,7 +353,13 @@ impl VerifiedLog {
                 Ok(Self { intact: flaw.is_none(), flaw, kernels, ..self })
             }
             Err(StoreError::Damaged(flaw)) => Ok(Self { intact: false, flaw: Some(flaw), ..self }),
-            Err(error) => Err(unreadable(error)),
+            Err(error) => {
+                let events = self.events.unwrap_or_default();
+                let what = format!(
+                    "the record of this kernel is intact, {events} events; those of all kernels cannot be checked: {error}"
+                );
+                Err(Error::internal(with_causes(&what, &error)).with_source(error))
+            }
         }
     }
 }
@@ -469,6 +480,9 @@ const MAX_KNOWN: usize = 1_000;
 /// The number of events in a page of an export. A page stays well under the limit of a message, even if each event is
 /// as long as it can be.
 const EXPORTED_AT_ONCE: usize = 100;
+
+/// A number that no kernel's events reach, and that lies before the places of all events.
+const FIRST_PLACE: u64 = 1 << 50;
 
 #[cfg(test)]
 mod tests {

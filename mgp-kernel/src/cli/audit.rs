@@ -80,6 +80,9 @@ async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result {
     let mut page = link.ask(&newest).await?;
     page.events.reverse();
     if !follow {
+        if let Some(why) = &page.only_here {
+            link.output.note(&format!("only events of this kernel are shown, and none of others: {why}"));
+        }
         return link.output.show(&page, TextForm::write);
     }
     let mut behind = match page.events.last() {

@@ -2,6 +2,7 @@
 //! certificate of the authority of all kernels, and keys of agents open nothing.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use http::request::Parts;
@@ -41,6 +42,7 @@ impl PeerSocket {
         let unheard = |error| StartError::Listen { at: format!("{at} for other kernels"), error };
         let certificate = ListenCertificate::read(&peers.tls, "cluster").map_err(unheard)?;
         let socket = TcpListener::bind(at.as_str()).await.map_err(unheard)?;
+        peers.is_open.store(true, Relaxed);
         Ok(Some(Self { socket, certificate }))
     }
 

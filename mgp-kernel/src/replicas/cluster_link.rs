@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_lifecycle::store::EffectStore;
 #[cfg(feature = "postgres")]
@@ -33,8 +34,8 @@ pub(crate) struct ClusterLink {
     /// The secret that all kernels have.
     pub(crate) key: OrderKey,
     pub(super) followed: Mutex<Vec<Arc<FollowedDatabase>>>,
-    /// The other kernels that have told nothing of themselves for a while.
-    pub(super) gone: Mutex<BTreeSet<String>>,
+    /// The other kernels that told of themselves lately.
+    pub(super) seen: Mutex<BTreeSet<String>>,
 }
 
 /// The result of a check of the events that a kernel copied to the shared database.
@@ -104,9 +105,16 @@ impl ClusterLink {
 
     /// Has the keys of calls be those of all kernels, before the calls are read.
     pub(crate) fn share_effects(self: &Arc<Self>, effects: &EffectStore) {
-        let link = Arc::clone(self);
-        // In doubt a kernel runs: its calls are waited for, and made by nobody else.
-        let is_alive = move |kernel: &str| !link.gone.lock().contains(kernel);
+        let (link, missed) = (Arc::clone(self), Mutex::new(BTreeMap::<String, Instant>::new()));
+        // In doubt a kernel runs: its calls are waited for, and made by nobody else. One that begins is not in the list at once,
+        // and one that ended is not in it for ever.
+        let is_alive = move |kernel: &str| {
+            let (mut missed, is_seen) = (missed.lock(), link.seen.lock().contains(kernel));
+            if is_seen {
+                missed.remove(kernel);
+            }
+            is_seen || missed.entry(kernel.to_owned()).or_insert_with(Instant::now).elapsed() < IN_DOUBT
+        };
         effects.share(&self.id, is_alive);
         // Books look into their own copy.
         self.follow("effects", effects.database().clone(), |_| Box::pin(ready(Ok(()))));
@@ -152,6 +160,9 @@ impl FollowedDatabase {
         }
     }
 }
+
+/// The time for which a kernel that is not in the list may be one that has just begun.
+const IN_DOUBT: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests;

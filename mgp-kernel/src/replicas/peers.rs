@@ -1,6 +1,7 @@
 //! The way from this kernel to the others, over mutual TLS, and the marks of the requests on it.
 
 use std::fs;
+use std::sync::atomic::AtomicBool;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use mgp_discovery::Config;
@@ -19,6 +20,8 @@ pub(crate) struct Peers {
     /// The files of this kernel's certificate, and of the authority of all kernels.
     pub(crate) tls: ListenTls,
     pub(crate) leases: Leases,
+    /// True once this kernel listens at the address.
+    pub(crate) is_open: AtomicBool,
 }
 
 impl Peers {
@@ -32,7 +35,7 @@ impl Peers {
         tls.key = settings.key.unwrap_or_default();
         // Without an authority, nobody is let in.
         tls.client_ca = Some(settings.authority.unwrap_or_default());
-        Ok(Some(Self { address, tls, leases: Leases::default() }))
+        Ok(Some(Self { address, tls, leases: Leases::default(), is_open: AtomicBool::default() }))
     }
 
     /// Returns the configuration of a client of a server that the kernel with `lease` runs, for a connection of `caller`.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use mgp_discovery::Config;
@@ -47,7 +48,7 @@ impl ClusterLink {
             orders: Box::new(move |name| -> Arc<dyn Order> { Arc::new(orders.order(name)) }),
             key,
             followed: Mutex::default(),
-            gone: Mutex::default(),
+            seen: Mutex::default(),
         })))
     }
 
@@ -131,12 +132,14 @@ impl ClusterLink {
     /// Tells the others the version of this kernel, what it knows, its record and its clock.
     async fn tell(&self, audit: &AuditTrail) -> Result<(), StoreError> {
         let (status, knows, record) = (self.freshness.status(), self.versions().await?, audit.log.head());
-        let address = self.peers.as_ref().map_or("", |peers| peers.address.as_str());
+        // Who does not listen, such as a command that has the state open, runs no servers for others.
+        let peers = self.peers.as_ref().filter(|peers| peers.is_open.load(Relaxed));
+        let address = peers.map_or("", |peers| peers.address.as_str());
         let state = json!({
             "version": env!("CARGO_PKG_VERSION"), "knows": knows, "record": format!("{}:{}", record.seq, record.hash), "lag_ms": status.lag_ms,
             "fault": status.fault, "now": Timestamp::now().as_millis(),
         });
-        *self.gone.lock() = self.postgres.tell_of(&self.id, address, &state.to_string()).await?;
+        *self.seen.lock() = self.postgres.tell_of(&self.id, address, &state.to_string()).await?;
         Ok(())
     }
 }

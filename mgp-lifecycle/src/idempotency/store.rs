@@ -27,7 +27,7 @@ pub(super) type Search = BoxFuture<'static, Result<Option<KeptCall>, StoreError>
 /// The store of the keys that outlive the process. Writes are asked for when a method is called, in that order, whatever
 /// becomes of the futures.
 pub(super) trait CallStore: fmt::Debug + Send + Sync {
-    /// Returns all calls of this kernel, but for those that expired before `now`, which are removed.
+    /// Returns all calls of this kernel, but for those that ended and expired before `now`, which are removed.
     #[cfg(feature = "store")]
     fn load(&self, now: Timestamp) -> Result<Vec<KeptCall>, StoreError>;
 
@@ -49,6 +49,7 @@ pub(super) trait CallStore: fmt::Debug + Send + Sync {
 #[cfg(feature = "store")]
 mod sqlite {
     use std::future::ready;
+    use std::time::Duration;
 
     use mgp_store::{off_the_runtime, text, time};
     use mgp_types::canonical::Digest;
@@ -56,6 +57,8 @@ mod sqlite {
     use mgp_types::mgp::Timestamp;
     use mgp_types::{BoxFuture, RawJson};
     use rusqlite::{Connection, Row, params};
+    use tokio::runtime::Handle;
+    use tokio::time::sleep;
 
     use super::super::call_table::{KeptOutcome, KeptState};
     use super::{CallStore, FirstCall, KeptCall, Search, Verdict, Written};
@@ -67,7 +70,20 @@ mod sqlite {
             let is_lost = |call: &KeptCall| matches!(call.state, KeptState::Unknown);
             if self.kernel().is_some() && calls.iter().any(is_lost) {
                 // Other kernels would take the calls of the process before for ones that run, since this kernel lives.
-                drop(self.write(|store, change| change.execute(LOSE_ALL, params![store.kernel()])));
+                let (store, until) = (self.clone(), now.as_millis());
+                let lose = move |store: &Self| {
+                    store.write(move |store, change| change.execute(LOSE_ALL, params![store.kernel(), until]))
+                };
+                let mut lost = lose(self);
+                if let Ok(runtime) = Handle::try_current() {
+                    drop(runtime.spawn(async move {
+                        while let Err(error) = lost.await {
+                            tracing::warn!(%error, "other kernels take calls from before the start for ones that run");
+                            sleep(Duration::from_secs(1)).await;
+                            lost = lose(&store);
+                        }
+                    }));
+                }
             }
             Ok(calls)
         }
@@ -187,10 +203,10 @@ mod sqlite {
         WHERE id = ?1 AND kernel = ?2 AND begun_at = ?3 AND state = 'running'";
 
     const LOSE_ALL: &str =
-        "UPDATE idempotent_calls SET kernel = NULL WHERE kernel = ?1 AND state = 'running'";
+        "UPDATE idempotent_calls SET kernel = NULL WHERE kernel = ?1 AND state = 'running' AND begun_at <= ?2";
 
     const REMOVE: &str = "DELETE FROM idempotent_calls WHERE id = ?1 AND (?2 IS NULL OR kernel = ?2)";
 
     const EXPIRE: &str = "DELETE FROM idempotent_calls WHERE begun_at + ttl_seconds * 1000 <= ?1
-        AND (state = 'done' OR ?2 IS NULL OR kernel IS NULL OR kernel = ?2)";
+        AND (state = 'done' OR ?2 IS NULL OR kernel IS NULL)";
 }

@@ -244,7 +244,8 @@ impl Limiter {
         for (at, (key, pace)) in wanted().filter(|_| takes) {
             found[at].take(pace, now);
             tables[at].set(key, found[at], self.max_keys);
-            if self.is_shared {
+            let is_known = untold.contains_key(&(at, key));
+            if self.is_shared && (is_known || untold.len() < DIMENSIONS.len() * self.max_keys) {
                 let none = UntoldCalls { pace: *pace, calls: 0, sent: 0, since: now };
                 untold.entry((at, key)).or_insert(none).calls += 1;
             }

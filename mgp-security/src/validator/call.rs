@@ -121,16 +121,17 @@ impl<'a> ValidatedCall<'a> {
         let is_plain = tool.security.validators.iter().all(|name| of_every_tool.contains(&name.as_str()));
         let walked = text::walk(arguments, &mut |place, text| {
             let name = place.member.unwrap_or_default();
-            let passes = is_plain && !place.is_name && natures.nature(name) == ArgumentNature::Text;
+            let nature = (!place.is_name).then(|| natures.nature(name));
+            let passes = is_plain && nature == Some(ArgumentNature::Text);
             if !passes {
                 text::check(text).inspect_err(|_| hidden = Some(place.pointer.to_owned()))?;
             }
-            if !place.is_name {
+            if let Some(nature) = nature {
                 let folded = if let Cow::Owned(folded) = text::fold(text) { Some(folded) } else { None };
                 read.push(CallArgument {
                     pointer: place.pointer.to_owned(),
                     name: name.into(),
-                    nature: natures.nature(name),
+                    nature,
                     text: text.to_owned(),
                     folded,
                 });

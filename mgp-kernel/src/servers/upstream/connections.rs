@@ -35,6 +35,8 @@ pub(super) struct ConnectionTable {
     pub(super) first: Option<OwnConnection>,
     by_key: HashMap<ConnectionKey, OwnConnection, RandomState>,
     begin: ConnectPolicy,
+    /// The number of times that the server was stopped.
+    stops: u64,
 }
 
 /// The policy of whether connections begin.

@@ -98,25 +98,29 @@ impl LogWriter {
         // What a revocation is just being given belongs to it alone.
         let reserve = self.reserve.clone();
         let turn = reserve.as_ref().filter(|reserve| reserve.is_spent()).map(Reserve::turn);
+        // The log may have room where the notes of calls have none: both have to, or calls stay refused.
+        let notes = self.open_calls.as_ref().filter(|_| missing.refused > 0);
+        let room = notes.map_or(Ok(()), |calls| calls.check_room()).map_err(StoreError::from);
+        let missing = if room.is_ok() { missing } else { MissingEvents::default() };
         let written = self.write(&mut batch, missing);
         drop(turn);
-        match written {
-            Ok(()) => {
+        match (written, room) {
+            (Ok(()), Ok(())) => {
                 if !self.state.set_fault(None) {
                     tracing::info!("the audit log can be written again");
                 }
                 finish(batch, &Ok(()));
             }
-            Err(error) => self.fail(batch, error),
+            (Ok(()), Err(error)) => {
+                finish(batch, &Ok(()));
+                self.fail(Vec::new(), error);
+            }
+            (Err(error), _) => self.fail(batch, error),
         }
     }
 
     /// Writes an event about what is `missing`, and then the records, in one transaction.
     fn write(&mut self, batch: &mut [RecordJob], missing: MissingEvents) -> Result<(), StoreError> {
-        if missing.refused > 0 {
-            // The log may have room where the notes of calls have none: both have to, or calls stay refused.
-            self.open_calls.as_ref().map_or(Ok(()), |calls| calls.check_room())?;
-        }
         let (mut head, mut newest) = (self.head, self.newest);
         let mut entries = Vec::with_capacity(batch.len() + 1);
         if missing != MissingEvents::default() {

@@ -53,6 +53,9 @@ pub(super) async fn page(client: &PageClient, query: &Form) -> Result<Page, Erro
                 }
             }
         }
+        @if let Some(why) = &found.only_here {
+            p.notice.bad role="alert" { "Only events of this kernel are shown, and none of others: " (visible(why)) }
+        }
         @if is_of_one_chain { div #chain data-live { (waterfall(&found.events)) } }
         div #events data-live {
             (table(&["When", "What", "Who", "About", "Result", "Details"], found.events.iter().map(row), "Nothing was recorded that fits."))

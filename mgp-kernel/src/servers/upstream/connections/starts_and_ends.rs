@@ -159,6 +159,7 @@ impl Upstream {
     pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         let (connections, first) = {
             let mut connections = self.connections.lock();
+            connections.stops += 1;
             if connections.begin != ConnectPolicy::Never {
                 connections.begin = ConnectPolicy::NotNow;
             }
@@ -186,8 +187,11 @@ impl Upstream {
         let this = Arc::clone(self);
         self.run(async move {
             let reason = ShutdownReason::ConfigurationChange;
+            let stops = this.connections.lock().stops;
             this.stop(reason, TIME_FOR_CALLS).await;
-            let is_over = this.connections.lock().begin == ConnectPolicy::Never;
+            // Somebody else may have stopped or removed it meanwhile.
+            let is_over = |found: &ConnectionTable| found.begin == ConnectPolicy::Never || found.stops != stops + 1;
+            let is_over = is_over(&this.connections.lock());
             if !is_over && let Err(error) = this.restart(reason).await {
                 tracing::debug!(server = %this.id, %error, "a server does not run yet where its lease is");
             }

@@ -58,6 +58,8 @@ impl PendingApprovals {
                 return Ok(ruling);
             }
             self.merge()?;
+            // The store still counts the questions that are gone, and takes no new one until they are removed.
+            self.write()?;
             is_known = false;
         }
     }

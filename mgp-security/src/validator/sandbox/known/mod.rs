@@ -133,13 +133,17 @@ named! {
         "rest" => Rest,
         /// An option without a value.
         "flag" => Flag,
-        /// A format of `date`, a method that reads, the format of an answer, a URL, a script of sed, or a file to write,
-        /// in a call that only reads.
+        /// A format of `date`, in a call that only reads, as all kinds from here on.
         "stamp" => Stamp,
+        /// A method that reads.
         "get" => Get,
+        /// The format of an answer.
         "format" => Format,
+        /// A URL.
         "url" => Url,
+        /// A script of sed.
         "sed" => Sed,
+        /// A file to write.
         "written" => Written,
     }
 }

@@ -74,13 +74,13 @@ mod sqlite {
                 let lose = move |store: &Self| {
                     store.write(move |store, change| change.execute(LOSE_ALL, params![store.kernel(), until]))
                 };
-                let mut lost = lose(self);
+                let mut written = lose(self);
                 if let Ok(runtime) = Handle::try_current() {
                     drop(runtime.spawn(async move {
-                        while let Err(error) = lost.await {
+                        while let Err(error) = written.await {
                             tracing::warn!(%error, "other kernels take calls from before the start for ones that run");
                             sleep(Duration::from_secs(1)).await;
-                            lost = lose(&store);
+                            written = lose(&store);
                         }
                     }));
                 }

@@ -231,6 +231,7 @@ fn the_tables_of_one_kernel_begin_the_order_once() {
     one.begin_order().unwrap();
     one.begin_order().unwrap();
     assert!(matches!(second.begin_order(), Err(StoreError::Begun)));
+    assert!(second.is_apart().unwrap(), "nobody else knows what it holds");
     add(&one, "lamp").unwrap();
     let late = kernel_of(&order, &[FIRST]);
     late.catch_up().unwrap();

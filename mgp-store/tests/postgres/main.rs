@@ -240,10 +240,13 @@ fn a_kernel_is_listed_with_what_it_says_of_itself_until_it_leaves() {
     assert_eq!((&listed[0]["id"], &listed[0]["version"]), (&"one".into(), &"1.2.3".into()), "{listed:?}");
     let clock = listed[0]["clock_ms"].as_i64().unwrap();
     assert!((20_000..=30_000).contains(&clock), "{listed:?}");
+    let seen = RUNTIME.block_on(postgres.tell_of("one", "10.0.0.5:7334", &state)).unwrap();
+    assert_eq!(Vec::from_iter(seen), ["other"]);
     RUNTIME.block_on(postgres.forget("one")).unwrap();
     assert_eq!(kernels().len(), 1);
     execute(&postgres, "UPDATE mgp_replica SET seen_at = now() - interval '2 days', id = 'long gone'");
-    RUNTIME.block_on(postgres.tell_of("one", "", "{}")).unwrap();
+    let seen = RUNTIME.block_on(postgres.tell_of("one", "", "{}")).unwrap();
+    assert!(seen.is_empty(), "{seen:?}");
     assert_eq!(kernels()[0]["id"], "one");
     assert_eq!(kernels().len(), 1);
 }

@@ -27,12 +27,34 @@ impl Cluster {
     }
 
     fn kernel(&self, name: &str) -> (EffectStore, IdempotencyBook) {
+        let store = self.store(name);
+        (store.clone(), book_at(store, 0))
+    }
+
+    fn store(&self, name: &str) -> EffectStore {
         let store = EffectStore::open(&self.folder.path().join(name)).unwrap();
         let (order, dead) = (Arc::clone(&self.order), Arc::clone(&self.dead));
         let is_alive = move |kernel: &str| !dead.lock().iter().any(|dead| dead == kernel);
         store.database().share(order, OrderKey::new("secret")).unwrap();
         store.share(name, is_alive);
-        (store.clone(), book_at(store, 0))
+        store
+    }
+
+    /// Has the kernel `one` die while it makes a call at `server`.
+    fn lose_one(&self, server: &Upstream) {
+        let dies = KillSwitch::after(0);
+        let end = life(&dies, async {
+            let (_, book) = self.kernel("one");
+            let mut service = service(&book, server);
+            let running = tokio::spawn(async move { call(&mut service, pay("k", "{}")).await });
+            begun(server).await;
+            // A process that dies has no last word.
+            self.order.set_away(true);
+            dies.point().await;
+            drop(running);
+        });
+        assert!(end.is_none());
+        self.order.set_away(false);
     }
 
     /// Waits until the order has so many entries.
@@ -114,19 +136,7 @@ async fn a_call_that_was_not_carried_out_at_one_kernel_is_made_at_the_other() {
 #[test]
 fn a_call_that_ran_at_a_kernel_that_died_is_never_made_again_by_itself() {
     let (cluster, (server, _)) = (Cluster::new(), gated());
-    let dies = KillSwitch::after(0);
-    let end = life(&dies, async {
-        let (_, book) = cluster.kernel("one");
-        let mut service = service(&book, &server);
-        let running = tokio::spawn(async move { call(&mut service, pay("k", "{}")).await });
-        begun(&server).await;
-        // A process that dies has no last word.
-        cluster.order.set_away(true);
-        dies.point().await;
-        drop(running);
-    });
-    assert!(end.is_none());
-    cluster.order.set_away(false);
+    cluster.lose_one(&server);
     cluster.dead.lock().push("one".to_owned());
     let is_unknown = |name: &str| {
         alive(async {
@@ -145,6 +155,23 @@ fn a_call_that_ran_at_a_kernel_that_died_is_never_made_again_by_itself() {
     is_unknown("one");
     is_unknown("other");
     assert_eq!(server.calls(), 1);
+}
+
+#[test]
+fn a_key_that_ended_while_its_kernel_was_dead_is_free_at_all_of_them() {
+    let (cluster, again) = (Cluster::new(), counting());
+    cluster.lose_one(&gated().0);
+    alive(async {
+        let _one = book_at(cluster.store("one"), 61);
+        cluster.reaches(2).await;
+    });
+    alive(async {
+        let store = cluster.store("other");
+        store.database().catch_up().unwrap();
+        let book = book_at(store, 61);
+        let answer = call(&mut service(&book, &again), pay("k", "{}")).await.unwrap();
+        assert!(!split(answer).0.was_replay);
+    });
 }
 
 #[tokio::test(start_paused = true)]

@@ -170,6 +170,22 @@ async fn a_question_that_nobody_answers_comes_to_its_end() {
 }
 
 #[tokio::test]
+async fn a_question_that_the_store_did_not_take_is_decided_once_another_one_has_ended() {
+    let (hands, database, ada) = (ManualClock::at(0), crate::doubles::database(), Principal::operator("ada"));
+    let book = book(&Arc::default()).await;
+    let pending = PendingApprovals::open(database.clone(), book, HOUR, hands.clock()).unwrap();
+    let _ = id(pending.ask(call("a", "1")).await.unwrap());
+    crate::doubles::fill(&database, "questions", "TRUE");
+    hands.set(1000);
+    let second = id(pending.ask(call("b", "2")).await.unwrap());
+    crate::doubles::make_room(&database);
+    // The store counts the first one still, and the queue does not.
+    hands.set(i64::try_from(OPEN_FOR.as_millis()).unwrap() + 500);
+    pending.decide(&ada, &second, &yes(&ada)).await.unwrap();
+    assert_eq!((pending.list().len(), pending.answered().len()), (0, 1));
+}
+
+#[tokio::test]
 async fn what_nobody_waits_for_makes_room_for_what_the_same_agent_asks_next() {
     let pending = testing::pending(Clock::system()).await;
     let first = id(pending.ask(call("a", "first")).await.unwrap());

@@ -202,8 +202,7 @@ mod sqlite {
     const LOSE: &str = "UPDATE idempotent_calls SET kernel = NULL
         WHERE id = ?1 AND kernel = ?2 AND begun_at = ?3 AND state = 'running'";
 
-    const LOSE_ALL: &str =
-        "UPDATE idempotent_calls SET kernel = NULL WHERE kernel = ?1 AND state = 'running' AND begun_at <= ?2";
+    const LOSE_ALL: &str = "UPDATE idempotent_calls SET kernel = NULL WHERE kernel = ?1 AND state = 'running' AND begun_at <= ?2";
 
     const REMOVE: &str = "DELETE FROM idempotent_calls WHERE id = ?1 AND (?2 IS NULL OR kernel = ?2)";
 

@@ -193,7 +193,7 @@ impl Upstream {
             Some(_) => self.line_of(&connections, agent),
             None => ConnectionKey::of_agent(self.id.clone(), &self.owner(agent)),
         };
-        let ConnectionTable { first, by_key, begin } = &mut *connections;
+        let ConnectionTable { first, by_key, begin, .. } = &mut *connections;
         if let Some(first) = first.as_mut().filter(|_| !line.is_own()) {
             let client = ClientKey::of(agent);
             if !self.shares(first, agent) && first.client.as_ref() != Some(&client) {

@@ -190,7 +190,8 @@ impl Upstream {
             let stops = this.connections.lock().stops;
             this.stop(reason, TIME_FOR_CALLS).await;
             // Somebody else may have stopped or removed it meanwhile.
-            let is_over = |found: &ConnectionTable| found.begin == ConnectPolicy::Never || found.stops != stops + 1;
+            let is_over =
+                |found: &ConnectionTable| found.begin == ConnectPolicy::Never || found.stops != stops + 1;
             let is_over = is_over(&this.connections.lock());
             if !is_over && let Err(error) = this.restart(reason).await {
                 tracing::debug!(server = %this.id, %error, "a server does not run yet where its lease is");
@@ -261,7 +262,7 @@ impl Upstream {
         connections: &mut ConnectionTable,
         is_over: impl Fn(&OwnConnection) -> bool,
     ) -> Vec<Arc<ServerConnection>> {
-        let ConnectionTable { first, by_key, begin } = connections;
+        let ConnectionTable { first, by_key, begin, .. } = connections;
         if let Some(first) = first.as_mut().filter(|first| first.is_left && !self.is_in_use(first)) {
             if *begin == ConnectPolicy::Yes && !self.is_for_many(first) {
                 self.renew(first);

@@ -221,7 +221,7 @@ pub(crate) struct ShowServer {
 }
 
 /// The details of a server.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ServerDetails {
     /// The names of the variables that its program is given. Their values are shown nowhere.
     pub(crate) variables: BTreeSet<String>,
@@ -241,12 +241,8 @@ impl Operation for ShowServer {
         let Sections { config, policies, .. } = &*call.kernel;
         let (config, running) = (config.load_full(), known(&call.kernel, &self.server_id)?);
         let server = running.config();
-        let mut details = ServerDetails {
-            variables: BTreeSet::new(),
-            confined: None,
-            opened: Vec::new(),
-            login: if server.url.is_some() { Some(login(&config, server).await) } else { None },
-        };
+        let login = if server.url.is_some() { Some(login(&config, server).await) } else { None };
+        let mut details = ServerDetails { login, ..ServerDetails::default() };
         if server.command.is_none() {
             return Ok(details);
         }

@@ -248,19 +248,16 @@ pub struct VisibleTools {
 impl VisibleTools {
     /// Creates the set by asking for each tool of a snapshot.
     pub fn of(snapshot: &Snapshot, sees: impl FnMut(&Tool) -> bool) -> Self {
-        Self::made(snapshot, None, sees)
+        let (tools, visible) = (ChunkedVec::new(), Slots::default());
+        Self { tools, visible, count: 0, generation: 0 }.follow(snapshot, sees)
     }
 
     /// Returns the set for a later snapshot of the same index. `sees` is asked only where tools came, left or changed,
     /// so that the answers about all others must not have changed.
-    pub fn follow(&self, snapshot: &Snapshot, sees: impl FnMut(&Tool) -> bool) -> Self {
-        Self::made(snapshot, Some(self), sees)
-    }
-
-    fn made(snapshot: &Snapshot, before: Option<&Self>, mut sees: impl FnMut(&Tool) -> bool) -> Self {
+    pub fn follow(&self, snapshot: &Snapshot, mut sees: impl FnMut(&Tool) -> bool) -> Self {
         let tools = snapshot.tools.clone();
-        let mut visible = before.map_or_else(Slots::default, |before| before.visible.clone());
-        let has_changed = |chunk: &usize| before.is_none_or(|before| !before.tools.shares(*chunk, &tools));
+        let mut visible = self.visible.clone();
+        let has_changed = |chunk: &usize| !self.tools.shares(*chunk, &tools);
         for slot in (0..tools.chunks()).filter(has_changed).flat_map(slots_of_chunk) {
             visible.set(slot, tools.get(slot).is_some_and(|tool| sees(tool)));
         }

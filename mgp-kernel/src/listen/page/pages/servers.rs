@@ -19,11 +19,7 @@ use crate::terminal::TextWriter;
 pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error> {
     let servers = client.ask(&ListServers { begin: ServersToBegin::None }).await?.servers;
     let name = query.get("name").unwrap_or_default();
-    let found = if name.is_empty() {
-        html! {}
-    } else {
-        found(client, name).await
-    };
+    let found = if name.is_empty() { Markup::default() } else { found(client, name).await };
     let fields = html! {
         div.row {
             (field("Id", &html! { input name="server_id"; }))

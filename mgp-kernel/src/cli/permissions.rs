@@ -160,11 +160,8 @@ async fn approve(cx: &CommandContext, yes: PermissionApproveArgs) -> Result<Exit
             let shown = link.ask(&ShowQuestion { id }).await?;
             return link.output.result(&answer(link, &shown.question).await?);
         }
-        let lasts = match (yes.once, yes.always) {
-            (true, _) => Some(GrantLifetime::Once),
-            (_, true) => Some(GrantLifetime::Always),
-            _ => None,
-        };
+        let always = yes.always.then_some(GrantLifetime::Always);
+        let lasts = if yes.once { Some(GrantLifetime::Once) } else { always };
         let granted_to = if yes.all_agents { GrantedTo::AllAgents } else { GrantedTo::Asker };
         let (expires_at, max_uses, arguments) = (yes.until, yes.uses, yes.arguments);
         link.operate(&ApproveQuestion { id, scope, expires_at, lasts, granted_to, max_uses, arguments }).await

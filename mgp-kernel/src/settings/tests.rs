@@ -11,6 +11,7 @@ use super::*;
 #[test]
 fn every_documented_default_is_the_one_that_holds() {
     let (config, server) = (Config::default(), ServerConfig::default());
+    let program: ServerConfig = serde_json::from_str(r#"{ "id": "files", "command": "files" }"#).unwrap();
     let http = shown(&HttpConfig::default());
     let (restart, budget) = (RestartSettings::default(), budget(&config));
     let policy = permissions(&config, "files").unwrap();
@@ -25,6 +26,7 @@ fn every_documented_default_is_the_one_that_holds() {
         ("servers.backoff_base_ms", restart.backoff_base_ms.to_string()),
         ("servers.backoff_max_ms", restart.backoff_max_ms.to_string()),
         ("servers.security.trust_level", word(server.trust().as_str())),
+        ("servers.instances", word(if program.runs_once() { "one" } else { "each" })),
         ("servers.limits.concurrency", server_places(&server).to_string()),
         ("servers.limits.timeout_ms", call_timeout(&server).as_millis().to_string()),
         ("servers.limits.startup_timeout_ms", startup_timeout(&server).as_millis().to_string()),

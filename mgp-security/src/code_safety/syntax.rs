@@ -55,15 +55,9 @@ impl Tree {
     pub(super) fn parse(grammar: Grammar, prefix: &str, code: &str, suffix: &str) -> Option<Self> {
         let language = &LANGUAGES[grammar as usize];
         let source = [prefix, code, suffix].concat();
-        let tree = PARSERS.with_borrow_mut(|parsers| {
-            let (_, parser) = if let Some(index) = parsers.iter().position(|(of, _)| *of == grammar) {
-                &mut parsers[index]
-            } else {
-                let mut parser = Parser::new();
-                parser.set_language(language).ok()?;
-                parsers.push((grammar, parser));
-                parsers.last_mut()?
-            };
+        let tree = PARSER.with_borrow_mut(|parser| {
+            // It begins anew with that, even where the last parsing was given up.
+            parser.set_language(language).ok()?;
             let mut effort = MIN_EFFORT + source.len();
             let mut progress = |_: &_| {
                 effort = effort.saturating_sub(1);
@@ -71,15 +65,7 @@ impl Tree {
             };
             let bytes = source.as_bytes();
             let options = ParseOptions::new().progress_callback(&mut progress);
-            let tree = parser.parse_with_options(
-                &mut |at, _| bytes.get(at..).unwrap_or_default(),
-                None,
-                Some(options),
-            );
-            if tree.is_none() {
-                parser.reset();
-            }
-            tree
+            parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
         })?;
         let has_errors = tree.root_node().has_error();
         let nodes = flatten(&tree, language);
@@ -231,8 +217,8 @@ fn position(nodes: &[Record]) -> u32 {
 }
 
 thread_local! {
-    /// The parsers of this thread, one for each grammar: a parser is costly to make and cannot be shared.
-    static PARSERS: RefCell<Vec<(Grammar, Parser)>> = const { RefCell::new(Vec::new()) };
+    /// The parser of this thread, for all grammars: a parser is costly to make and cannot be shared.
+    static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
 }
 
 /// The number of times that the parser may report progress, beyond once for each byte; real code needs a fraction of

@@ -9,10 +9,9 @@ use foldhash::quality::RandomState;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, Method, Uri};
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Error, PeerCertificate, Principal};
+use mgp_types::{PeerCertificate, Principal, random_bytes};
 use parking_lot::Mutex;
 use ring::hmac;
-use ring::rand::SystemRandom;
 use sha2::{Digest as _, Sha256};
 
 use super::TokenError;
@@ -63,13 +62,8 @@ pub(super) struct ProofNonces(hmac::Key);
 
 impl ProofNonces {
     /// Creates nonces that nobody else can make.
-    ///
-    /// # Errors
-    /// The system has no random numbers.
-    pub(super) fn new() -> Result<Self, Error> {
-        hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
-            .map(Self)
-            .map_err(|_| Error::internal("the system has no random numbers"))
+    pub(super) fn new() -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, &random_bytes::<32>()))
     }
 
     /// Returns the nonce of this moment.
@@ -258,7 +252,7 @@ mod tests {
     #[test]
     fn where_nonces_are_demanded_a_proof_carries_one_that_was_given_here() {
         let (key, ada) = (SigningKey::generate().unwrap(), Principal::new("ada"));
-        let (own, other) = (ProofNonces::new().unwrap(), ProofNonces::new().unwrap());
+        let (own, other) = (ProofNonces::new(), ProofNonces::new());
         let now = Timestamp::now();
         let (right, foreign) = (own.give(now), other.give(now));
         let judge = judge(Some(own));
@@ -275,17 +269,17 @@ mod tests {
 
     #[test]
     fn a_nonce_holds_for_a_while_at_the_process_that_gave_it() {
-        let nonces = ProofNonces::new().unwrap();
+        let nonces = ProofNonces::new();
         let nonce = nonces.give(at(1_000_000));
         assert!(nonces.is_fresh(&nonce, at(1_000_000)) && nonces.is_fresh(&nonce, at(1_300_000)));
         assert!(!nonces.is_fresh(&nonce, at(1_300_001)), "it is over");
         assert!(!nonces.is_fresh(&nonce, at(900_000)), "it is not given yet");
-        assert!(!ProofNonces::new().unwrap().is_fresh(&nonce, at(1_000_000)), "another process gave it");
+        assert!(!ProofNonces::new().is_fresh(&nonce, at(1_000_000)), "another process gave it");
     }
 
     #[test]
     fn a_nonce_that_somebody_made_up_is_none() {
-        let nonces = ProofNonces::new().unwrap();
+        let nonces = ProofNonces::new();
         let right = nonces.give(at(0));
         let later = URL_SAFE_NO_PAD.encode([&[0, 0, 0, 0, 0, 0, 0, 1][..], &[7; 32]].concat());
         let longer = format!("{right}AAAA");

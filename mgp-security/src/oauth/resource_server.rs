@@ -116,7 +116,7 @@ impl ResourceServer {
     /// Issuers are asked by `fetcher`.
     ///
     /// # Errors
-    /// The resource is no URL of HTTP, or the system has no random numbers.
+    /// The resource is no URL of HTTP.
     pub fn new(
         resource: &str,
         mut settings: ResourceServerSettings,
@@ -130,7 +130,7 @@ impl ResourceServer {
         let origin = url.origin().ascii_serialization();
         let path = url.path().trim_end_matches('/');
         let metadata_path = format!("{WELL_KNOWN}{path}");
-        let nonces = settings.demands_nonces.then(ProofNonces::new).transpose()?;
+        let nonces = settings.demands_nonces.then(ProofNonces::new);
         let issuers = std::mem::take(&mut settings.issuers)
             .into_iter()
             .map(|issuer| IssuerKeys::new(issuer, fetcher.clone()));

@@ -43,9 +43,12 @@ pub(super) fn judge(
     let present = hits.iter().fold(Atoms::default(), |all, hit| all.and(hit.atom));
     let discussed: Vec<_> =
         hits.iter().filter(|hit| hit.atom == Atoms::DISCUSS).map(|hit| hit.sentence).collect();
-    let possible = all
-        .of_place(place, parameters)
-        .filter(|rule| rule.window.needs.iter().all(|set| set.has(present)) && !spared(rule.name));
+    let possible = all.in_order.iter().filter(|rule| {
+        rule.places.contains(&place.name())
+            && !rule.spared_topics.iter().any(|topic| parameters.topics.contains(topic))
+            && rule.window.needs.iter().all(|set| set.has(present))
+            && !spared(rule.name)
+    });
     let mut found = possible.filter_map(|rule| {
         windows(rule, all.evidence, folded, hits).find(|found| !is_quoted_example(folded, &discussed, found))
     });
@@ -197,14 +200,6 @@ impl ScanRules {
             }
         }
         Self { in_order, compounds, evidence: Atoms::named("EVIDENCE") }
-    }
-
-    /// Returns the rules that apply to texts at `place` in a definition with these parameters.
-    pub(super) fn of_place(&self, place: TextPlace, tool: &Parameters) -> impl Iterator<Item = &ScanRule> {
-        self.in_order.iter().filter(move |rule| {
-            rule.places.contains(&place.name())
-                && !rule.spared_topics.iter().any(|topic| tool.topics.contains(topic))
-        })
     }
 }
 

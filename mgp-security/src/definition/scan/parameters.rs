@@ -50,8 +50,9 @@ impl Parameters {
     pub(super) fn of(kind: DefinitionKind, listed: &Object, names: impl IntoIterator<Item = String>) -> Self {
         let names = names.into_iter().map(|name| name.to_lowercase()).collect();
         if matches!(kind, DefinitionKind::Resource | DefinitionKind::Template | DefinitionKind::Text) {
-            // A resource has no parameters that could ask for anything, nor has a text.
-            return Self { names, ..Self::of_everything() };
+            // A resource has no parameters that could ask for anything, nor has a text; both may be about anything.
+            let topics = PATTERNS.get().topics.iter().map(|(topic, _)| *topic).collect();
+            return Self { names, topics };
         }
         let text = |member: &str| listed.text(member).unwrap_or_default();
         // A prompt exists to talk with a model, about any subject.
@@ -68,12 +69,6 @@ impl Parameters {
             is_terse || (is_prompt && *topic != "access") || pattern.is_match(&purpose)
         });
         Self { names, topics: topics.map(|(topic, _)| *topic).collect() }
-    }
-
-    /// Returns the parameters of a text that has none, and may be about anything.
-    pub(super) fn of_everything() -> Self {
-        let topics = PATTERNS.get().topics.iter().map(|(topic, _)| *topic).collect();
-        Self { names: HashSet::new(), topics }
     }
 
     /// Notes the places where `folded` speaks of one of the parameters as the place for something.

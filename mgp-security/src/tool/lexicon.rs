@@ -2,7 +2,8 @@
 //! which they are searched for.
 //!
 //! The lists stand in `lexicon.txt` and contain all knowledge of such words;
-//! [`ArgumentNatures`](super::ArgumentNatures) and `derive` draw the conclusions. Headings name the lists:
+//! [`ArgumentNatures`](super::ArgumentNatures) and `derive` draw the conclusions. `effects.txt` has the lists from which
+//! validators tell what a single call does. Headings name the lists:
 //!
 //! | heading | words |
 //! |---|---|
@@ -49,16 +50,19 @@ use super::nature::ArgumentNature::{self, Code, Command, Host, HttpMethod, Path,
 use mgp_types::{WordLists, word_lists};
 
 /// Returns the words or phrases of the list with this heading, in order.
-pub(super) fn list(heading: &str) -> impl Iterator<Item = &'static str> + use<> {
+pub(crate) fn list(heading: &str) -> impl Iterator<Item = &'static str> + use<> {
     LISTS[heading].iter().copied()
 }
 
 /// Returns whether `word` is in the list with this heading.
-pub(super) fn is_listed(heading: &str, word: &str) -> bool {
+pub(crate) fn is_listed(heading: &str, word: &str) -> bool {
     LISTS[heading].contains(&word)
 }
 
-static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("lexicon.txt")));
+static LISTS: LazyLock<WordLists> = LazyLock::new(|| FILES.into_iter().flat_map(word_lists).collect());
+
+/// The files of the lists, no two of which have a heading in common.
+const FILES: [&str; 2] = [include_str!("lexicon.txt"), include_str!("effects.txt")];
 
 /// The natures that the last word of an argument's name suggests, each with the sign that has to confirm it, if any.
 pub(super) const HEADS: &[(ArgumentNature, Option<&str>, &str)] = &[

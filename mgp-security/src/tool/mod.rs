@@ -17,6 +17,7 @@ mod uri;
 pub use self::derive::Profile;
 pub(crate) use self::derive::{NameManner, hints};
 pub use self::effective::{ToolRules, describe, effective};
+pub(crate) use self::lexicon::{is_listed, list};
 pub use self::nature::{ArgumentNature, ArgumentNatures};
 pub use self::operation::OperationsGate;
 pub(crate) use self::operation::subscriptions;

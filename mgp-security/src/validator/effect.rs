@@ -8,7 +8,6 @@ mod command;
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::LazyLock;
 
 use mgp_types::mgp::{CallEffect, ResolvedTool};
 use serde_json::Value;
@@ -16,19 +15,8 @@ use serde_json::Value;
 use self::command::{of_code, of_command, of_vector};
 use super::readonly::check_sql;
 use crate::data_file::{Named as _, named};
-use crate::tool::{ArgumentNature, ArgumentNatures, NameManner};
-use mgp_types::{WordLists, word_lists, words};
-
-static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("effects.txt")));
-
-fn list(heading: &str) -> impl Iterator<Item = &'static str> {
-    LISTS[heading].iter().copied()
-}
-
-/// Returns whether a word is in the list of `effects.txt` with this heading.
-pub(super) fn is_listed(heading: &str, word: &str) -> bool {
-    list(heading).any(|listed| listed == word)
-}
+use crate::tool::{ArgumentNature, ArgumentNatures, NameManner, is_listed, list};
+use mgp_types::words;
 
 named! {
     /// A list in `effects.txt` of words in names of members.

@@ -10,10 +10,10 @@ use mgp_types::{ClientFolders, RawJson, words};
 use serde_json::Value;
 
 use super::call::{ArgumentNames, BlockedCall, ValidatedCall, Validator};
-use super::effect::{CallEffects, is_listed};
+use super::effect::CallEffects;
 use super::standard::{Validators, access_of_tool};
 use crate::path::{CallFolders, PathAccess, ProtectedPaths};
-use crate::tool::{ArgumentNature, ArgumentNatures};
+use crate::tool::{ArgumentNature, ArgumentNatures, is_listed};
 use crate::{Finding, Schema, text};
 
 /// A tool with its compiled schema and its validators, ready to check calls.

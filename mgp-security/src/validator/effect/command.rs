@@ -7,10 +7,10 @@ use std::path::Path;
 
 use mgp_types::mgp::CallEffect;
 
-use super::{first, is_folder_of_system, is_listed, list, may_be_there, worst};
+use super::{first, is_folder_of_system, may_be_there, worst};
 use crate::shell;
 use crate::shell::syntax::{Body, Direction, Item, Part, Pipeline, Redirect, Simple, Stage, Word};
-use crate::tool::NameManner;
+use crate::tool::{NameManner, is_listed, list};
 use crate::validator::readonly::check_sql;
 use crate::validator::sandbox::bare_name;
 

@@ -16,14 +16,13 @@ use mgp_types::mgp::{Permission, ResolvedTool, ValidatorName};
 pub use self::code::CodeValidator;
 pub use self::network::{AddressesValidator, NetworkValidator};
 use super::call::{BlockedCall, CallArgument, Located, ValidatedCall, Validator};
-use super::effect::is_listed;
 use super::readonly::{check_http_method, check_line_reads, check_sql, check_tool_name};
 use super::sandbox::{CommandPolicy, check_command, check_word};
 use crate::Finding;
 use crate::network::NetworkPolicy;
 use crate::path::{CallFolders, PathAccess, ProtectedPaths, Roots, is_file_address};
 use crate::shell::quoted;
-use crate::tool::{ArgumentNature, NameManner, UriReadings, hints, words};
+use crate::tool::{ArgumentNature, NameManner, UriReadings, hints, is_listed, words};
 
 /// The available validators, by name, but for `none`, which passes everything: the server protects itself.
 ///

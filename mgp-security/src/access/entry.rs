@@ -344,17 +344,13 @@ impl ExpiringEntries {
             self.changed.borrow_and_update();
             let now = self.policy.now();
             let (reported_until, until) = (self.reported_until, whole_seconds(now));
-            let mut next = None;
-            let mut ended = self.policy.entries_with_end();
-            ended.retain(|(end, _)| {
-                if *end > until {
-                    next = next.into_iter().chain([*end]).min();
-                }
-                *end > reported_until && *end <= until
-            });
+            let mut ended = self.policy.entries();
+            let next = ended.iter().filter_map(|stored| stored.entry.expires_at).filter(|end| *end > until).min();
+            let has_ended = |end: Timestamp| end > reported_until && end <= until;
+            ended.retain(|stored| stored.entry.expires_at.is_some_and(has_ended));
             if !ended.is_empty() {
                 self.reported_until = until;
-                return ended.into_iter().map(|(_, entry)| entry).collect();
+                return ended;
             }
             let wait = next.map_or(LONGEST_WAIT, |end| {
                 let wait = end.as_millis().saturating_add(SECOND).saturating_sub(now.as_millis());

@@ -135,11 +135,9 @@ impl AccessPolicy {
 
     /// Returns whether `agent` may use anything on `server`: the server as a whole, or one of its tools.
     pub fn reaches(&self, agent: &str, server: &str) -> bool {
-        let (table, moment) = (self.0.table.load(), self.0.moment());
-        let groups = &self.0.groups;
-        let whole = table.deciding(agent, groups, server, None, moment);
-        let whole = whole.map_or_else(|| table.default.permission(), |(_, stored)| stored.entry.permission);
-        whole == AccessPermission::Allow || table.allows_some(agent, groups, server, moment)
+        let inner = &self.0;
+        self.decide(agent, server, None).allows()
+            || inner.table.load().allows_some(agent, &inner.groups, server, inner.moment())
     }
 
     /// Returns the default policy, which holds where no entry decides.
@@ -173,12 +171,6 @@ impl AccessPolicy {
 
     pub(super) fn now(&self) -> Timestamp {
         self.0.clock.now()
-    }
-
-    /// Returns the entries that expire, each with its end.
-    pub(super) fn entries_with_end(&self) -> Vec<(Timestamp, Arc<StoredEntry>)> {
-        let table = self.0.table.load();
-        table.entries().filter_map(|stored| Some((stored.entry.expires_at?, Arc::clone(stored)))).collect()
     }
 
     /// Answers `mgp/access/query` for `by`: an operator may ask about everybody, an agent about itself.

@@ -47,10 +47,9 @@ impl AccessGate {
         Self { policy, server: None }
     }
 
-    /// Takes unresolved requests to be for `server`, for a gate that stands in front of one server.
-    #[must_use]
-    pub fn for_server(self, server: ServerId) -> Self {
-        Self { server: Some(server), ..self }
+    mgp_types::setters! { #[must_use] self =>
+        /// Takes unresolved requests to be for `server`, for a gate that stands in front of one server.
+        pub fn for_server(server: ServerId) => self.server = Some(server);
     }
 
     fn admit(&self, request: &Request) -> Result<Option<(AgentId, ServerId)>, Error> {

@@ -39,11 +39,10 @@ impl AccessMethodsGate {
         Self { policy, targets: None }
     }
 
-    /// Refuses grants whose group does not exist, or whose server or tool matches nothing that `targets` knows, unless they
-    /// are forced.
-    #[must_use]
-    pub fn known_targets(self, targets: Arc<dyn KnownTargets>) -> Self {
-        Self { targets: Some(targets), ..self }
+    mgp_types::setters! { #[must_use] self =>
+        /// Refuses grants whose group does not exist, or whose server or tool matches nothing that `targets` knows, unless
+        /// they are forced.
+        pub fn known_targets(targets: Arc<dyn KnownTargets>) => self.targets = Some(targets);
     }
 
     async fn answer(

@@ -48,12 +48,11 @@ impl CodePolicy {
         Self { level, language, declared_blocked, declared_allowed, beside: BTreeSet::new(), patterns, hints }
     }
 
-    /// Allows modules of these names, unless they are blocked: they lie beside the code, and the caller has to check
-    /// them, too.
-    #[must_use]
-    pub fn with_modules_beside(mut self, names: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
-        self.beside.extend(names.into_iter().map(Into::into));
-        self
+    mgp_types::setters! { #[must_use] self =>
+        /// Allows modules of these names, unless they are blocked: they lie beside the code, and the caller has to check
+        /// them, too.
+        pub fn with_modules_beside(names: impl IntoIterator<Item = impl Into<Box<str>>>) =>
+            self.beside.extend(names.into_iter().map(Into::into));
     }
 
     /// Returns the largest number of bytes of code that is accepted; `None` without a limit.

@@ -86,11 +86,10 @@ impl PinnedDefinitions {
         Ok(())
     }
 
-    /// Approves the definitions in the first list of each server as they are: trust on first use. What the server adds
-    /// later waits for approval like a change, unless the server is trusted to grow.
-    #[must_use]
-    pub fn trusting_first_lists(self) -> Self {
-        Self { trusts_first_lists: true, ..self }
+    mgp_types::setters! { #[must_use] self =>
+        /// Approves the definitions in the first list of each server as they are: trust on first use. What the server
+        /// adds later waits for approval like a change, unless the server is trusted to grow.
+        pub fn trusting_first_lists() => self.trusts_first_lists = true;
     }
 
     /// Compares the definitions of `kind` that `server` lists with the pinned ones, and pins new ones.

@@ -141,10 +141,9 @@ impl AuditLog {
         Ok(Self { inner: Arc::new(inner), durability: Durability::default() })
     }
 
-    /// Returns a handle to the same log with another durability.
-    #[must_use]
-    pub fn with_durability(self, durability: Durability) -> Self {
-        Self { durability, ..self }
+    mgp_types::setters! { #[must_use] self =>
+        /// Returns a handle to the same log with another durability.
+        pub fn with_durability(durability: Durability) => self.durability = durability;
     }
 
     /// Returns the head of the log as far as it is durable.

@@ -34,16 +34,15 @@ impl NetworkValidator {
         Self { policy, owns: None, pages_in_urls: false }
     }
 
-    /// Allows URIs with schemes of the server's own, which `owns` recognizes: the server lists resources under them,
-    /// and no other program can follow them. Schemes that name a host or a file never count as such.
-    pub fn with_own_schemes(self, owns: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self { owns: Some(Arc::new(owns)), ..self }
-    }
+    mgp_types::setters! { self =>
+        /// Allows URIs with schemes of the server's own, which `owns` recognizes: the server lists resources under them,
+        /// and no other program can follow them. Schemes that name a host or a file never count as such.
+        pub fn with_own_schemes(owns: impl Fn(&str) -> bool + Send + Sync + 'static) =>
+            self.owns = Some(Arc::new(owns));
 
-    /// Allows `data:` URLs, which browsers show without any request, if no address in them is refused. Base64-encoded
-    /// content passes only if it is no page, because an encoded page is not inspected.
-    pub fn with_pages_in_urls(self) -> Self {
-        Self { pages_in_urls: true, ..self }
+        /// Allows `data:` URLs, which browsers show without any request, if no address in them is refused. Base64-encoded
+        /// content passes only if it is no page, because an encoded page is not inspected.
+        pub fn with_pages_in_urls() => self.pages_in_urls = true;
     }
 
     /// Checks a URL that `call` visits. Files and pages in the URL pass where the tool says that it takes them, and the

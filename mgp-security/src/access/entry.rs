@@ -345,7 +345,8 @@ impl ExpiringEntries {
             let now = self.policy.now();
             let (reported_until, until) = (self.reported_until, whole_seconds(now));
             let mut ended = self.policy.entries();
-            let next = ended.iter().filter_map(|stored| stored.entry.expires_at).filter(|end| *end > until).min();
+            let ends = ended.iter().filter_map(|stored| stored.entry.expires_at);
+            let next = ends.filter(|end| *end > until).min();
             let has_ended = |end: Timestamp| end > reported_until && end <= until;
             ended.retain(|stored| stored.entry.expires_at.is_some_and(has_ended));
             if !ended.is_empty() {

@@ -1,7 +1,6 @@
 //! The gate that serves the access methods of MGP, as methods and as tools, and the check whether the server or tool of a
 //! new rule exists.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{
@@ -145,7 +144,12 @@ pub trait KnownTargets: Send + Sync {
 
 /// The error of a rule that matches nothing, with the target that is probably meant. Its text is for the author of
 /// the rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{}{}",
+    self.reason(),
+    self.suggestion().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+)]
 pub struct UnmatchedTarget {
     what: String,
     meant: Option<MeantTarget>,
@@ -193,15 +197,6 @@ impl UnmatchedTarget {
         format!("{}, so this would stand for nothing", self.what)
     }
 }
-
-impl fmt::Display for UnmatchedTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason())?;
-        self.suggestion().map_or(Ok(()), |meant| write!(f, "; did you mean `{meant}`?"))
-    }
-}
-
-impl std::error::Error for UnmatchedTarget {}
 
 impl From<UnmatchedTarget> for Error {
     /// Returns the error for the answer to a request: its `data` holds the target that is probably meant, under the

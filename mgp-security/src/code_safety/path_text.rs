@@ -27,10 +27,12 @@ pub(super) fn is_sensitive(text: &str) -> bool {
     let lets_in = |reason: ProtectedReason| !matches!(reason.kind, Stream | System | Git | Client);
     // Submitted code has no reason to name the files that a shell runs at startup.
     let starts_programs = |reason: ProtectedReason| reason.kind == Startup;
+    // The paths that no call may touch, code may not name either.
+    let protected = ProtectedPaths::default();
     LISTS.names("sensitive").iter().any(is_below)
         || (!path.contains(' ')
-            && (PROTECTED.judge(text, PathAccess::Read).is_some_and(lets_in)
-                || PROTECTED.judge(text, PathAccess::Write).is_some_and(starts_programs)))
+            && (protected.judge(text, PathAccess::Read).is_some_and(lets_in)
+                || protected.judge(text, PathAccess::Write).is_some_and(starts_programs)))
 }
 
 /// Returns whether the string is a path from the root or from a home, except for devices, which store nothing that is
@@ -71,8 +73,6 @@ fn normalize(text: &str) -> String {
 const MAX_LEN: usize = 1000;
 
 static LISTS: LazyLock<Lists> = LazyLock::new(|| Lists::read(include_str!("paths.txt")));
-/// The paths that no call may touch, and so code may not name either.
-static PROTECTED: LazyLock<ProtectedPaths> = LazyLock::new(ProtectedPaths::default);
 
 #[cfg(test)]
 mod tests {

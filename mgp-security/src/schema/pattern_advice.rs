@@ -5,7 +5,9 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 /// Returns what helps to match the pattern, as far as it can be said in a few words.
 pub(super) fn suggestions(pattern: &str) -> Vec<String> {
-    let Some(hir) = parse(pattern) else { return Vec::new() };
+    let Ok(hir) = ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(pattern) else {
+        return Vec::new();
+    };
     let properties = hir.properties();
     let is_whole = properties.look_set_prefix().contains(Look::Start)
         && properties.look_set_suffix().contains(Look::End);
@@ -31,10 +33,6 @@ pub(super) fn length(least: Option<usize>, largest: Option<usize>) -> Option<Str
         (None, Some(largest)) => Some(format!("Length must be at most {largest} characters")),
         (None, None) => None,
     }
-}
-
-fn parse(pattern: &str) -> Option<Hir> {
-    ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(pattern).ok()
 }
 
 /// The kinds of characters that a pattern is made of: capital letters (1), small letters (2), digits (4) and others (8).

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{CallEffect, CallSource, ResolvedTool, ServerId, ToolName, ValidatorName};
@@ -154,8 +154,6 @@ impl PreparedToolCache {
     }
 }
 
-static PROTECTED: LazyLock<ProtectedPaths> = LazyLock::new(ProtectedPaths::default);
-
 /// The rule for the kind of data that calls of one tool take in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallSources {
@@ -197,7 +195,7 @@ impl CallSources {
             let is_elsewhere =
                 |folders: &ClientFolders| !folders.hold(Path::new(path)) && !folders.all().is_empty();
             Path::new(path).is_absolute() && folders.is_some_and(is_elsewhere)
-                || PROTECTED.check(path, PathAccess::Read).is_err()
+                || ProtectedPaths::default().check(path, PathAccess::Read).is_err()
         };
         if self.of_tool == Some(CallSource::Private)
             || self.reads_files && texts(ArgumentNature::Path).any(is_private)

@@ -280,14 +280,11 @@ async fn send<S: RpcService>(
 
 /// The value that travels with each call, and the decisions that it was made from.
 pub(super) struct AttachedGrants {
-    made_of: GrantSource,
+    /// The decisions of operators, and the number of those of the settings, which only grows.
+    made_of: (Arc<GrantsByServer>, usize),
     until: Option<Timestamp>,
     value: RawJson,
 }
-
-/// The decisions that an attached value was made from: those of operators, and the number of those of the settings, which
-/// only grows.
-type GrantSource = (Arc<GrantsByServer>, usize);
 
 /// The version of MGP from which on peers know the later method names.
 const RENAMED_IN: Version = Version::new(0, 4, 0);

@@ -198,20 +198,15 @@ pub type Mrtr<S> = Gated<MrtrGate, S>;
 /// them in the sealed state, which opens only for the same principal and the same request. Where the client can be
 /// asked directly the gate has no effect. The gate allocates once per request that may ask.
 #[derive(Debug, Clone)]
-pub struct MrtrGate {
-    key: SealingKey,
-    ttl: Duration,
-}
+pub struct MrtrGate(SealingKey);
+
+/// The time that the user has to answer.
+const ANSWER_TTL: Duration = Duration::from_mins(10);
 
 impl MrtrGate {
     /// Seals the state between rounds with `key`, for 10 minutes.
     pub fn new(key: SealingKey) -> Self {
-        Self { key, ttl: Duration::from_mins(10) }
-    }
-
-    mgp_types::setters! { #[must_use] self =>
-        /// Sets the time that the user has to answer.
-        pub fn with_ttl(ttl: Duration) => self.ttl = ttl;
+        Self(key)
     }
 
     fn exchange(&self, request: &Request) -> Result<Option<RequestRounds>, Error> {
@@ -222,7 +217,7 @@ impl MrtrGate {
         }
         let (method, params) = (request.method.clone(), request.params.clone());
         let asked = RoundBinding { method, params, principal: request.context.principal.clone() };
-        let exchange = asked.answers(&self.key)?.map(InputExchange::new).unwrap_or_default();
+        let exchange = asked.answers(&self.0)?.map(InputExchange::new).unwrap_or_default();
         Ok(Some(RequestRounds { asked, exchange: Arc::new(exchange) }))
     }
 
@@ -236,7 +231,7 @@ impl MrtrGate {
             return None;
         }
         let answers = exchange.answers().to_raw();
-        let state = match self.key.seal(answers.as_bytes(), &asked.binding(), self.ttl) {
+        let state = match self.0.seal(answers.as_bytes(), &asked.binding(), ANSWER_TTL) {
             Ok(state) => state,
             Err(why) => {
                 let message = "the answers so far are too long to ask another question; answer with less";

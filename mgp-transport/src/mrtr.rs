@@ -70,7 +70,7 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
                      `inputResponses`",
                 ))
             }
-            RoundHandler::None | RoundHandler::Callers | RoundHandler::Unknown => Ok(None),
+            RoundHandler::Nobody | RoundHandler::Unknown => Ok(None),
         }
     }
 

@@ -84,13 +84,12 @@ impl Agreement {
     /// Returns the party that answers the questions of the server to this request.
     pub(crate) fn rounds_of(&self, request: &Request) -> RoundHandler {
         let guard = self.load();
-        let Some(agreed) = &*guard else { return RoundHandler::None };
+        let Some(agreed) = &*guard else { return RoundHandler::Nobody };
         let by_caller = agreed.caller(request).is_some_and(|caller| caller.revision.is_stateless());
         match (agreed.stamp.is_some(), by_caller) {
-            (true, true) => RoundHandler::Callers,
             (true, false) => RoundHandler::Ours,
             (false, true) => RoundHandler::Unknown,
-            (false, false) => RoundHandler::None,
+            (true, true) | (false, false) => RoundHandler::Nobody,
         }
     }
 
@@ -105,17 +104,15 @@ impl Agreement {
 
 mgp_types::partial_debug!(Agreement, self => revision: self.revision());
 
-/// The party that goes through the rounds of a request that the server answers with questions.
+/// The party in this process that goes through the rounds of a request that the server answers with questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RoundHandler {
-    /// No party: questions are requests.
-    None,
+    /// No party: questions are requests, or the caller behind the request answers them.
+    Nobody,
     /// No party, though the caller wants to: the request continues rounds that this server does not know.
     Unknown,
-    /// The side of this process.
+    /// The client.
     Ours,
-    /// The caller behind the request.
-    Callers,
 }
 
 impl AgreedSession {

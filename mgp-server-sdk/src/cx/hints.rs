@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_stream::call::{Progress, ProgressForms};
+use mgp_stream::call::Progress;
 use mgp_types::ext::{DataReference, ExtensionId, Intent, MAX_SOURCES, Provenance, Quota, Suggestion};
 use mgp_types::mcp::{ContentBlock, Meta, ResourceLink};
 use mgp_types::mgp::StreamProgress;
@@ -295,8 +295,8 @@ impl Cx {
 
     /// Returns the checkpoints of the call, if there is a message to tell of them.
     fn told_of_checkpoints(&self) -> Option<&CallCheckpoints> {
-        let forms = ProgressForms::of(self.session(), false);
-        self.checkpoints().filter(|_| forms.mgp && self.task().is_none())
+        let is_told = Progress::is_known_to(self.session()) && self.task().is_none();
+        self.checkpoints().filter(|_| is_told)
     }
 }
 

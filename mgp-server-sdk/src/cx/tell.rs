@@ -1,6 +1,6 @@
 //! The messages of a handler to its caller during the call: progress, parts of the result, logs.
 
-use mgp_stream::call::{Progress, ProgressForms};
+use mgp_stream::call::Progress;
 use mgp_types::mcp::{
     ContentBlock, ForRevision, LogLevel, LoggingMessageParams, NotificationBody, Number, ProgressParams,
     ProgressToken,
@@ -33,8 +33,8 @@ impl Cx {
             task.say(message);
         }
         let token: Option<ProgressToken> = self.meta("progressToken").and_then(|token| token.to().ok());
-        let forms = ProgressForms::of(self.session(), token.is_some());
-        if forms.is_none() {
+        let knows_shares = Progress::is_known_to(self.session());
+        if token.is_none() && !knows_shares {
             return;
         }
         {
@@ -50,7 +50,7 @@ impl Cx {
             params.message = message.map(Into::into);
             self.tell(&mut params).await;
         }
-        if forms.mgp
+        if knows_shares
             && self.task().is_none()
             && let Some(part) = Progress::of(progress, total)
         {

@@ -39,7 +39,7 @@
 //! |---|---|
 //! | [`StreamLayer`] | at the server: chunks, the complete answer, cancellation, pace and gaps |
 //! | [`FIRST_INDEX`] | at the server: the number of the first chunk of a call that goes on with another one |
-//! | [`Progress`], [`ProgressForms`] | at the server: reports of progress, and their forms |
+//! | [`Progress`] | at the server: reports of progress |
 //! | [`CancelsUpstream`] | at a gateway: the way to cancel calls at the servers behind it |
 //! | [`StreamReader`] | at the client: one call, read while it runs |
 //! | [`ChunkAssembly`] | chunks in order, without IO |
@@ -60,7 +60,7 @@ pub use self::active::FIRST_INDEX;
 pub use self::assembly::{ChunkAssembly, StreamPart};
 pub use self::complete::summary;
 pub use self::layer::{CancelsUpstream, StreamFuture, StreamLayer, StreamService};
-pub use self::progress::{Progress, ProgressForms};
+pub use self::progress::Progress;
 pub use self::reader::StreamReader;
 
 #[cfg(test)]

@@ -7,32 +7,6 @@ use mgp_types::mgp::{Extension, StreamProgress};
 
 use crate::session::negotiated;
 
-/// The forms in which the progress of a call is reported (§12.6).
-///
-/// A caller that sent a token gets the notification of MCP, one that speaks MGP the other one, and one that did both
-/// gets both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct ProgressForms {
-    /// Set if `notifications/progress` is sent.
-    pub mcp: bool,
-    /// Set if `notifications/mgp.stream.progress` is sent.
-    pub mgp: bool,
-}
-
-impl ProgressForms {
-    /// Returns the forms for a call in `session`, with or without a progress token.
-    pub fn of(session: &Session, has_token: bool) -> Self {
-        let has = |extension| negotiated(Some(session), extension);
-        Self { mcp: has_token, mgp: has(&Extension::Progress) || has(&Extension::Streaming) }
-    }
-
-    /// Returns whether no form is sent.
-    pub const fn is_none(self) -> bool {
-        !self.mcp && !self.mgp
-    }
-}
-
 /// The share of a call that is done, from 0 to 1.
 ///
 /// ```
@@ -48,6 +22,13 @@ impl ProgressForms {
 pub struct Progress(f64);
 
 impl Progress {
+    /// Returns whether calls in `session` are reported by `notifications/mgp.stream.progress` (§12.6), beside the
+    /// notification of MCP for those that sent a token.
+    pub fn is_known_to(session: &Session) -> bool {
+        let has = |extension| negotiated(Some(session), extension);
+        has(&Extension::Progress) || has(&Extension::Streaming)
+    }
+
     /// Returns `progress` as a share of `total`. Without a total, `progress` has to be a share below 1 itself: from 1
     /// on it can as well be a count.
     pub fn of(progress: f64, total: Option<f64>) -> Option<Self> {
@@ -99,15 +80,12 @@ mod tests {
     // covers: MGP-12.6-01
     #[test]
     fn each_caller_is_told_in_the_forms_it_knows() {
-        let forms = |mcp, mgp| ProgressForms { mcp, mgp };
-        for token in [false, true] {
-            for names in [&["streaming"][..], &["progress"]] {
-                assert_eq!(ProgressForms::of(&session(names), token), forms(token, true));
-            }
-            assert_eq!(ProgressForms::of(&session(&["audit"]), token), forms(token, false));
-            assert_eq!(ProgressForms::of(&session(&[]), token), forms(token, false));
+        for names in [&["streaming"][..], &["progress"]] {
+            assert!(Progress::is_known_to(&session(names)), "{names:?}");
         }
-        assert!(ProgressForms::of(&session(&[]), false).is_none());
+        for names in [&["audit"][..], &[]] {
+            assert!(!Progress::is_known_to(&session(names)), "{names:?}");
+        }
     }
 
     // covers: MGP-12.6-03, MGP-12.6-05

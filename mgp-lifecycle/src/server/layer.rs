@@ -47,9 +47,7 @@ impl LifecycleLayer {
     }
 }
 
-mgp_types::layer!(
-    LifecycleLayer, self, inner => LifecycleService { inner, life: self.life.clone(), answers: self.answers }
-);
+mgp_types::layer!(LifecycleLayer, self, inner => LifecycleService { inner, layer: self.clone() });
 
 /// The service of [`LifecycleLayer`].
 ///
@@ -66,8 +64,7 @@ mgp_types::layer!(
 #[derive(Clone)]
 pub struct LifecycleService<S> {
     inner: S,
-    life: ServerLifecycle,
-    answers: bool,
+    layer: LifecycleLayer,
 }
 
 impl<S: RpcService> Service<Request> for LifecycleService<S> {
@@ -76,21 +73,22 @@ impl<S: RpcService> Service<Request> for LifecycleService<S> {
     mgp_types::always_ready!();
 
     fn call(&mut self, request: Request) -> Self::Future {
+        let LifecycleLayer { life, answers } = &self.layer;
         if let Some(session) = &request.context.session
             && speaks_lifecycle(session)
             && is_first(&request, session)
         {
-            self.life.note(session);
+            life.note(session);
         }
-        if self.answers
-            && let Some(answer) = self.life.answer(&request)
+        if *answers
+            && let Some(answer) = life.answer(&request)
         {
             return LifecycleFuture::answering(answer);
         }
         //= mgp §11.2
         //# finishing in-flight requests, rejecting new ones
         let is_counted = request.kind == RequestKind::Call && request.role() != WorkRole::Apart;
-        let visit = match is_counted.then(|| AdmittedCall::begin(&self.life.0.run, &request)).transpose() {
+        let visit = match is_counted.then(|| AdmittedCall::begin(&life.0.run, &request)).transpose() {
             Ok(visit) => visit,
             Err(error) => return LifecycleFuture::refused(error),
         };

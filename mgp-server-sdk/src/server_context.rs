@@ -44,22 +44,16 @@ pub(crate) struct ServerDescription {
     pub(crate) dynamic: OfferedFeatures,
     #[cfg(feature = "ext")]
     pub(crate) registry: RegistrySettings,
+    /// The server as its manifest describes it, once the server is built.
     #[cfg(feature = "ext")]
-    pub(crate) manifest: ManifestFacts,
+    pub(crate) info: Option<Implementation>,
+    #[cfg(feature = "ext")]
+    pub(crate) recommendations: Vec<ServerRecommendation>,
     #[cfg(feature = "ext")]
     pub(crate) tokens: TokenSettings,
     /// The data that is held for other servers.
     #[cfg(feature = "ext")]
     pub(crate) references: Option<ReferenceStore>,
-}
-
-/// The facts for the manifest of a server that no other part of the server knows.
-#[cfg(feature = "ext")]
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ManifestFacts {
-    /// The description of the server, once it is built.
-    pub(crate) info: Option<Implementation>,
-    pub(crate) recommendations: Vec<ServerRecommendation>,
 }
 
 /// The sections of MCP that a server offers.

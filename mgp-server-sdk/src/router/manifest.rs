@@ -36,13 +36,12 @@ fn describe(shared: &ServerShared, revision: Revision) -> ServiceManifest {
     let definitions: Vec<_> =
         definitions.iter().filter_map(|definition| Object::from_raw(definition).ok()).collect();
     let about = &shared.context.about;
-    let mut manifest =
-        ServiceManifest::of_tools(server(about.manifest.info.as_ref(), revision), &definitions);
+    let mut manifest = ServiceManifest::of_tools(server(about.info.as_ref(), revision), &definitions);
     let declared = |id: &ExtensionId| about.extensions.get(id.id()).is_some();
     let declared = ExtensionId::ALL.iter().copied().filter(declared);
     manifest.supported_extensions = declared.filter_map(ListedExtension::new).collect();
     manifest.manifest_ttl_seconds = Some(DEFAULT_MANIFEST_TTL_SECONDS);
-    manifest.recommendations.clone_from(&about.manifest.recommendations);
+    manifest.recommendations.clone_from(&about.recommendations);
     manifest.with_revision()
 }
 

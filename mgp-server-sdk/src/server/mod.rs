@@ -29,8 +29,6 @@ use crate::method::{ArgumentOwner, CompletionHandler, MethodHandler, Notificatio
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry, hint};
 use crate::router::Router;
-#[cfg(feature = "ext")]
-use crate::server_context::ManifestFacts;
 use crate::server_context::ServerDescription;
 use crate::server_shared::{Catalog, ServerHandle, ServerShared};
 use crate::task::{TaskLimits, TaskStore};
@@ -307,7 +305,7 @@ impl ServerParts {
         faults.extend(without_undo(&self.catalog));
         Faults::check(faults)?;
         #[cfg(feature = "ext")]
-        let described = info.clone();
+        let about = ServerDescription { info: Some(info.clone()), ..self.about };
         let name = info.name.clone();
         let mut identity = ServerIdentity::new(info);
         (identity.mgp, identity.mismatch, identity.required) = (self.mgp, self.mismatch, self.required);
@@ -316,10 +314,7 @@ impl ServerParts {
         }
         let key = self.sealing.unwrap_or_else(SealingKey::random).for_server(&name);
         #[cfg(feature = "ext")]
-        let about = {
-            let manifest = ManifestFacts { info: Some(described), ..self.about.manifest.clone() };
-            registry::sealed_with(ServerDescription { manifest, ..self.about }, &self.catalog, &key)
-        };
+        let about = registry::sealed_with(about, &self.catalog, &key);
         #[cfg(not(feature = "ext"))]
         let about = self.about;
         let shared = ServerShared::new(self.catalog, about, TaskStore::new(self.tasks));

@@ -59,7 +59,7 @@ impl<L> Server<L> {
 
         /// Recommends another server for related work: `recommendations` of the [manifest](Self::offer_manifest).
         pub fn recommend(recommendation: ServerRecommendation) =>
-            self.parts.about.manifest.recommendations.push(recommendation);
+            self.parts.about.recommendations.push(recommendation);
     }
 
     /// Declares the extensions of hints: the purpose of a call, costs and quotas, sources, and media. Handlers give

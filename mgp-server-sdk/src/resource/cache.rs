@@ -40,14 +40,17 @@ pub(super) struct ContentsKey {
     revision: Revision,
 }
 
-/// The outcome of a look into the cache.
-pub(super) enum Lookup {
-    /// The contents, and for how long they are still valid.
-    Hit(RawJson, Duration),
-    /// The contents are read, and cached then for a time.
-    Miss(PendingResult<ContentsKey>, Duration),
-    /// The request is not one whose contents are cached.
-    Bypass,
+impl ContentsKey {
+    /// Returns the key of the contents that a request asks for; `None` if the contents are not cached.
+    pub(super) fn of(request: &Request, uri: &str, hint: &CacheHint, revision: Revision) -> Option<Self> {
+        // Another member, like the answer to a question, may change what is read.
+        let is_plain = request.params.iter().all(|(name, _)| name == "uri" || name == "_meta");
+        let owner = match hint.scope {
+            CacheScope::Public => None,
+            _ => Some(request.context.principal.clone()?),
+        };
+        (is_plain && hint.ttl_ms > 0).then(|| Self { uri: uri.to_owned(), owner, revision })
+    }
 }
 
 impl ResourceCache {
@@ -77,32 +80,17 @@ impl ResourceCache {
         self.contents.remove(|key| uri.starts_with(&key.uri));
     }
 
-    /// Looks for the contents of the resource that a request asks for.
-    pub(super) fn look_up(
-        &self,
-        request: &Request,
-        uri: &str,
-        hint: &CacheHint,
-        revision: Revision,
-    ) -> Lookup {
-        // Another member, like the answer to a question, may change what is read.
-        let is_plain = request.params.iter().all(|(name, _)| name == "uri" || name == "_meta");
-        let owner = request.context.principal.clone();
-        let owner = match (&hint.scope, owner) {
-            (CacheScope::Public, _) => None,
-            (_, Some(owner)) => Some(owner),
-            (_, None) => return Lookup::Bypass,
-        };
-        if !is_plain || hint.ttl_ms == 0 {
-            return Lookup::Bypass;
-        }
-        let key = ContentsKey { uri: uri.to_owned(), owner, revision };
-        if let Some((result, left)) = self.contents.get(&key) {
-            self.hits.fetch_add(1, Ordering::Relaxed);
-            return Lookup::Hit(result, left);
-        }
-        self.misses.fetch_add(1, Ordering::Relaxed);
-        Lookup::Miss(self.contents.pending(key), Duration::from_millis(hint.ttl_ms))
+    /// Returns contents, and for how long they are still valid.
+    pub(super) fn get(&self, key: &ContentsKey) -> Option<(RawJson, Duration)> {
+        let found = self.contents.get(key);
+        let count = if found.is_some() { &self.hits } else { &self.misses };
+        count.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    /// Returns the place of contents that are being read.
+    pub(super) fn pending(&self, key: ContentsKey) -> PendingResult<ContentsKey> {
+        self.contents.pending(key)
     }
 }
 

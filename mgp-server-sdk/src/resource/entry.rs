@@ -8,7 +8,7 @@ use mgp_types::{BoxFuture, CacheHint, Error, Object, RawJson, Response, Revision
 use serde::de::DeserializeOwned;
 
 #[cfg(feature = "ext")]
-use super::cache::{Lookup, ResourceCache};
+use super::cache::{ContentsKey, ResourceCache};
 use super::{IntoContents, KeptContents, ParsedTemplate, Resource, ResourceTemplate};
 use crate::cx::Cx;
 use crate::error::Fault;
@@ -132,17 +132,15 @@ fn through(
     revision: Revision,
 ) -> Result<MethodFuture, Error> {
     let (uri, mut hint) = (asked.uri.clone(), hint.clone());
-    let pending = match cache.look_up(&asked.input.request, &uri, &hint, revision) {
-        Lookup::Hit(result, left) => {
-            // A client may keep the contents for as long as they are still valid here.
-            hint.ttl_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
-            let mut response = Response::plain(result);
-            response.context.cache = Some(hint);
-            return Ok(Box::pin(std::future::ready(Ok(response))));
-        }
-        Lookup::Miss(pending, lifetime) => Some((pending, lifetime)),
-        Lookup::Bypass => None,
-    };
+    let key = ContentsKey::of(&asked.input.request, &uri, &hint, revision);
+    if let Some((result, left)) = key.as_ref().and_then(|key| cache.get(key)) {
+        // A client may keep the contents for as long as they are still valid here.
+        hint.ttl_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        let mut response = Response::plain(result);
+        response.context.cache = Some(hint);
+        return Ok(Box::pin(std::future::ready(Ok(response))));
+    }
+    let pending = key.map(|key| (cache.pending(key), std::time::Duration::from_millis(hint.ttl_ms)));
     let answer = answer(reader(asked)?, uri, Some(hint), revision);
     Ok(Box::pin(async move {
         let response = answer.await?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use mgp_types::mgp::{CallOptions, method as mgp};
 use mgp_types::{BoxFuture, Error, Method, Outbox, OutboxPort, Request, Response, StreamId};
 use parking_lot::Mutex;
+use scopeguard::guard;
 use tokio::time::Instant;
 
 use crate::span::{LONGEST, nanos};
@@ -330,7 +331,11 @@ impl OutboxPort for CallMonitor {
         };
         self.has_shown.store(true, Ordering::Relaxed);
         self.chain().for_each(|monitor| monitor.asked.begin());
-        let question = OpenQuestion(self);
+        // While the question waits for its answer, no time runs.
+        let question = guard(self, |monitor| {
+            monitor.note_sign();
+            monitor.chain().for_each(|monitor| monitor.asked.end());
+        });
         Box::pin(async move {
             let _question = question;
             port.call(stream, request).await
@@ -339,16 +344,6 @@ impl OutboxPort for CallMonitor {
 }
 
 mgp_types::partial_debug!(CallMonitor, self => time: self.time);
-
-/// A question that waits for its answer. Meanwhile no time runs.
-struct OpenQuestion<'a>(&'a CallMonitor);
-
-impl Drop for OpenQuestion<'_> {
-    fn drop(&mut self) {
-        self.0.note_sign();
-        self.0.chain().for_each(|monitor| monitor.asked.end());
-    }
-}
 
 #[cfg(test)]
 mod attempt_tests;

@@ -8,6 +8,7 @@ use mgp_types::canonical::Digest;
 use mgp_types::ext::StructuredError;
 use mgp_types::ext::transaction::{RollbackTransaction, TransactionReport, TransactionState};
 use mgp_types::{Error, Principal};
+use scopeguard::guard;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -56,7 +57,7 @@ impl TransactionBook {
         let book = self.clone();
         in_any_case(async move {
             if let Some(logging) = logging {
-                let driver = Driver { book: book.clone(), key };
+                let driver = driver(&book, key);
                 if let Err(error) = logging.await {
                     if let Some(transaction) = book.table().transactions.get_mut(&key) {
                         transaction.phase = Phase::Active;
@@ -134,7 +135,7 @@ impl TransactionBook {
                     return Ok(transaction.report());
                 }
                 if !std::mem::replace(&mut transaction.is_driven, true) {
-                    break Driver { book: self.clone(), key };
+                    break driver(self, key);
                 }
             }
             changes.changed().await.map_err(|_| gone())?;
@@ -209,19 +210,14 @@ impl TransactionBook {
     }
 }
 
-/// The task that takes the steps of a transaction back. There is one at a time.
-struct Driver {
-    book: TransactionBook,
-    key: Digest,
-}
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        if let Some(transaction) = self.book.table().transactions.get_mut(&self.key) {
+/// Returns what the task that takes the steps of a transaction back holds until it ends. There is one at a time.
+fn driver(book: &TransactionBook, key: Digest) -> impl Sized + use<> {
+    guard(book.clone(), move |book| {
+        if let Some(transaction) = book.table().transactions.get_mut(&key) {
             transaction.is_driven = false;
         }
-        self.book.0.changes.send_replace(());
-    }
+        book.0.changes.send_replace(());
+    })
 }
 
 fn not_compensated(step: mgp_types::ext::StepId, error: &Error) -> TransactionEvent {

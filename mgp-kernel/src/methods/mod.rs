@@ -38,7 +38,8 @@ impl OwnMethods {
         let audience = ChannelAudience { access: policies.access.clone(), fleet: Arc::downgrade(fleet) };
         Self {
             access: AccessMethodsGate::new(policies.access.clone()).known_targets(Arc::clone(&kernel) as _),
-            events: EventsGate::new(events.clone()).for_audience(audience),
+            events: EventsGate::new(events.clone())
+                .for_audience(move |who, channel| audience.sees(who, channel)),
             permissions: PermissionMethods::new(policies.grants.clone(), audit.clock.clone()),
             registry: DiscoveryGate::new(sections.registry.clone()),
             sections: kernel,

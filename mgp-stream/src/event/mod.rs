@@ -8,7 +8,6 @@
 //! |---|---|
 //! | [`Publisher`] | publishes events of a server |
 //! | [`EventsGate`] | serves subscriptions to a publisher |
-//! | [`EventAudience`] | decides who may see which channels |
 //! | [`Subscriber`] | subscribes at the client, and takes arriving events |
 //! | [`Events`] | the events of one subscription, as a stream |
 //! | [`EventAssembly`] | the same without IO |
@@ -21,4 +20,4 @@ mod schedule;
 mod server;
 
 pub use self::client::{EventAssembly, EventItem, EventReplayRequest, Events, Subscriber};
-pub use self::server::{EventAudience, EventsGate, ListeningRequest, PublishError, Publisher};
+pub use self::server::{EventsGate, ListeningRequest, PublishError, Publisher};

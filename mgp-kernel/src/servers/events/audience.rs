@@ -3,7 +3,6 @@
 use std::sync::Weak;
 
 use mgp_security::access::AccessPolicy;
-use mgp_stream::event::EventAudience;
 use mgp_types::Principal;
 
 use super::{is_operator, is_own, recorded};
@@ -19,8 +18,9 @@ pub(crate) struct ChannelAudience {
     pub(crate) fleet: Weak<Fleet>,
 }
 
-impl EventAudience for ChannelAudience {
-    fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
+impl ChannelAudience {
+    /// Returns whether `principal` may know of the channel, and see the events published on it.
+    pub(crate) fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
         let (Some(fleet), Some(principal)) = (self.fleet.upgrade(), principal) else { return false };
         if recorded::is_for_operators(channel) {
             return is_operator(principal);

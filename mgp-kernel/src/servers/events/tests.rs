@@ -13,11 +13,10 @@ use crate::servers::upstream::ConnectionKey;
 use crate::test_kernel::{GRANTED, TestClient, TestKernel};
 
 fn front(scene: &TestKernel) -> Gated<EventsGate, Router> {
+    let (access, fleet) = (scene.policies.access.clone(), Arc::downgrade(&scene.fleet));
+    let audience = ChannelAudience { access, fleet };
     EventsGate::new(scene.support.events.publisher.clone())
-        .for_audience(ChannelAudience {
-            access: scene.policies.access.clone(),
-            fleet: Arc::downgrade(&scene.fleet),
-        })
+        .for_audience(move |who, channel| audience.sees(who, channel))
         .layer(scene.router.clone())
 }
 

@@ -51,9 +51,15 @@ impl EventsGate {
         Self(Arc::new(SubscriptionRegistry::new(publisher, quotas, everybody)))
     }
 
-    /// Returns a gate with subscriptions of its own, in which each client sees what `audience` allows. Hidden channels
-    /// do not exist for the client.
-    pub fn for_audience(self, audience: impl EventAudience) -> Self {
+    /// Returns a gate with subscriptions of its own, in which each client sees the channels that `audience` allows its
+    /// principal. Hidden channels do not exist for the client.
+    ///
+    /// `audience` decides anew for each event, because permissions change while subscriptions last. Publishers wait for
+    /// the decision.
+    pub fn for_audience(
+        self,
+        audience: impl Fn(Option<&Principal>, &str) -> bool + Send + Sync + 'static,
+    ) -> Self {
         let (publisher, quotas) = (self.0.publisher.clone(), self.0.quotas.clone());
         Self(Arc::new(SubscriptionRegistry::new(publisher, quotas, Arc::new(audience))))
     }
@@ -106,35 +112,23 @@ fn list(registry: &SubscriptionRegistry, request: &Request) -> Result<Response, 
     written(&registry.list(SubscriptionCaller::of(request)?)).map(Response::plain)
 }
 
-/// Decides who may see published events. The decision is made anew for each event, because permissions change while
-/// subscriptions last.
-///
-/// Publishers wait for the decision.
-pub trait EventAudience: Send + Sync + 'static {
-    /// Returns whether `principal` may know of the channel, and see the events published on it.
-    fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool;
-}
-
-impl<F: Fn(Option<&Principal>, &str) -> bool + Send + Sync + 'static> EventAudience for F {
-    fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
-        self(principal, channel)
-    }
-}
+/// Decides whether a principal may know of a channel, and see the events published on it.
+pub(super) type Audience = dyn Fn(Option<&Principal>, &str) -> bool + Send + Sync;
 
 /// A subscriber, and the audience that decides what it sees.
 #[derive(Clone)]
 pub(super) struct AudienceMember {
     pub(super) principal: Option<Principal>,
-    audience: Arc<dyn EventAudience>,
+    audience: Arc<Audience>,
 }
 
 impl AudienceMember {
-    pub(super) fn new(principal: Option<&Principal>, audience: &Arc<dyn EventAudience>) -> Self {
+    pub(super) fn new(principal: Option<&Principal>, audience: &Arc<Audience>) -> Self {
         Self { principal: principal.cloned(), audience: Arc::clone(audience) }
     }
 
     pub(super) fn sees(&self, channel: &str) -> bool {
-        self.audience.sees(self.principal.as_ref(), channel)
+        (self.audience)(self.principal.as_ref(), channel)
     }
 }
 

@@ -14,10 +14,10 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::Publisher;
 use super::feed::{EventFeed, EventQuotas, EventRoute, pump};
-use super::gate::AudienceMember;
+use super::gate::{Audience, AudienceMember};
 use super::terms::Terms;
-use super::{EventAudience, Publisher};
 use crate::session::{SessionKey, refused};
 
 /// All subscriptions that were made through one gate, with their owners and their ways to the clients.
@@ -26,7 +26,7 @@ use crate::session::{SessionKey, refused};
 pub(super) struct SubscriptionRegistry {
     pub(super) publisher: Publisher,
     pub(super) quotas: EventQuotas,
-    audience: Arc<dyn EventAudience>,
+    audience: Arc<Audience>,
     state: Mutex<SubscriptionRegistryState>,
 }
 
@@ -92,7 +92,7 @@ const TOO_MANY: &str = "too many subscriptions are open";
 const NOT_ATTACHED: u64 = 0;
 
 impl SubscriptionRegistry {
-    pub(super) fn new(publisher: Publisher, quotas: EventQuotas, audience: Arc<dyn EventAudience>) -> Self {
+    pub(super) fn new(publisher: Publisher, quotas: EventQuotas, audience: Arc<Audience>) -> Self {
         Self { publisher, quotas, audience, state: Mutex::default() }
     }
 

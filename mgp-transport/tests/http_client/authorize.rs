@@ -203,7 +203,6 @@ async fn a_refusal_that_the_authorizer_keeps_is_the_outcome() {
     let error = call.await.unwrap().unwrap_err();
     let status = HttpStatus::of(&error).unwrap();
     assert_eq!(status.code(), 403);
-    assert_eq!(status.challenges().collect::<Vec<_>>(), ["Bearer error=\"insufficient_scope\""]);
     server.is_left_alone().await;
 }
 

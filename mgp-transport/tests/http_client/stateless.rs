@@ -192,17 +192,6 @@ async fn a_status_without_a_message_says_who_is_at_fault() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn challenges_are_kept() {
-    let error = refused(|asked| {
-        let challenges = [("www-authenticate", "Bearer scope=\"a\""), ("www-authenticate", "DPoP")];
-        asked.respond(401, &challenges, "");
-    })
-    .await;
-    let status = HttpStatus::of(&error).unwrap();
-    assert_eq!(status.challenges().collect::<Vec<_>>(), ["Bearer scope=\"a\"", "DPoP"]);
-}
-
-#[tokio::test(start_paused = true)]
 async fn what_is_no_answer_is_the_servers_fault() {
     let message = |body: &'static str| move |asked: Exchange| asked.json(200, body);
     for error in [

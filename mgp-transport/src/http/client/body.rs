@@ -6,8 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt as _;
-use http::header::WWW_AUTHENTICATE;
-use http::{HeaderMap, Response, StatusCode};
+use http::{Response, StatusCode};
 use http_body::Body as _;
 use hyper::body::{Frame, Incoming};
 use mgp_types::frame::{self, Message, decode};
@@ -118,7 +117,7 @@ pub(super) async fn discard(mut body: ResponseBody) {
 /// Returns the error of an answer that is no success: the one in its body, or else that of its status.
 pub(super) async fn refusal(response: Response<ResponseBody>, limits: &ConnectionLimits) -> Error {
     let (head, body) = response.into_parts();
-    let status = HttpStatus::new(head.status, &head.headers);
+    let status = HttpStatus::new(head.status);
     let mut of_refusal = limits.clone();
     of_refusal.max_frame_bytes = of_refusal.max_frame_bytes.min(MAX_REFUSAL_BYTES);
     let Ok(body) = read(body, &of_refusal).await else {
@@ -137,7 +136,8 @@ pub(super) async fn refusal(response: Response<ResponseBody>, limits: &Connectio
 
 /// The HTTP status behind an error, kept as the error's source.
 ///
-/// The era of a server, and its wish for authorization, can only be told from the status.
+/// The era of a server, and its wish for authorization, can only be told from the status. An
+/// [`Authorize`](super::Authorize) sees the challenges of an answer as well.
 ///
 /// ```
 /// # use mgp_transport::http::HttpStatus;
@@ -149,7 +149,6 @@ pub(super) async fn refusal(response: Response<ResponseBody>, limits: &Connectio
 #[error("the server answered with HTTP status {code}")]
 pub struct HttpStatus {
     code: u16,
-    challenges: Box<[Box<str>]>,
 }
 
 /// The source of an error: the server no longer knows the session, because it answered 404 to a request that named one.
@@ -160,18 +159,9 @@ pub struct HttpStatus {
 #[non_exhaustive]
 pub struct SessionLost;
 
-const MAX_CHALLENGES: usize = 16;
-
 impl HttpStatus {
-    pub(super) fn new(status: StatusCode, headers: &HeaderMap) -> Self {
-        let challenges = headers
-            .get_all(WWW_AUTHENTICATE)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .take(MAX_CHALLENGES)
-            .map(Into::into)
-            .collect();
-        Self { code: status.as_u16(), challenges }
+    pub(super) fn new(status: StatusCode) -> Self {
+        Self { code: status.as_u16() }
     }
 
     /// Returns the status behind `error`, if a server answered with one.
@@ -182,11 +172,6 @@ impl HttpStatus {
     /// Returns the status, like 404.
     pub fn code(&self) -> u16 {
         self.code
-    }
-
-    /// Returns the `WWW-Authenticate` headers, in order.
-    pub fn challenges(&self) -> impl Iterator<Item = &str> {
-        self.challenges.iter().map(|challenge| &**challenge)
     }
 
     /// Returns the error for an answer whose body is not one of the protocol.

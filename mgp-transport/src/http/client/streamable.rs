@@ -172,7 +172,7 @@ impl<I: RpcService> ClientCore<I> {
             BodyKind::Json => self.read_json(asked, response.into_body()).await,
             BodyKind::Events => Box::pin(self.read_events(asked, response.into_body())).await,
             BodyKind::Other => Err(Error::misbehaved("the answer is neither JSON nor an event stream")
-                .with_source(HttpStatus::new(response.status(), response.headers()))),
+                .with_source(HttpStatus::new(response.status()))),
         }
     }
 
@@ -316,7 +316,7 @@ impl<I: RpcService> ClientCore<I> {
             return Err(self.refusal(response, session_id.is_some()).await);
         }
         if BodyKind::of(response.headers()) != BodyKind::Events {
-            return Err(HttpStatus::new(response.status(), response.headers()).into_error());
+            return Err(HttpStatus::new(response.status()).into_error());
         }
         Ok(response.into_body())
     }

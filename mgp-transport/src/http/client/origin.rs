@@ -1,6 +1,7 @@
 //! URLs of servers: parsing, comparing origins, resolving references.
 
 use http::{HeaderValue, Uri};
+use url::Url;
 
 /// Returns whether both URLs have the same scheme, host and port.
 pub(super) fn same_origin(one: &Uri, other: &Uri) -> bool {
@@ -26,30 +27,10 @@ pub(super) fn host(url: &Uri) -> Option<HeaderValue> {
     host.and_then(|host| HeaderValue::from_str(host).ok())
 }
 
-/// Resolves a reference against the URL it was found at (RFC 3986 §5); returns `None` if the client does not follow it.
+/// Resolves a reference against the URL it was found at; returns `None` if the client does not follow it.
 pub(super) fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
-    let reference = reference.split('#').next()?;
-    if has_scheme(reference) {
-        return parse(reference);
-    }
-    let scheme = base.scheme_str()?;
-    if reference.starts_with("//") {
-        return parse(&format!("{scheme}:{reference}"));
-    }
-    let (path, query) = match reference.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (reference, None),
-    };
-    let (path, query) = if path.is_empty() {
-        (base.path().to_owned(), query.or_else(|| base.query()))
-    } else if path.starts_with('/') {
-        (without_dots(path), query)
-    } else {
-        let folder = base.path().rfind('/').map_or("/", |end| &base.path()[..=end]);
-        (without_dots(&format!("{folder}{path}")), query)
-    };
-    let query = query.map_or_else(String::new, |query| format!("?{query}"));
-    parse(&format!("{scheme}://{}{path}{query}", base.authority()?))
+    let base = Url::parse(&base.to_string()).ok()?;
+    parse(base.join(reference).ok()?.as_str())
 }
 
 fn port(uri: &Uri) -> Option<u16> {
@@ -59,33 +40,6 @@ fn port(uri: &Uri) -> Option<u16> {
         _ => return None,
     };
     Some(uri.port_u16().unwrap_or(default))
-}
-
-fn has_scheme(reference: &str) -> bool {
-    reference.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
-    })
-}
-
-fn without_dots(path: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
-    let mut segments = path.split('/').skip(1).peekable();
-    while let Some(segment) = segments.next() {
-        let is_last = segments.peek().is_none();
-        match segment {
-            "." | ".." => {
-                if segment == ".." {
-                    kept.pop();
-                }
-                if is_last {
-                    kept.push("");
-                }
-            }
-            _ => kept.push(segment),
-        }
-    }
-    format!("/{}", kept.join("/"))
 }
 
 #[cfg(test)]

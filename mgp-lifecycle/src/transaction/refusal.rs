@@ -33,8 +33,7 @@ pub(super) fn conflict(message: impl Into<String>) -> Error {
 }
 
 fn refusal(code: i64, message: String) -> Error {
-    let advice = Recovery::for_code(code).unwrap_or_default();
-    in_words(Error::new(code, message).with_recovery(advice))
+    in_words(Error::new(code, message).with_usual_recovery())
 }
 
 /// Returns 3001 for a caller that has too many transactions, or a transaction with too many steps.

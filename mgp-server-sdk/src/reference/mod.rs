@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mgp_types::ext::{Checksum, DataReference};
-use mgp_types::mgp::{Recovery, Timestamp};
+use mgp_types::mgp::Timestamp;
 use mgp_types::{Error, code};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -140,8 +140,7 @@ impl ReferenceStore {
         let memory: u64 = all.values().filter(|held| !held.released).map(|held| held.data.memory()).sum();
         if all.len() >= MAX_REFERENCES || memory.saturating_add(held.data.memory()) > self.0.max_memory {
             let message = "too much data is held for other servers; try again once some of it has expired";
-            let recovery = Recovery::for_code(code::RESOURCE_EXHAUSTED).unwrap_or_default();
-            return Err(Error::new(code::RESOURCE_EXHAUSTED, message).with_recovery(recovery));
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, message).with_usual_recovery());
         }
         all.insert(ref_id, held);
         Ok(reference)

@@ -8,7 +8,7 @@ use mgp_types::mcp::{
     CompleteParams, CompleteResult, Completion, Reference, SubscriptionFilter,
     SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
 };
-use mgp_types::mgp::{Recovery, written};
+use mgp_types::mgp::written;
 use mgp_types::{Error, Method, Object, Request, Response, Revision, Session, code};
 
 use super::RouterFuture;
@@ -21,8 +21,7 @@ use crate::{resource, task};
 
 /// Returns the error for a name that no tool has. A peer that speaks no MGP gets MCP's code in its place.
 pub(super) fn unknown_tool(name: &str) -> Error {
-    let recovery = Recovery::for_code(code::TOOL_NOT_FOUND).unwrap_or_default();
-    Error::new(code::TOOL_NOT_FOUND, format!("unknown tool: {name}")).with_recovery(recovery)
+    Error::new(code::TOOL_NOT_FOUND, format!("unknown tool: {name}")).with_usual_recovery()
 }
 
 /// Calls the tool that the request names.

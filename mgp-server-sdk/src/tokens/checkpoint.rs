@@ -10,7 +10,7 @@ use mgp_types::ext::{ExtensionId, MAX_CHECKPOINT_BYTES, RESUME, Resume};
 use mgp_types::{Error, Object, RawJson, Request, code};
 use serde::{Deserialize, Serialize};
 
-use super::{TokenKeys, TokenSettings, TokenTool, call_binding, meta, refusal};
+use super::{TokenKeys, TokenSettings, TokenTool, call_binding, meta};
 
 /// The checkpoints of one call.
 pub(crate) struct CallCheckpoints {
@@ -107,7 +107,7 @@ fn opened(keys: &TokenKeys, binding: &TokenBinding, resume: &Resume) -> Result<S
     let content = keys.sealing.open(&resume.checkpoint_token, binding).map_err(|why| match why {
         TokenError::Expired => {
             let message = "the checkpoint is too old; make the call again without `_meta.resume`";
-            refusal(code::CHECKPOINT_EXPIRED, message)
+            Error::new(code::CHECKPOINT_EXPIRED, message).with_usual_recovery()
         }
         _ => invalid(),
     })?;
@@ -118,7 +118,7 @@ fn opened(keys: &TokenKeys, binding: &TokenBinding, resume: &Resume) -> Result<S
 fn invalid() -> Error {
     let message = "the checkpoint is none of this call: its tool, its arguments or its caller differ, or it was \
                    changed; make the call again without `_meta.resume`";
-    refusal(code::CHECKPOINT_INVALID, message)
+    Error::new(code::CHECKPOINT_INVALID, message).with_usual_recovery()
 }
 
 fn unsupported(tool: &str) -> Error {

@@ -12,7 +12,7 @@ use mgp_types::{Error, Request, code};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{TokenSettings, TokenTool, arguments, call_binding, meta, refusal};
+use super::{TokenSettings, TokenTool, arguments, call_binding, meta};
 
 /// The decision about a call that may need a confirmation.
 pub(crate) enum Confirmation {
@@ -67,7 +67,7 @@ fn by_token(
     if meta.bytes(USER_CONFIRMED) != Some(b"true") {
         let form = "`_meta.user_confirmed` must be true beside the token: a person has to agree before the call \
                     is made";
-        return Err(refusal(code::CONFIRMATION_INVALID, form));
+        return Err(Error::new(code::CONFIRMATION_INVALID, form).with_usual_recovery());
     }
     let is_confirmed = token.to_text().is_some_and(|token| tokens.take(&token, &binding).is_ok());
     if is_confirmed { Ok(Confirmation::Given) } else { Err(invalid()) }
@@ -96,19 +96,19 @@ pub(crate) struct ConfirmForm {
 /// Returns the error of a call that a person did not confirm.
 pub(crate) fn declined() -> Error {
     let message = "the user did not confirm the call, and nothing was done; ask the user what to do instead";
-    refusal(code::CONFIRMATION_DECLINED, message)
+    Error::new(code::CONFIRMATION_DECLINED, message).with_usual_recovery()
 }
 
 fn invalid() -> Error {
     let message = "the confirmation is too old, was used already, or is for another call; call again without \
                    `_meta.confirmation_token`, and ask the user again";
-    refusal(code::CONFIRMATION_INVALID, message)
+    Error::new(code::CONFIRMATION_INVALID, message).with_usual_recovery()
 }
 
 fn nobody_to_ask() -> Error {
     let message = "a person has to confirm this call, and this client can ask nobody; use a client that supports \
                    confirmation or elicitation";
-    refusal(code::CONFIRMATION_REQUIRED, message)
+    Error::new(code::CONFIRMATION_REQUIRED, message).with_usual_recovery()
 }
 
 #[cfg(test)]

@@ -99,11 +99,6 @@ fn meta(params: &Params) -> Object {
     params.object("_meta").unwrap_or_default()
 }
 
-/// Returns an error of MGP with advice.
-fn refusal(code: i64, message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(code, message).with_recovery(Recovery::for_code(code).unwrap_or_default())
-}
-
 /// The session that a call belongs to.
 pub(crate) struct CallSession {
     keys: Arc<TokenKeys>,
@@ -162,7 +157,7 @@ impl CallSession {
                     "the session state has more than {MAX_SESSION_STATE_BYTES} bytes; send the token as the server \
                      gave it"
                 );
-                Err(refusal(code::STATE_TOO_LARGE, message).into())
+                Err(Error::new(code::STATE_TOO_LARGE, message).with_usual_recovery().into())
             }
             Err(TokenError::Expired) => {
                 let whose = key.open_expired(token, &self.binding).ok().and_then(|content| read(&content));

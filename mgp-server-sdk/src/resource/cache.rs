@@ -45,10 +45,8 @@ impl ContentsKey {
     pub(super) fn of(request: &Request, uri: &str, hint: &CacheHint, revision: Revision) -> Option<Self> {
         // Another member, like the answer to a question, may change what is read.
         let is_plain = request.params.iter().all(|(name, _)| name == "uri" || name == "_meta");
-        let owner = match hint.scope {
-            CacheScope::Public => None,
-            _ => Some(request.context.principal.clone()?),
-        };
+        let is_public = hint.scope == CacheScope::Public;
+        let owner = if is_public { None } else { Some(request.context.principal.clone()?) };
         (is_plain && hint.ttl_ms > 0).then(|| Self { uri: uri.to_owned(), owner, revision })
     }
 }

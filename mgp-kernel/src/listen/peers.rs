@@ -49,7 +49,8 @@ impl PeerSocket {
     /// Serves other kernels until `closed` says so.
     pub(super) async fn serve(self, kernel: Arc<Sections>, closed: watch::Receiver<bool>) {
         let config = HttpConfig::default().limits(kernel.config.connection_limits()).allow_any_host();
-        let config = config.tls(self.certificate.tls.clone()).handshake_timeout(LONGEST_START);
+        // A request that is sent again is not carried out again.
+        let config = config.tls(self.certificate.tls.clone()).handshake_timeout(LONGEST_START).unique_ids();
         let accept = move |outbox: Outbox| PeerSession {
             client: kernel.fleet.client_session(),
             kernel: Arc::clone(&kernel),
@@ -85,7 +86,8 @@ struct PeerSession {
     /// The session as a client of the server.
     client: Arc<ClientSession>,
     outbox: Outbox,
-    opened: Arc<OnceCell<ServerEra<DecidedCalls>>>,
+    /// The server that the session is with, and its service.
+    opened: Arc<OnceCell<(ServerId, ServerEra<DecidedCalls>)>>,
 }
 
 impl Service<Request> for PeerSession {
@@ -105,10 +107,13 @@ impl PeerSession {
         request.context.principal = Some(caller.through(self.client.id()));
         let open = || async {
             let upstream = self.kernel.fleet.upstream(&server)?;
-            upstream.accept_peer(&request, self.outbox.clone()).await
+            Ok::<_, Error>((server.clone(), upstream.accept_peer(&request, self.outbox.clone()).await?))
         };
-        let mut opened = self.opened.get_or_try_init(open).await?.clone();
-        opened.call(request).await
+        let (opened_with, opened) = self.opened.get_or_try_init(open).await?;
+        if *opened_with != server {
+            return Err(Error::invalid_request("the session is one with another server"));
+        }
+        opened.clone().call(request).await
     }
 
     /// Returns the server that a request is for, and whose it is.
@@ -135,3 +140,6 @@ impl PeerSession {
 
 /// The time that a server has to start for a session with it.
 const LONGEST_START: Duration = Duration::from_mins(1);
+
+#[cfg(test)]
+mod tests;

@@ -122,7 +122,8 @@ mod tests {
     }
 
     impl Leases {
-        fn tell(&self, told: &str) {
+        /// Takes note of leases that the database told now.
+        pub(crate) fn tell(&self, told: &str) {
             self.note(Instant::now(), told).unwrap();
         }
     }

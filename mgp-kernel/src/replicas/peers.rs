@@ -93,6 +93,14 @@ const MARKS: HeaderName = HeaderName::from_static("mgp-peer");
 mod tests {
     use super::*;
 
+    impl Peers {
+        /// Returns the way to the other kernels of one that listens at a free port.
+        pub(crate) fn at_loopback(tls: ListenTls) -> Self {
+            let address = "127.0.0.1:0".to_owned();
+            Self { address, tls, leases: Leases::default(), is_open: AtomicBool::default() }
+        }
+    }
+
     #[test]
     fn the_marks_of_a_request_are_read_as_they_were_written_and_others_are_none() {
         let caller = Principal::of(PrincipalKind::LocalClient, "local/Größe 1/2");

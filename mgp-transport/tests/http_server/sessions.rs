@@ -64,6 +64,19 @@ async fn errors_are_answers_like_all_others() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_sent_again_is_refused_where_ids_are_unique() {
+    let peer = peer_with(HttpConfig::default().unique_ids());
+    let session = peer.open("2025-11-25").await;
+    let call = |id| Ask::call(&session, id, "tools/list", "{}");
+    for id in [2, 5, 4, 3] {
+        assert_eq!(peer.send(call(id)).await.status, StatusCode::OK, "{id}");
+        assert_eq!(peer.refusal(call(id)).await, (400, -32600), "{id}");
+    }
+    let other = peer.open("2025-11-25").await;
+    assert_eq!(peer.send(Ask::call(&other, 2, "tools/list", "{}")).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn an_unsupported_version_header_is_refused() {
     let peer = peer();
     let session = peer.open("2025-06-18").await;

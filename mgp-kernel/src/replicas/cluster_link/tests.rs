@@ -66,6 +66,15 @@ fn link_over(order: &Arc<MemoryOrder>) -> Arc<ClusterLink> {
     })
 }
 
+impl ClusterLink {
+    /// Returns the link of a kernel that knows the way to others.
+    pub(crate) fn with_peers(peers: Peers) -> Arc<Self> {
+        let mut link = link_over(&Arc::default());
+        Arc::get_mut(&mut link).unwrap().peers = Some(peers);
+        link
+    }
+}
+
 #[tokio::test]
 async fn sections_that_others_changed_are_read_anew_once() {
     let order = Arc::default();

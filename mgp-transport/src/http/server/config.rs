@@ -59,6 +59,7 @@ settings! {
         any_host: bool = false;
         origins: Vec<Box<str>> = Vec::new();
         multipart: bool = false;
+        unique_ids: bool = false;
         open_sessions: Arc<OpenSessions> = Arc::default();
         open_streams: Arc<AtomicUsize> = Arc::default();
         replay_events: usize = 256;
@@ -149,6 +150,10 @@ impl HttpConfig {
         /// Sets how many requests may be in work at once on one connection of HTTP/2. Default: 100.
         #[cfg(feature = "tls-server")]
         pub fn max_streams(streams: u32) => self.max_streams = streams.max(1);
+
+        /// Refuses a call whose id another call of its session had before, so that a request which is sent again is not carried
+        /// out again. The ids have to be numbers from 1 on, as `HttpClient` counts them.
+        pub fn unique_ids() => self.unique_ids = true;
 
         /// Accepts a `Host` besides the loopback names, with any port.
         pub fn allow_host(host: impl Into<Box<str>>) => self.hosts.push(host.into());

@@ -1,6 +1,6 @@
 //! The calls of one session that are in work: bounded in number, found and cancelled by their ids, each with its way back.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,6 +11,7 @@ use mgp_types::{
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use super::config::HttpConfig;
 use super::session::HttpSession;
 use super::stream::ResponseStream;
 use crate::about::{UNNAMED, take_id};
@@ -20,6 +21,8 @@ use crate::sent_future::sent;
 pub(super) struct InFlightCalls {
     max: usize,
     open: Mutex<HashMap<Id, CallPort, RandomState>>,
+    /// The ids that calls have had, where none may have that of another one.
+    used: Option<Mutex<UsedIds>>,
 }
 
 /// The way to a call in work: to its client, and to itself when it has to stop.
@@ -56,8 +59,9 @@ impl CallPort {
 }
 
 impl InFlightCalls {
-    pub(super) fn new(max: usize) -> Self {
-        Self { max, open: Mutex::default() }
+    pub(super) fn new(config: &HttpConfig) -> Self {
+        let used = config.unique_ids.then(Mutex::default);
+        Self { max: config.limits.max_in_flight, open: Mutex::default(), used }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -115,6 +119,9 @@ impl InFlightCall {
         if open.contains_key(id) {
             return Err(Error::invalid_request("the id is that of a call in work"));
         }
+        if session.calls.used.as_ref().is_some_and(|used| !used.lock().take(id)) {
+            return Err(Error::invalid_request("the id is that of an earlier call, or no number from 1 on"));
+        }
         open.insert(id.clone(), port);
         drop(open);
         Ok(Self { session: Arc::clone(session), id: id.clone() })
@@ -131,6 +138,32 @@ impl Drop for InFlightCall {
         self.session.touch();
     }
 }
+
+/// The ids that calls of one session have had: all numbers up to the largest one but those that are free.
+#[derive(Debug, Default)]
+struct UsedIds {
+    largest: i64,
+    free: BTreeSet<i64>,
+}
+
+impl UsedIds {
+    /// Takes an id, and returns whether it was free.
+    fn take(&mut self, id: &Id) -> bool {
+        let Id::Number(id) = *id else { return false };
+        if id <= self.largest {
+            return self.free.remove(&id);
+        }
+        self.free.extend((id - i64::from(MAX_FREE)).max(self.largest + 1)..id);
+        self.largest = id;
+        while self.free.len() > usize::from(MAX_FREE) {
+            self.free.pop_first();
+        }
+        true
+    }
+}
+
+/// The number of free ids that a session keeps for calls which other calls overtook; smaller ones are used up.
+const MAX_FREE: u16 = 4096;
 
 /// The way back of one call among others that write to the same stream: those of a batch, and all of HTTP+SSE.
 pub(super) struct SharedStreamPort {
@@ -187,4 +220,22 @@ impl OutboxPort for SharedStreamPort {
 pub(super) fn named(params: &mut Params, session: Option<&HttpSession>) -> Result<Option<Outbox>, Error> {
     let id = take_id(params).ok_or_else(|| Error::invalid_params(UNNAMED))?;
     Ok(session.and_then(|session| session.calls.outbox(&id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_taken_once_and_never_if_far_larger_ones_were() {
+        let mut used = UsedIds::default();
+        let mut take = |id: &i64| used.take(&Id::Number(*id));
+        let mut taken = |ids: &[i64]| ids.iter().map(&mut take).collect::<Vec<_>>();
+        assert_eq!(taken(&[2, 2, 1, 1, 0, -1]), [true, false, true, false, false, false]);
+        let far = 2 + 2 * i64::from(MAX_FREE);
+        let oldest = far - i64::from(MAX_FREE);
+        assert_eq!(taken(&[far, oldest - 1, oldest, oldest]), [true, false, true, false]);
+        assert_eq!(taken(&[i64::MAX, far - 1, i64::MAX - 1]), [true, false, true]);
+        assert!(!used.take(&Id::Text("7".into())), "what does not rise cannot be told from what was");
+    }
 }

@@ -67,7 +67,7 @@ impl HttpSession {
             id: SessionId::random(),
             is_sse,
             principal,
-            calls: InFlightCalls::new(config.limits.max_in_flight),
+            calls: InFlightCalls::new(&config),
             revision: OnceLock::new(),
             standalone: Arc::new(standalone),
             questions: Replies::new(config.limits.max_in_flight, "the session has ended"),

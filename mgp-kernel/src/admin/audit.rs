@@ -1,9 +1,9 @@
-//! The audit record: searched, verified and exported, a page at a time.
+//! The audit record: searched a page at a time, counted and verified.
 
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mgp_security::StoreError;
 use mgp_security::audit::{Filter, LogEntry, LogFlaw, LogHead, LogStore, Order, Query, VerifyError};
 use mgp_types::mgp::{AgentId, AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName, TraceId};
@@ -81,9 +81,9 @@ pub(crate) struct EventPage {
 pub(crate) struct EventRow {
     /// The kernel that recorded the event, where several share their decisions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    kernel: Option<String>,
+    pub(super) kernel: Option<String>,
     pub(crate) seq: u64,
-    hash: String,
+    pub(super) hash: String,
     pub(crate) event: RawJson,
 }
 
@@ -151,42 +151,6 @@ pub(crate) struct VerifiedLog {
     /// The events of all kernels that share their decisions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kernels: Vec<VerifiedChain>,
-}
-
-/// Exports the record: a page of events as text, the oldest first.
-#[derive(Debug, Default, Args, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct ExportEvents {
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(crate) events: EventSelection,
-    /// The format of the export
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ExportFormat,
-    /// The number of the event behind which the page begins.
-    #[arg(skip)]
-    pub(crate) behind: u64,
-}
-
-/// The format of exported events.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum ExportFormat {
-    /// Writes each event as a line of JSON, with its number and hash
-    #[default]
-    Jsonl,
-    /// A table for spreadsheets
-    Csv,
-}
-
-/// A part of an export.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ExportPage {
-    pub(crate) text: String,
-    pub(crate) events: u64,
-    /// The value of `behind` for the next page, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) next_behind: Option<u64>,
 }
 
 impl Operation for ReadLogEnd {
@@ -267,9 +231,14 @@ impl TextForm for EventPage {
 
     fn notes(&self) -> Vec<String> {
         let more = |behind| format!("there may be more events: `--behind {behind}` continues");
-        let others = |why| format!("only events of this kernel are shown, and none of others: {why}");
-        self.next_behind.map(more).into_iter().chain(self.only_here.as_ref().map(others)).collect()
+        let others = self.only_here.as_deref().map(without_others);
+        self.next_behind.map(more).into_iter().chain(others).collect()
     }
+}
+
+/// Returns the sentence for people who see only events of this kernel, for this reason.
+pub(crate) fn without_others(why: &str) -> String {
+    format!("only events of this kernel are shown, and none of others: {why}")
 }
 
 impl EventRow {
@@ -377,31 +346,6 @@ impl TextForm for VerifiedLog {
     }
 }
 
-impl Operation for ExportEvents {
-    type Reply = ExportPage;
-
-    async fn run(self, call: &OperatorCall) -> Result<ExportPage, Error> {
-        let query = Query::after(self.events.filter(), self.behind, EXPORTED_AT_ONCE);
-        let found =
-            reading(&call.kernel.audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
-        let mut bytes = Vec::new();
-        if self.format == ExportFormat::Csv && self.behind == 0 {
-            bytes.extend_from_slice(LogEntry::CSV_HEADINGS);
-        }
-        for entry in &found {
-            match self.format {
-                ExportFormat::Jsonl => bytes.extend_from_slice(&entry.to_line()),
-                ExportFormat::Csv => bytes.extend_from_slice(&entry.to_csv().map_err(unreadable)?),
-            }
-        }
-        let next_behind = found.get(EXPORTED_AT_ONCE - 1).map(|last| last.seq);
-        let text = String::from_utf8(bytes).map_err(|error| {
-            Error::internal("the record holds an event that is no text").with_source(error)
-        })?;
-        Ok(ExportPage { text, events: found.len() as u64, next_behind })
-    }
-}
-
 /// The agents that called tools in the last day, the busiest first.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Callers {
@@ -477,9 +421,6 @@ const HOURS: u32 = 24;
 /// The number of the newest events that are counted.
 const COUNTED: u64 = 50_000;
 const MAX_KNOWN: usize = 1_000;
-/// The number of events in a page of an export. A page stays well under the limit of a message, even if each event is
-/// as long as it can be.
-const EXPORTED_AT_ONCE: usize = 100;
 
 /// A number that no kernel's events reach, and that lies before the places of all events.
 const FIRST_PLACE: u64 = 1 << 50;

@@ -6,8 +6,8 @@ use mgp_types::{BoxFuture, Error, Object, RawJson};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
-    access, audit, backup, cluster, config, keys, operators, permissions, pins, questions, registrations,
-    server_additions, server_orders, servers, status, tools,
+    access, audit, backup, cluster, config, export, keys, operators, permissions, pins, questions,
+    registrations, server_additions, server_orders, servers, status, tools,
 };
 use crate::install::InstallRequest;
 
@@ -18,7 +18,7 @@ static OPERATIONS: [OperationEntry; 58] = [
     OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
     OperationEntry::of::<audit::CountEvents>("kernel/audit/counts", ProofNeed::None),
-    OperationEntry::of::<audit::ExportEvents>("kernel/audit/export", ProofNeed::None),
+    OperationEntry::of::<export::ExportEvents>("kernel/audit/export", ProofNeed::None),
     OperationEntry::of::<audit::QueryEvents>("kernel/audit/query", ProofNeed::None),
     OperationEntry::of::<audit::ReadLogEnd>("kernel/audit/head", ProofNeed::None),
     OperationEntry::of::<audit::VerifyLog>("kernel/audit/verify", ProofNeed::None),

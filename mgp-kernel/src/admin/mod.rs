@@ -13,6 +13,7 @@ pub(crate) mod backup;
 pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod definition_status;
+pub(crate) mod export;
 mod gate;
 pub(crate) mod keys;
 pub(crate) mod list;

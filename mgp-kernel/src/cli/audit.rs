@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::context::CommandContext;
 use super::link::{KernelLink, operate};
-use crate::admin::audit::{EventSelection, ExportEvents, ExportFormat, QueryEvents, ReadLogEnd, VerifyLog};
+use crate::admin::audit::{EventSelection, QueryEvents, ReadLogEnd, VerifyLog, without_others};
+use crate::admin::export::{ExportEvents, ExportFormat};
 use crate::admin::operation::{KernelNeed, PageRequest};
 use crate::terminal::{Exit, Failure, Result, TextForm};
 
@@ -35,7 +36,7 @@ pub(super) struct AuditTailArgs {
     /// The number of events
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     lines: u32,
-    /// Print new events as they happen, until interrupted; with --json one object per line
+    /// Print new events of this kernel as they happen, until interrupted; with --json one object per line
     #[arg(short, long)]
     follow: bool,
 }
@@ -81,7 +82,7 @@ async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result {
     page.events.reverse();
     if !follow {
         if let Some(why) = &page.only_here {
-            link.output.note(&format!("only events of this kernel are shown, and none of others: {why}"));
+            link.output.note(&without_others(why));
         }
         return link.output.show(&page, TextForm::write);
     }
@@ -114,7 +115,7 @@ async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result {
     let file = wanted.out.as_deref().map(|out| AtomicFile::at(out, FileReaders::Owner));
     let mut file = file.transpose().map_err(unwritten)?;
     let mut asked = wanted.export;
-    let mut events = 0;
+    let (mut events, mut only_here) = (0, None);
     loop {
         let page = link.ask(&asked).await?;
         match &mut file {
@@ -123,6 +124,7 @@ async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result {
             None => {}
         }
         events += page.events;
+        only_here = only_here.or(page.only_here);
         let Some(behind) = page.next_behind else { break };
         asked.behind = behind;
     }
@@ -130,6 +132,9 @@ async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result {
         file.finish().map_err(unwritten)?;
         let file = out.display().to_string();
         link.output.show(&json!({ "events": events, "file": file }), |_, _| Ok(()))?;
+    }
+    if let Some(why) = only_here {
+        link.output.warning(&without_others(&why));
     }
     link.output.note(&format!("{events} events"));
     Ok(Exit::Done)

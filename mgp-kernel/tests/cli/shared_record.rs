@@ -93,6 +93,45 @@ fn the_records_of_all_kernels_are_shown_as_one() {
 }
 
 #[test]
+fn the_records_of_all_kernels_are_exported_as_one() {
+    let Some(cluster) = Cluster::start() else { return };
+    let both = [cluster.id(0), cluster.id(1)];
+    let granted = ["audit", "export", "--type", "ACCESS_GRANTED"];
+    let lines = cluster.homes[0].done(granted).out;
+    assert_eq!(lines.lines().map(kernel_of).collect::<Vec<_>>(), both, "the oldest comes first");
+    let table = cluster.homes[1].done(granted.into_iter().chain(["--format", "csv"])).out;
+    let mut rows = table.lines();
+    assert!(rows.next().unwrap().ends_with(",hash,kernel"), "{table}");
+    let kernels = rows.map(|row| row.rsplit(',').next().unwrap().trim_matches('"'));
+    assert_eq!(kernels.collect::<Vec<_>>(), both, "{table}");
+
+    // More than a page of a third kernel, with events of several lines that are older than those before.
+    cluster.sql(
+        r#"INSERT INTO mgp_event (writer, seq, body, hash) SELECT 'x', seq,
+            '{"timestamp":"2020-01-01T00:00:00.' || lpad(seq::text, 3, '0') || 'Z","event_type":"X","trace_id":"x",
+            "actor":{"type":"agent","id":"a"},"target":{"server_id":"s"},"result":"SUCCESS"}', ''
+        FROM generate_series(0, 249) AS seq"#,
+    );
+    let file = cluster.homes[0].path("record.jsonl");
+    let wanted = ["audit", "export", "--type", "X", "--type", "ACCESS_GRANTED", "--out"];
+    cluster.homes[0].done(wanted.into_iter().chain([file.to_str().unwrap()]));
+    let exported = std::fs::read_to_string(&file).unwrap();
+    let numbers: Vec<_> = exported.lines().filter(|line| kernel_of(line) == "x").map(number_of).collect();
+    assert_eq!(numbers, (0..250_u64).collect::<Vec<_>>());
+    assert_eq!(exported.lines().skip(250).map(kernel_of).collect::<Vec<_>>(), both);
+}
+
+fn kernel_of(line: &str) -> String {
+    let event: Value = serde_json::from_str(line).unwrap();
+    event["_mgp"]["kernel"].as_str().unwrap().to_owned()
+}
+
+fn number_of(line: &str) -> u64 {
+    let event: Value = serde_json::from_str(line).unwrap();
+    event["_mgp"]["seq"].as_u64().unwrap()
+}
+
+#[test]
 fn what_is_changed_in_the_shared_record_is_found_and_named() {
     let Some(cluster) = Cluster::start() else { return };
     let (one, watcher) = (cluster.id(0), &cluster.homes[1]);

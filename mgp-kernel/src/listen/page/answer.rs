@@ -23,7 +23,7 @@ use super::provider::{BEGIN, CALLBACK};
 use super::reply::{failed, is_local, led_to, refused, shown};
 use super::sign_in::{LOGIN, PageLogin, by_provider, is_of_its_person, login, unknown};
 use super::{PageServer, pages};
-use crate::admin::audit::ExportEvents;
+use crate::admin::export::ExportEvents;
 use crate::admin::list::OperationEntry;
 use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
 use crate::admin::server_orders::BegunLogin;
@@ -282,7 +282,7 @@ pub(super) fn changes(server: &Arc<PageServer>, login: Arc<PageLogin>) -> Respon
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Returns the events that fit the filter of `query` as lines of JSON, the oldest first. They are read as fast as the browser takes
-/// them. A file that could not be finished ends with a line that says so.
+/// them. A file that lacks events ends with a line that says so.
 ///
 /// # Errors
 /// The filter is malformed.
@@ -290,13 +290,18 @@ pub(super) fn file(login: Arc<PageLogin>, query: &Form) -> Result<Response<HttpB
     let mut wanted: ExportEvents = query.clone().without("behind:json").0.to()?;
     let (pieces, body) = mpsc::channel(1);
     tokio::spawn(async move {
+        let mut is_whole = true;
         while login.holds() {
             let Ok(page) = login.client.ask(&wanted).await else { break };
+            is_whole &= page.only_here.is_none();
             if pieces.send(Bytes::from(page.text)).await.is_err() {
                 return;
             }
-            let Some(behind) = page.next_behind else { return };
-            wanted.behind = behind;
+            match page.next_behind {
+                Some(behind) => wanted.behind = behind,
+                None if is_whole => return,
+                None => break,
+            }
         }
         let _ = pieces.send(Bytes::from_static(UNFINISHED)).await;
     });

@@ -67,19 +67,12 @@ async fn pages_follow_each_other_in_both_directions() {
 }
 
 #[tokio::test]
-async fn an_event_is_exported_as_a_line_and_as_a_row() {
+async fn an_event_is_exported_as_a_line() {
     let log = log();
-    let mut odd = sample::event(1_300);
-    odd.actor.id = "=cmd|'/c calc'!A1".into();
-    odd.target.tool_name = Some("a\"b\nc".into());
-    log.record(odd).await.unwrap();
+    log.record(sample::event(1_300)).await.unwrap();
     let entry = log.reader().query(&Query::new(Filter::default())).unwrap().remove(0);
     let line: serde_json::Value = serde_json::from_slice(&entry.to_line()).unwrap();
     assert_eq!((&line["_mgp"]["seq"], &line["event_type"]), (&json!(1), &json!("TOOL_BLOCKED")));
-    let row = String::from_utf8(entry.to_csv().unwrap()).unwrap();
-    assert!(row.starts_with("\"1\",") && row.contains(r#","'=cmd|'/c calc'!A1","#), "{row}");
-    assert!(row.contains("\"a\"\"b\nc\""), "{row}");
-    assert!(LogEntry::CSV_HEADINGS.starts_with(b"seq,timestamp,"));
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ tests![
     a_stored_key_with_the_name_of_somebody_else_lets_nobody_in,
     the_holder_of_a_key_is_not_the_client_that_started_the_kernel,
     nobody_speaks_for_the_client_that_started_the_kernel,
+    the_mark_of_another_kernel_makes_an_agent_nobody_else,
 ];
 
 const LISTENS: &[&str] = &["--http", "127.0.0.1:0", "--stdio"];
@@ -95,6 +96,23 @@ async fn nobody_speaks_for_the_client_that_started_the_kernel() {
     }
     let answer = said("agent.one");
     assert!(answer.contains("hello"), "{answer}");
+}
+
+async fn the_mark_of_another_kernel_makes_an_agent_nobody_else() {
+    let home = Home::with_state();
+    home.configure(&server::configured(&home, "files", ""));
+    let key = home.key("agent.one", &["list", "call:*"]);
+    let kernel = Kernel::start(&home, LISTENS);
+    for caller in ["agent/agent.two", "key operator/ada", "local client/local"] {
+        let headers = format!("Authorization: Bearer {key}\r\nmgp-peer: 1 {caller}\r\n");
+        let params = json!({"name": "files.echo", "arguments": {"text": "hello"}});
+        let answer = http::ask(kernel.port(), &headers, &json!({}), "tools/call", params).body;
+        assert!(answer.contains("hello"), "{caller}: {answer}");
+    }
+    let events = home.json(["audit", "query", "--type", "TOOL_EXECUTED"]);
+    let events = events["events"].as_array().unwrap();
+    let is_own = |row: &Value| row["event"]["actor"] == json!({"type": "agent", "id": "agent.one"});
+    assert!(events.len() == 3 && events.iter().all(is_own), "{events:?}");
 }
 
 /// Calls a tool over HTTP.

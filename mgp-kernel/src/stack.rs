@@ -44,7 +44,7 @@ use crate::front::fallback;
 use crate::front::listed_security::ListedSecurityGate;
 use crate::front::resolve::ResolveToolGate;
 use crate::front::suggestion::SuggestionGate;
-use crate::methods::{ArgumentFaultsGate, MethodsAsToolsGate, OwnMethods};
+use crate::methods::{ArgumentFaultsGate, MethodsAsToolsGate};
 use crate::router::Router;
 use crate::sections::Sections;
 use crate::servers::upstream::{
@@ -81,7 +81,7 @@ impl ClientStack {
             parking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
             audit: recording,
             cancelling: StreamLayer::relaying(UpstreamCanceller(Arc::clone(fleet))),
-            router: Router::new(sections, OwnMethods::new(sections, tools)),
+            router: Router::new(sections, tools),
         }
     }
 

@@ -24,7 +24,6 @@ use tower_service::Service;
 
 use crate::changes::ChangeListeners;
 use crate::kernel::tool_discovery;
-use crate::methods::OwnMethods;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::router::Router;
@@ -63,7 +62,7 @@ impl TestKernel {
         let mut config: Config = serde_json::from_str(config).unwrap();
         config.tools.level = ListLevel::L0;
         let sections = Sections::open(config, state.path().join("state"), Vec::new()).await.unwrap();
-        let router = Router::new(&sections, OwnMethods::new(&sections, tool_discovery(&sections).unwrap()));
+        let router = Router::new(&sections, tool_discovery(&sections).unwrap());
         let Sections { config, policies, audit, tools, fleet, changes, .. } = sections.clone();
         let (catalog, support) = (tools.catalog, Arc::clone(fleet.support()));
         Self { config, policies, audit, catalog, fleet, support, changes, sections, router, _state: state }

@@ -11,15 +11,15 @@ use mgp_types::mgp::{self, NameStyle, written};
 use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Session};
 use serde::Serialize;
 
-use super::Routes;
 use crate::data::transports;
 use crate::running::RunningConfig;
+use crate::sections::Sections;
 use crate::settings::offered;
 use crate::visibility::CallerView;
 
 /// Returns the answer to `server/discover`, which is that to `initialize` too.
-pub(super) fn describe(routes: &Routes, request: &Request) -> Result<Response, Error> {
-    let Routes { visibility, config, changes, .. } = routes;
+pub(super) fn describe(kernel: &Sections, request: &Request) -> Result<Response, Error> {
+    let Sections { visibility, config, changes, .. } = kernel;
     let view = CallerView::of(visibility, &request.context)?;
     changes.open(&request.context);
     let described = KernelDescription {

@@ -46,7 +46,7 @@ impl Routes {
     /// Returns the list of all that the caller may use, on one page.
     pub(super) fn list(&self, list: CatalogKind, request: &Request) -> Result<Response, Error> {
         first_page(request)?;
-        let Self { visibility, changes, .. } = self;
+        let (visibility, changes) = (&self.sections.visibility, &self.sections.changes);
         let view = CallerView::of(visibility, &request.context)?;
         changes.ready(&request.context);
         if list == CatalogKind::Tools {
@@ -57,7 +57,7 @@ impl Routes {
         let (fleet, scopes) = (visibility.fleet.revision(), visibility.scopes.revision());
         let snapshot = visibility.catalog.snapshot();
         let of = [access, changes, fleet, scopes, snapshot.generation()];
-        let names = self.config.names(&request.context);
+        let names = self.sections.config.names(&request.context);
         let (principal, client) = (view.principal.clone(), visibility.fleet.lists_for(&view.principal));
         let key = ListKey { principal, client, scopes: view.scopes.clone(), list, names };
         let list = self.lists.list(key, of, || write(&snapshot, list, &view, names));

@@ -9,6 +9,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use mgp_discovery::registry::DiscoveryGate;
+use mgp_security::access::AccessMethodsGate;
+use mgp_stream::event::EventsGate;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_types::ext::{ExtensionId, OwnSubscriptions, transaction};
 use mgp_types::mgp::{AccessRevoke, ResolvedTool, ServerId, method};
@@ -17,12 +20,11 @@ use tower_service::Service;
 
 use self::list_cache::{CatalogKind, ListCache};
 use crate::admin;
-use crate::changes::{self, ChangeListeners};
+use crate::changes;
 use crate::methods::tool_documents::{catalog, recommend, service_manifest};
-use crate::methods::{OwnMethods, of_servers, scopes, validate_arguments};
-use crate::running::RunningConfig;
+use crate::methods::{PermissionMethods, of_servers, scopes, validate_arguments};
 use crate::sections::Sections;
-use crate::visibility::Visibility;
+use crate::servers::events::ChannelAudience;
 
 /// The innermost service of the stack of clients. Clones share their state.
 ///
@@ -32,21 +34,31 @@ use crate::visibility::Visibility;
 #[derive(Clone)]
 pub(crate) struct Router(Arc<Routes>);
 
+/// The sections of the kernel, and the gates that answer families of methods for it.
 struct Routes {
-    visibility: Arc<Visibility>,
-    config: Arc<RunningConfig>,
-    changes: Arc<ChangeListeners>,
-    own: OwnMethods,
+    sections: Arc<Sections>,
+    access: AccessMethodsGate,
+    events: EventsGate,
+    permissions: PermissionMethods,
+    registry: DiscoveryGate,
+    /// The search for tools, which follows their calls as well.
+    tools: ToolDiscoveryGate,
     lists: ListCache,
 }
 
 impl Router {
-    pub(crate) fn new(sections: &Sections, own: OwnMethods) -> Self {
+    pub(crate) fn new(sections: &Sections, tools: ToolDiscoveryGate) -> Self {
+        let Sections { policies, audit, fleet, events, registry, .. } = sections;
+        let kernel = Arc::new(sections.clone());
+        let audience = ChannelAudience { access: policies.access.clone(), fleet: Arc::downgrade(fleet) };
         Self(Arc::new(Routes {
-            visibility: Arc::clone(&sections.visibility),
-            config: Arc::clone(&sections.config),
-            changes: Arc::clone(&sections.changes),
-            own,
+            access: AccessMethodsGate::new(policies.access.clone()).known_targets(Arc::clone(&kernel) as _),
+            events: EventsGate::new(events.clone())
+                .for_audience(move |who, channel| audience.sees(who, channel)),
+            permissions: PermissionMethods::new(policies.grants.clone(), audit.clock.clone()),
+            registry: DiscoveryGate::new(registry.clone()),
+            sections: kernel,
+            tools,
             lists: ListCache::default(),
         }))
     }
@@ -70,11 +82,11 @@ impl Routes {
     /// the will of its operator.
     fn answer(self: &Arc<Self>, request: Request) -> Result<RouterFuture, Error> {
         use ExtensionId::{ScopedAuth, ServerRecommendations, ServiceManifest, ToolRegistry};
-        let Self { visibility, own, .. } = &**self;
+        let (sections, visibility) = (&self.sections, &self.sections.visibility);
         let list = |list| self.list(list, &request);
         let has = |extension| exists(&request, extension);
         let answer = match request.method.as_str() {
-            "server/discover" => describe::describe(self, &request),
+            "server/discover" => describe::describe(sections, &request),
             "prompts/list" => list(CatalogKind::Prompts),
             "resources/list" => list(CatalogKind::Resources),
             "resources/templates/list" => list(CatalogKind::Templates),
@@ -83,10 +95,10 @@ impl Routes {
             method::PERMISSION_CHECK if has(ScopedAuth) => scopes::check(visibility, &request),
             method::PERMISSION_NEGOTIATE if has(ScopedAuth) => scopes::negotiate(visibility, &request),
             method::PERMISSION_REFRESH if has(ScopedAuth) => scopes::refresh(visibility, &request),
-            method::DISCOVERY_CATALOG if has(ToolRegistry) => catalog(&own.sections, &request),
-            method::MANIFEST_GET if has(ServiceManifest) => service_manifest(&own.sections, &request),
+            method::DISCOVERY_CATALOG if has(ToolRegistry) => catalog(sections, &request),
+            method::MANIFEST_GET if has(ServiceManifest) => service_manifest(sections, &request),
             method::DISCOVERY_RECOMMEND if has(ServerRecommendations) => {
-                let kernel = Arc::clone(&own.sections);
+                let kernel = Arc::clone(sections);
                 return Ok(RouterFuture::of(async move { recommend(&kernel, &request).await }));
             }
             _ => return self.go(request),
@@ -96,7 +108,7 @@ impl Routes {
 
     /// Answers requests that sections answer, that go to servers, or that wait for something.
     fn go(self: &Arc<Self>, mut request: Request) -> Result<RouterFuture, Error> {
-        let (this, own) = (Arc::clone(self), &self.own);
+        let (this, changes) = (Arc::clone(self), &self.sections.changes);
         Ok(match request.method.as_str() {
             "tools/list" => self.list_tools(request)?,
             "prompts/get" => self.prompt(request)?,
@@ -104,7 +116,7 @@ impl Routes {
             "resources/subscribe" => RouterFuture::of(this.subscribed(request)),
             "completion/complete" => self.complete(request)?,
             "subscriptions/listen" => RouterFuture::of(this.listen(request)),
-            "logging/setLevel" => RouterFuture::of(changes::set_level(Arc::clone(&self.changes), request)),
+            "logging/setLevel" => RouterFuture::of(changes::set_level(Arc::clone(changes), request)),
             "tasks/list" => RouterFuture::of(this.list_tasks(request)),
             "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => self.task(request)?,
             transaction::BEGIN | transaction::COMMIT | transaction::ROLLBACK | transaction::STATUS => {
@@ -112,29 +124,29 @@ impl Routes {
             }
             method::CALLBACK_RESPOND => self.callback(request)?,
             method::HEALTH_PING | method::HEALTH_STATUS | method::LIFECYCLE_SHUTDOWN => {
-                RouterFuture::Running(of_servers::answer(&own.sections, request)?, None)
+                RouterFuture::Running(of_servers::answer(&self.sections, request)?, None)
             }
             method::PERMISSION_REQUEST
             | method::PERMISSION_AWAIT
             | method::PERMISSION_RESPONSE
             | method::PERMISSION_GRANT => {
-                RouterFuture::decided(request.method.clone(), own.permissions.answer(&mut request))
+                RouterFuture::decided(request.method.clone(), self.permissions.answer(&mut request))
             }
-            method::ACCESS_QUERY => RouterFuture::answered_by(&own.access, request),
+            method::ACCESS_QUERY => RouterFuture::answered_by(&self.access, request),
             method::ACCESS_GRANT | method::ACCESS_REVOKE => RouterFuture::of(this.change_access(request)),
             method::DISCOVERY_LIST | method::DISCOVERY_REGISTER | method::DISCOVERY_DEREGISTER => {
-                RouterFuture::answered_by(&own.registry, request)
+                RouterFuture::answered_by(&self.registry, request)
             }
             method::EVENTS_SUBSCRIBE
             | method::EVENTS_UNSUBSCRIBE
             | method::EVENTS_REPLAY
-            | OwnSubscriptions::METHOD => RouterFuture::answered_by(&own.events, request),
+            | OwnSubscriptions::METHOD => RouterFuture::answered_by(&self.events, request),
             method::TOOLS_DISCOVER
             | method::TOOLS_REQUEST
             | method::TOOLS_SESSION
-            | method::TOOLS_SESSION_EVICT => RouterFuture::answered_by(&own.tools, request),
+            | method::TOOLS_SESSION_EVICT => RouterFuture::answered_by(&self.tools, request),
             _ if request.method.rule().is_some_and(MethodRule::is_of_operators) => {
-                RouterFuture::of(admin::answer(Arc::clone(&own.sections), request))
+                RouterFuture::of(admin::answer(Arc::clone(&self.sections), request))
             }
             // A method that is in the table of methods and has come this far is none that a client sends to a kernel.
             _ if MethodRule::of(&request).is_some() => return Err(Error::method_not_found(&request.method)),
@@ -147,14 +159,14 @@ impl Routes {
     fn to_unresolved(&self, request: Request) -> Result<RouterFuture, Error> {
         let is_method = request.params.text("name").is_some_and(|name| method::of_tool(&name).is_some());
         if is_method {
-            return Ok(RouterFuture::answered_by(&self.own.tools, request));
+            return Ok(RouterFuture::answered_by(&self.tools, request));
         }
         named::missing_tool(self, &request)
     }
 
     /// Lists the tools for the model's context, or all of them.
     fn list_tools(&self, mut request: Request) -> Result<RouterFuture, Error> {
-        match self.own.tools.enter(&mut request) {
+        match self.tools.enter(&mut request) {
             Flow::Pass(_) => self.list(CatalogKind::Tools, &request).map(RouterFuture::done),
             flow => Ok(RouterFuture::decided(Method::TOOLS_LIST, flow)),
         }
@@ -162,13 +174,13 @@ impl Routes {
 
     /// Keeps a client informed of the changes and events that it wants, for as long as it listens.
     async fn listen(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
-        let events = match self.own.events.enter(&mut request) {
+        let events = match self.events.enter(&mut request) {
             Flow::Pass(events) => events,
             flow => return RouterFuture::decided(Method::LISTEN, flow).await,
         };
-        let tools = self.own.tools.enter(&mut request);
-        let (changes, visibility) = (Arc::clone(&self.changes), Arc::clone(&self.visibility));
-        let outcome = changes::listen(changes, visibility, request).await;
+        let tools = self.tools.enter(&mut request);
+        let Sections { changes, visibility, .. } = &*self.sections;
+        let outcome = changes::listen(Arc::clone(changes), Arc::clone(visibility), request).await;
         drop((events, tools));
         outcome
     }
@@ -176,9 +188,9 @@ impl Routes {
     /// Changes who has access, and notifies the agent whom that concerns.
     async fn change_access(self: Arc<Self>, request: Request) -> Result<Response, Error> {
         let change: Option<AccessRevoke> = request.params.to().ok();
-        let outcome = RouterFuture::answered_by(&self.own.access, request).await;
+        let outcome = RouterFuture::answered_by(&self.access, request).await;
         if let (Some(change), Ok(_)) = (change, &outcome) {
-            self.changes.may_use_others(Some(&change.agent_id), change.entry_type);
+            self.sections.changes.may_use_others(Some(&change.agent_id), change.entry_type);
         }
         outcome
     }
@@ -189,22 +201,22 @@ impl Routes {
         tool: &Arc<ResolvedTool>,
         mut request: Request,
     ) -> Result<RouterFuture, Error> {
-        let used = match self.own.tools.enter(&mut request) {
+        let used = match self.tools.enter(&mut request) {
             Flow::Pass(used) => used,
             flow => return Ok(RouterFuture::decided(Method::TOOLS_CALL, flow)),
         };
-        let future = self.visibility.fleet.upstream(&tool.server)?.call(request);
+        let future = self.sections.fleet.upstream(&tool.server)?.call(request);
         Ok(RouterFuture::Running(future, Some(CalledTool { routes: Arc::clone(self), used })))
     }
 
     /// Sends a request to one server.
     fn to_server(&self, server: &ServerId, request: Request) -> Result<RouterFuture, Error> {
-        Ok(RouterFuture::Running(self.visibility.fleet.upstream(server)?.call(request), None))
+        Ok(RouterFuture::Running(self.sections.fleet.upstream(server)?.call(request), None))
     }
 
     /// Sends the answer to a callback to the connection on which it was asked.
     fn callback(&self, mut request: Request) -> Result<RouterFuture, Error> {
-        let answered = self.visibility.fleet.callbacks().lock().answered(&request.context, &request.params);
+        let answered = self.sections.fleet.callbacks().lock().answered(&request.context, &request.params);
         let (mut way, params) = answered.ok_or_else(|| {
             Error::invalid_params(
                 "the callback is not known; it was answered before, its call is over, or it was for somebody else",
@@ -285,7 +297,7 @@ impl Future for RouterFuture {
             Self::Running(future, called) => {
                 let mut outcome = ready!(future.as_mut().poll(cx));
                 if let Some(CalledTool { routes, used }) = called.take() {
-                    routes.own.tools.leave(used, &mut outcome);
+                    routes.tools.leave(used, &mut outcome);
                 }
                 Poll::Ready(outcome)
             }

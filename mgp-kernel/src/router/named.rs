@@ -63,13 +63,13 @@ impl Routes {
     pub(super) async fn subscribed(self: Arc<Self>, request: Request) -> Result<Response, Error> {
         let shown = uri(&request)?;
         let (server, own) = self.resource_owner(&request, &shown)?;
-        subscribe(&self.changes, &request.context, &server, &own, &shown).await?;
+        subscribe(&self.sections.changes, &request.context, &server, &own, &shown).await?;
         Ok(Response::empty())
     }
 
     /// Answers `resources/unsubscribe`, also where there was no subscription.
     pub(super) fn unsubscribed(&self, request: &Request) -> Result<Response, Error> {
-        unsubscribe(&self.changes, &request.context, &uri(request)?);
+        unsubscribe(&self.sections.changes, &request.context, &uri(request)?);
         Ok(Response::empty())
     }
 
@@ -80,7 +80,7 @@ impl Routes {
             declares_tasks(session)?;
         }
         required(&request, "taskId", "which task is meant")?;
-        let task = self.visibility.fleet.tasks().meant_by(&request)?;
+        let task = self.sections.fleet.tasks().meant_by(&request)?;
         let task = task.ok_or_else(|| Error::method_not_found(&request.method))?;
         self.to_server(&task.place.line.server, request)
     }
@@ -88,7 +88,7 @@ impl Routes {
     /// Answers `tasks/list`: the caller's tasks of all servers, on one page.
     pub(super) async fn list_tasks(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
         first_page(&request)?;
-        let view = CallerView::of(&self.visibility, &request.context)?;
+        let view = CallerView::of(&self.sections.visibility, &request.context)?;
         request.params.remove("cursor");
         let has_list =
             |upstream: &Arc<Upstream>| has(&upstream.capabilities(&view.principal), &["tasks", "list"]);
@@ -120,14 +120,14 @@ impl Routes {
     }
 
     fn prompt_owner(&self, request: &Request, name: &str) -> Result<(ServerId, Arc<str>), Error> {
-        let view = CallerView::of(&self.visibility, &request.context)?;
-        let snapshot = self.visibility.catalog.read();
+        let view = CallerView::of(&self.sections.visibility, &request.context)?;
+        let snapshot = self.sections.visibility.catalog.read();
         if let Some(prompt) = view.prompt(&snapshot, name) {
             return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
         }
         check_name(&view, request, DefinitionKind::Prompt, name)?;
         let visible = view.prompts(&snapshot).items;
-        let names = self.config.names(&request.context);
+        let names = self.sections.config.names(&request.context);
         let shown: Vec<_> =
             visible.iter().map(|prompt| names.write(prompt.server.as_str(), &prompt.name)).collect();
         let near = near(name, shown.iter().map(String::as_str));
@@ -135,8 +135,8 @@ impl Routes {
     }
 
     fn resource_owner(&self, request: &Request, uri: &str) -> Result<(ServerId, Arc<str>), Error> {
-        let view = CallerView::of(&self.visibility, &request.context)?;
-        let snapshot = self.visibility.catalog.read();
+        let view = CallerView::of(&self.sections.visibility, &request.context)?;
+        let snapshot = self.sections.visibility.catalog.read();
         if let Some(owner) = view.resource_owner(&snapshot, uri) {
             return Ok((owner.server.clone(), owner.uri.into()));
         }
@@ -147,8 +147,8 @@ impl Routes {
     }
 
     fn template_owner(&self, request: &Request, uri: &str) -> Result<(ServerId, Arc<str>), Error> {
-        let view = CallerView::of(&self.visibility, &request.context)?;
-        let snapshot = self.visibility.catalog.read();
+        let view = CallerView::of(&self.sections.visibility, &request.context)?;
+        let snapshot = self.sections.visibility.catalog.read();
         if let Some(owner) = view.template_owner(&snapshot, uri) {
             return Ok((owner.server.clone(), owner.uri.into()));
         }
@@ -176,7 +176,7 @@ fn rename(params: &mut Object, member: &'static str, own: &str) -> bool {
 /// Fails with the reason why the caller cannot call the tool that it names: its definition is held back, the configuration
 /// switches it off, or no server has such a tool.
 pub(super) fn missing_tool(routes: &Routes, request: &Request) -> Result<RouterFuture, Error> {
-    let Routes { visibility, config, .. } = routes;
+    let (visibility, config) = (&routes.sections.visibility, &routes.sections.config);
     let name = required(request, "name", "which tool to call")?;
     let view = CallerView::of(visibility, &request.context)?;
     check_name(&view, request, DefinitionKind::Tool, &name)?;

@@ -39,12 +39,12 @@ impl Routes {
 
     fn server_of_transaction(&self, request: &Request) -> Result<Arc<Upstream>, Error> {
         let unsupported = |message: &str| unsupported(code::METHOD_NOT_FOUND, message.to_owned());
-        if !self.config.load().effects.enabled {
+        if !self.sections.config.load().effects.enabled {
             return Err(unsupported(
                 "the kernel passes no transactions; `enabled` in [effects] of mgp.toml switches them on",
             ));
         }
-        let view = CallerView::of(&self.visibility, &request.context)?;
+        let view = CallerView::of(&self.sections.visibility, &request.context)?;
         if let Some(named) = name(request) {
             // Whether it has transactions is known when it is connected, for which the request waits.
             return named_server(&view.servers().collect::<Vec<_>>(), &named);
@@ -72,7 +72,7 @@ impl Routes {
     /// Handles a notification of a client.
     pub(super) fn notified(self: &Arc<Self>, request: Request) -> Result<RouterFuture, Error> {
         match request.method.as_str() {
-            "notifications/initialized" => self.changes.ready(&request.context),
+            "notifications/initialized" => self.sections.changes.ready(&request.context),
             // These are handled by the connection: it knows the call that they are about, or there is none.
             "notifications/cancelled" | "notifications/progress" => {}
             // Nobody would see the result.
@@ -96,7 +96,7 @@ impl Routes {
     async fn tell_all(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
         let named = name(&request);
         forget_name(&mut request);
-        let view = CallerView::of(&self.visibility, &request.context)?;
+        let view = CallerView::of(&self.sections.visibility, &request.context)?;
         let concerns = |upstream: &Arc<Upstream>| {
             let line = upstream.line(&view.principal);
             let Some(session) = upstream.session_on(&line) else { return false };
@@ -118,7 +118,7 @@ impl Routes {
     }
 
     fn passing(&self, request: &Request) -> Result<Arc<Upstream>, Error> {
-        let view = CallerView::of(&self.visibility, &request.context)?;
+        let view = CallerView::of(&self.sections.visibility, &request.context)?;
         // A caller that reaches a server as a whole learns here whether it is there.
         let all: Vec<_> = view.servers().collect();
         let Some(named) = name(request) else {

@@ -91,9 +91,7 @@ impl Sections {
         let fleet = Arc::clone(&changes.fleet);
         let visibility = Arc::new(Visibility {
             catalog: tools.catalog.clone(),
-            access,
-            definitions: Arc::clone(&policies.definitions),
-            scopes: policies.scopes.clone(),
+            policies: Arc::clone(&policies),
             fleet: Arc::clone(&fleet),
         });
         let registry = registration::open(&config, &visibility, audit.port(), link.as_ref())?;

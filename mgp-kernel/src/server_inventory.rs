@@ -100,7 +100,7 @@ impl KnownTargets for Sections {
 impl ServerInventory {
     /// Returns the servers and tools that are configured, registered, listed or pinned.
     pub(crate) fn of(kernel: &Sections) -> Self {
-        let Visibility { fleet, catalog, definitions, .. } = &*kernel.visibility;
+        let Visibility { fleet, catalog, policies } = &*kernel.visibility;
         let mut targets = Self::default();
         for server in &kernel.config.load().servers {
             let tools = targets.servers.entry(server.id.clone()).or_default();
@@ -114,7 +114,7 @@ impl ServerInventory {
         for tool in catalog.snapshot().tools() {
             targets.listed(tool.resolved.server.as_str(), tool.resolved.name.as_str());
         }
-        for (holder, state) in definitions.pins().all() {
+        for (holder, state) in policies.definitions.pins().all() {
             // The former lists of a server that is gone do not count: a rule about them stands for nothing.
             let (server, name) = (server_of(&holder), state.name());
             if name.kind() == DefinitionKind::Tool && targets.servers.contains_key(server) {

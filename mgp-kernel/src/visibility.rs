@@ -7,11 +7,9 @@ use foldhash::quality::RandomState;
 use mgp_discovery::catalog::{
     Catalog, CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTool, ResourceOwner,
 };
-use mgp_security::access::AccessPolicy;
 use mgp_security::auth::KeyScope;
-use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
-use mgp_security::permission::{GrantBook, PermissionGate};
-use mgp_security::scope::ScopeBook;
+use mgp_security::definition::{DefinitionKind, DefinitionName, server_of};
+use mgp_security::permission::PermissionGate;
 use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
 use mgp_types::ext::scope::Scopes;
@@ -19,15 +17,14 @@ use mgp_types::mgp::{MEMBER, NameStyle, Permission, ResolvedTool, ServerId, Tool
 use mgp_types::{BoxFuture, Context, Error, Flow, Gate as _, Method, Object, Principal, Request, code};
 use tokio::task::JoinSet;
 
+use crate::policies::Policies;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, Upstream};
 
 /// The tools, prompts and resources of all servers, and the policies by which callers see them.
 pub(crate) struct Visibility {
     pub(crate) catalog: Catalog,
-    pub(crate) access: AccessPolicy,
-    pub(crate) definitions: Arc<DefinitionGuard>,
-    pub(crate) scopes: ScopeBook,
+    pub(crate) policies: Arc<Policies>,
     pub(crate) fleet: Arc<Fleet>,
 }
 
@@ -177,9 +174,8 @@ impl<'a> CallerView<'a> {
     /// Returns the servers of which the caller may use anything.
     pub(crate) fn servers(&self) -> impl Iterator<Item = Arc<Upstream>> {
         let reaches = |upstream: &Arc<Upstream>| {
-            (self.may_use(upstream.id())
-                || self.visibility.access.reaches(&self.principal.access_id(), upstream.id().as_str()))
-                && upstream.admits(&self.principal)
+            upstream.admits(&self.principal)
+                && (self.may_use(upstream.id()) || upstream.reaches(&self.principal))
         };
         self.visibility.fleet.all().into_iter().filter(reaches)
     }
@@ -228,14 +224,14 @@ impl<'a> CallerView<'a> {
 
     /// Returns whether the caller's token has the scopes that the tool needs.
     fn has_scopes(&self, tool: &ResolvedTool) -> bool {
-        self.scopes.as_ref().is_none_or(|held| self.visibility.scopes.suffice(held, tool))
+        self.scopes.as_ref().is_none_or(|held| self.visibility.policies.scopes.suffice(held, tool))
     }
 
     /// Returns whether the definition of the tool is approved on the connection that the caller uses.
     fn is_admitted(&self, server: &ServerId, name: &ToolName) -> bool {
         let holder = self.visibility.fleet.holder(server.as_str(), &self.principal);
         let holder = holder.as_ref().unwrap_or(server);
-        self.visibility.definitions.is_admitted(holder, DefinitionKind::Tool, name.as_str())
+        self.visibility.policies.definitions.is_admitted(holder, DefinitionKind::Tool, name.as_str())
     }
 
     /// Returns whether the definition is on a connection that the caller uses, and of something that the caller may
@@ -257,7 +253,8 @@ impl<'a> CallerView<'a> {
     }
 
     fn is_allowed(&self, server: &str, tool: Option<&str>) -> bool {
-        self.visibility.access.decide(&self.principal.access_id(), server, tool).allows_to(&self.principal)
+        let access = &self.visibility.policies.access;
+        access.decide(&self.principal.access_id(), server, tool).allows_to(&self.principal)
     }
 
     /// Returns the part of `all`, which comes server by server, that the caller sees; where it has a connection of its
@@ -297,13 +294,12 @@ impl<'a> CallerView<'a> {
 /// The tools that a search shows a caller: those that it may call, by the policy that its calls are held to.
 pub(crate) struct CatalogVisibility {
     visibility: Arc<Visibility>,
-    grants: GrantBook,
     hasher: RandomState,
 }
 
 impl CatalogVisibility {
-    pub(crate) fn new(visibility: Arc<Visibility>, grants: GrantBook) -> Self {
-        Self { visibility, grants, hasher: RandomState::default() }
+    pub(crate) fn new(visibility: Arc<Visibility>) -> Self {
+        Self { visibility, hasher: RandomState::default() }
     }
 
     /// Returns a call of the tool without arguments, and the permissions of its server.
@@ -337,9 +333,9 @@ impl ToolVisibility for CatalogVisibility {
     }
 
     fn revision(&self, context: &Context) -> u64 {
-        let Visibility { access, fleet, scopes, .. } = &*self.visibility;
+        let Visibility { policies, fleet, .. } = &*self.visibility;
         // Each of them only ever grows, so no sum comes twice.
-        let of_policies = access.revision() + fleet.revision() + scopes.revision();
+        let of_policies = policies.access.revision() + fleet.revision() + policies.scopes.revision();
         let client = context.principal.as_ref().and_then(|caller| fleet.lists_for(caller));
         if client.is_none() && context.scopes.is_none() {
             return of_policies;
@@ -348,8 +344,8 @@ impl ToolVisibility for CatalogVisibility {
     }
 
     fn missing_permissions(&self, context: &Context, tool: &Tool) -> Vec<Permission> {
-        let missing =
-            |permission: &&Permission| !self.grants.is_granted_for(&tool.server, permission, context);
+        let grants = &self.visibility.policies.grants;
+        let missing = |permission: &&Permission| !grants.is_granted_for(&tool.server, permission, context);
         tool.permissions.iter().filter(missing).cloned().collect()
     }
 

@@ -332,12 +332,11 @@ async fn remove_left_over(folder: &Path) {
 pub(crate) fn tool_discovery(sections: &Sections) -> Result<ToolDiscoveryGate, StartError> {
     let Sections { config, visibility, tools, .. } = sections;
     let loaded = config.load();
-    let (visibility, grants) = (Arc::clone(visibility), sections.policies.grants.clone());
-    let (of_names, of_starts) = (Arc::clone(config), Arc::clone(&visibility));
+    let (of_names, of_starts) = (Arc::clone(config), Arc::clone(visibility));
     let (audit, registry) = (Arc::clone(&sections.audit), sections.registry.clone());
     let creator = ModelToolCreator { config: Arc::clone(config), audit, registry };
     let settings = settings::tool_discovery(&loaded)
-        .eyes(Arc::new(CatalogVisibility::new(visibility, grants)))
+        .eyes(Arc::new(CatalogVisibility::new(Arc::clone(visibility))))
         .names(move |context| of_names.names(context))
         .awaiting_tools(move |context| awaits_first_tools(&of_starts, context))
         .creation(Arc::new(creator));

@@ -13,7 +13,7 @@ pub(crate) fn check(visibility: &Visibility, request: &Request) -> Result<Respon
     let view = CallerView::of(visibility, &request.context)?;
     let snapshot = visibility.catalog.snapshot();
     let tool = view.asked_about(request, &snapshot, &wanted.tool)?;
-    Response::with_body(&match visibility.scopes.check(request, &tool) {
+    Response::with_body(&match visibility.policies.scopes.check(request, &tool) {
         Ok(()) => PermissionChecked::allowed(),
         Err(error) if error.code() == code::PERMISSION_DENIED => match missing_scopes(&error) {
             Some(missing) => PermissionChecked::missing(missing),
@@ -25,13 +25,13 @@ pub(crate) fn check(visibility: &Visibility, request: &Request) -> Result<Respon
 
 /// Answers `mgp/permission/negotiate`.
 pub(crate) fn negotiate(visibility: &Visibility, request: &Request) -> Result<Response, Error> {
-    Response::with_body(&visibility.scopes.negotiate(request, &request.body::<NegotiateScopes>()?)?)
+    Response::with_body(&visibility.policies.scopes.negotiate(request, &request.body::<NegotiateScopes>()?)?)
 }
 
 /// Answers `mgp/permission/refresh`.
 pub(crate) fn refresh(visibility: &Visibility, request: &Request) -> Result<Response, Error> {
     let wanted: RefreshSession = request.body()?;
-    Response::with_body(&visibility.scopes.refresh(request, &wanted.refresh_token)?)
+    Response::with_body(&visibility.policies.scopes.refresh(request, &wanted.refresh_token)?)
 }
 
 #[derive(Deserialize)]

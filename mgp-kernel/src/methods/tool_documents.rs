@@ -57,7 +57,7 @@ fn facts(kernel: &Sections, request: &Request) -> Result<ManifestFacts, Error> {
         limits.resets_at = Some(Timestamp::now().saturating_add(renewed_in));
         limits
     });
-    let held = kernel.visibility.scopes.held(request)?;
+    let held = kernel.visibility.policies.scopes.held(request)?;
     let keyless = (!config.listen.keys_required()).then_some(AuthMethod::None);
     Ok(ManifestFacts {
         server: ManifestServer::new(NAME, env!("CARGO_PKG_VERSION"), revision.as_str()),

@@ -37,7 +37,7 @@ pub(crate) fn open(
 ) -> Result<Registry, StartError> {
     let path = config.state().join("registry.db");
     let wrong = |error: &dyn std::fmt::Display| StartError::Config(format!("{}: {error}", path.display()));
-    let groups = visibility.access.groups();
+    let groups = visibility.policies.access.groups();
     let database = Database::open(&path).map_err(|error| wrong(&error))?;
     share(link, &database, "registry").map_err(|error| wrong(&error))?;
     let store = SqliteRegistryStore::of(database.clone()).map_err(|error| wrong(&error))?;

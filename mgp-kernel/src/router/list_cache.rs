@@ -53,8 +53,8 @@ impl Routes {
             changes.lists_tools(&request.context);
         }
         // The revisions are read before the catalog: a change in between is seen by the next caller.
-        let (access, changes) = (visibility.access.revision(), changes.revision());
-        let (fleet, scopes) = (visibility.fleet.revision(), visibility.scopes.revision());
+        let (access, changes) = (visibility.policies.access.revision(), changes.revision());
+        let (fleet, scopes) = (visibility.fleet.revision(), visibility.policies.scopes.revision());
         let snapshot = visibility.catalog.snapshot();
         let of = [access, changes, fleet, scopes, snapshot.generation()];
         let names = self.sections.config.names(&request.context);

@@ -219,7 +219,7 @@ fn check_name(
     kind: DefinitionKind,
     named: &str,
 ) -> Result<(), Error> {
-    let definitions = &view.visibility.definitions;
+    let definitions = &view.visibility.policies.definitions;
     let held = definitions.held(kind).into_iter().find(|(holder, name)| {
         let own = name.as_str();
         let is_meant = own == named
@@ -242,7 +242,7 @@ fn check_name(
 fn check_uri(view: &CallerView<'_>, request: &Request, uri: &str) -> Result<(), Error> {
     let refusal = view.servers().find_map(|upstream| {
         let holder = view.holder(upstream.id().as_str());
-        let (name, hold) = view.visibility.definitions.hold_of_uri(&holder, uri)?;
+        let (name, hold) = view.visibility.policies.definitions.hold_of_uri(&holder, uri)?;
         view.concerns(&holder, &name).then(|| hold.refusal(&holder, &name, &request.context))
     });
     refusal.map_or(Ok(()), Err)

@@ -74,19 +74,12 @@ impl Kernel {
     /// Fails if the configuration asks for something that there is not, or if the state cannot be opened. Nothing is
     /// started then.
     pub async fn start(config: Config, state: PathBuf) -> Result<Self, StartError> {
-        Self::start_from(config, state, Vec::new()).await
+        Self::begin(config, state, Vec::new(), ServerStarts::AtOnce).await
     }
 
     /// Starts a kernel like [`start`](Self::start), with a configuration from `files`, which no server may touch from
-    /// then on. Any socket of the kernel that does not lie in `state` is one of them.
-    ///
-    /// # Errors
-    /// Fails as [`start`](Self::start) does.
-    pub async fn start_from(config: Config, state: PathBuf, files: Vec<PathBuf>) -> Result<Self, StartError> {
-        Self::begin(config, state, files, ServerStarts::AtOnce).await
-    }
-
-    /// Starts a kernel like [`start_from`](Self::start_from), whose servers start as `starts` says.
+    /// then on, and with servers that start as `starts` says. Any socket of the kernel that does not lie in `state` is one
+    /// of the files.
     pub(crate) async fn begin(
         config: Config,
         state: PathBuf,

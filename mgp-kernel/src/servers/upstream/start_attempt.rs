@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::settings;
+use crate::terminal::with_causes;
 
 mgp_types::with_defaults! {
     /// An attempt to connect to a server: its beginning, and what the program has written since.
@@ -32,6 +33,7 @@ mgp_types::with_defaults! {
 impl StartAttempt {
     /// Returns why the attempt failed with `error`, after which a program had this exit status.
     pub(super) fn failure(&self, config: &ServerConfig, exit: Option<ExitStatus>, error: &Error) -> String {
+        let chain = || with_causes(error.message(), error);
         let what = match (&config.command, cause(error)) {
             _ if error.origin() == Origin::Timeout => silence(config, error.message()),
             (Some(program), Some(io::ErrorKind::NotFound)) => {
@@ -44,11 +46,11 @@ impl StartAttempt {
                 Some(status) if cause.is_none() && error.origin() == Origin::Connection => {
                     format!("`{}` ended with {status} before it answered", command_line(config))
                 }
-                _ => format!("`{}`: {}", command_line(config), chain(error)),
+                _ => format!("`{}`: {}", command_line(config), chain()),
             },
             (None, _) => match &config.url {
-                Some(url) => format!("{}: {}", without_secrets("url", url), chain(error)),
-                None => chain(error),
+                Some(url) => format!("{}: {}", without_secrets("url", url), chain()),
+                None => chain(),
             },
         };
         self.message(&what)
@@ -117,21 +119,6 @@ fn command_line(config: &ServerConfig) -> String {
 fn cause(error: &Error) -> Option<io::ErrorKind> {
     std::error::Error::source(error)?.downcast_ref::<io::Error>().map(io::Error::kind)
 }
-
-fn chain(error: &Error) -> String {
-    let mut text = error.message().to_owned();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause.take().filter(|_| text.len() < MAX_ERROR_BYTES) {
-        let cause_text = error.to_string();
-        if !text.ends_with(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        cause = error.source();
-    }
-    text
-}
-
-const MAX_ERROR_BYTES: usize = 1 << 10;
 
 fn cut(text: &str) -> String {
     let mut shown: String = text.chars().take(SHOWN_CHARS).collect();

@@ -59,11 +59,6 @@ impl RunningConfig {
         Self { current, wanted, accepted, state, memory, source }
     }
 
-    /// Sets the files that the configuration comes from. Only the first call counts.
-    pub(crate) fn read_from(&self, source: impl ConfigSource + 'static) {
-        let _ = self.source.set(Box::new(source));
-    }
-
     /// Notes the configuration that was read, and returns the part of it that takes effect now.
     pub(crate) fn held(&self, wanted: Config) -> Config {
         let (held, waiting) = self.accepted.held(&wanted);

@@ -40,11 +40,6 @@ pub(crate) fn is_question(method: &Method) -> bool {
     *method == Method::ELICIT || *method == Method::CREATE_MESSAGE || *method == Method::ROOTS_LIST
 }
 
-/// Returns whether the client declared that it can be asked anything.
-fn declares_anything(session: &Session) -> bool {
-    ["elicitation", "sampling", "roots"].iter().any(|name| session.peer_can(&[name]))
-}
-
 /// Checks whether the client declared that it can be asked this question.
 ///
 /// # Errors

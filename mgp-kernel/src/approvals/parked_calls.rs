@@ -121,7 +121,8 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ParkedCallService<S> {
                 Err(error) => ParkedCallFuture::Refused { error: Some(error) },
             };
         }
-        if super::declares_anything(&session) {
+        // Only a client that declared that it can be asked something is asked.
+        if ["elicitation", "sampling", "roots"].iter().any(|name| session.peer_can(&[name])) {
             return self.start(request, &session);
         }
         ParkedCallFuture::Passed { future: self.inner.call(request) }

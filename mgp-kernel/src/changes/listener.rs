@@ -94,7 +94,9 @@ impl ChangeListener {
             return Some(ChangeMessage::Updated(Arc::clone(&wish.shown)));
         }
         let is_meant = |((of, own), wish): &(&ResourceKey, &WantedResource)| {
-            of == line && is_part_of(uri, own) && may_read(&wish.principal)
+            // A part is below the whole, and not merely spelled like it at the start.
+            let is_part = |end: &str| own.ends_with('/') || end.starts_with(['/', '#', '?']);
+            of == line && uri.strip_prefix(&**own).is_some_and(is_part) && may_read(&wish.principal)
         };
         let (own, wish) = wanted.uris.iter().find(is_meant)?;
         // A part of a resource that is shown under another URI is shown under that URI, with the same end.
@@ -106,12 +108,6 @@ impl ChangeListener {
     pub(super) fn holder(&self, resource: &ResourceKey) -> Option<Principal> {
         self.wanted.lock().uris.get(resource).map(|wish| wish.principal.clone())
     }
-}
-
-/// Returns whether `uri` is below `whole`, and not merely spelled like it at the start.
-fn is_part_of(uri: &str, whole: &str) -> bool {
-    let Some(end) = uri.strip_prefix(whole) else { return false };
-    whole.ends_with('/') || end.starts_with(['/', '#', '?'])
 }
 
 /// The messages that one listener has still to get.

@@ -165,7 +165,7 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     }
     let settled = cx.settled();
     let watched = if follows_files { settled.watched() } else { Vec::new() };
-    kernel.sections().config.read_from(ConfigPlace { cx: settled, http_asked_for });
+    let _ = kernel.sections().config.source.set(Box::new(ConfigPlace { cx: settled, http_asked_for }));
     let order = async || until_ordered(&mut signals, &kernel, &manager, &watched, &mut read).await;
     let at = serving.socket.display().to_string();
     let scheme = if kernel.sections().config.load().listen.tls.is_some() { "https" } else { "http" };

@@ -40,11 +40,6 @@ impl ConnectionKey {
         Self { server, agent: Some(agent.clone()), client: None }
     }
 
-    /// Returns the key of the connection of a client.
-    pub(crate) fn of_client(server: ServerId, client: ClientKey) -> Self {
-        Self { server, agent: None, client: Some(client) }
-    }
-
     /// Returns whether the connection is an agent's or a client's own.
     pub(crate) const fn is_own(&self) -> bool {
         self.agent.is_some() || self.client.is_some()

@@ -134,7 +134,7 @@ impl Upstream {
         // A client stays with what it has, although the first connection may be free by now.
         let is_free = connections.first.as_ref().is_some_and(|first| first.client.is_none());
         let is_free = is_free && !self.runs_elsewhere(&client);
-        let own = ConnectionKey::of_client(self.id.clone(), client);
+        let own = ConnectionKey { client: Some(client), ..self.shared_line() };
         if is_free && !connections.by_key.contains_key(&own) { self.shared_line() } else { own }
     }
 

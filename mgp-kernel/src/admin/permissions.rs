@@ -121,13 +121,10 @@ impl Operation for GrantPermission {
     }
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
-        let decided = match &self.agent_id {
-            Some(agent) => DecidedAgent::Named(agent),
-            None if self.agent_is_missing => DecidedAgent::Missing,
-            None => DecidedAgent::All,
-        };
-        if !self.force || matches!(decided, DecidedAgent::Missing) {
-            check_names(&call.kernel, &self.server_id, &self.permission, decided)?;
+        let agent = self.agent_id.as_ref();
+        let is_missing = agent.is_none() && self.agent_is_missing;
+        if !self.force || is_missing {
+            check_names(&call.kernel, &self.server_id, &self.permission, agent, is_missing)?;
         }
         let terms = terms(self.scope, self.expires_at);
         let grants = &call.kernel.policies.grants;
@@ -146,8 +143,7 @@ impl Operation for RevokePermission {
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
         if !self.force {
-            let agent = self.agent_id.as_ref().map_or(DecidedAgent::All, DecidedAgent::Named);
-            check_names(&call.kernel, &self.server_id, &self.permission, agent)?;
+            check_names(&call.kernel, &self.server_id, &self.permission, self.agent_id.as_ref(), false)?;
         }
         let grants = &call.kernel.policies.grants;
         grants.revoke(&call.by, self.agent_id, &self.server_id, &self.permission).await?;
@@ -276,17 +272,9 @@ struct NameMistakes {
     permissions: Vec<String>,
 }
 
-/// The agents for whose calls something is decided.
-#[derive(Debug, Clone, Copy)]
-enum DecidedAgent<'a> {
-    Named(&'a AgentId),
-    All,
-    /// Neither an agent is named, nor all of them.
-    Missing,
-}
-
 /// Checks that there is such a server, or was when something was decided about it, and that the permission and the
-/// agent are known, or at least read like no known ones; and that agents are named at all.
+/// agent are known, or at least read like no known ones. `is_missing` says that neither an agent is named, nor all of
+/// them.
 ///
 /// # Errors
 /// -32602 with [`NameMistakes`].
@@ -294,7 +282,8 @@ fn check_names(
     kernel: &Sections,
     server: &ServerId,
     permission: &Permission,
-    agent: DecidedAgent<'_>,
+    agent: Option<&AgentId>,
+    is_missing: bool,
 ) -> Result<(), Error> {
     let (mut mistakes, mut reasons) = (NameMistakes::default(), Vec::new());
     if let Err(unmatched) = ServerInventory::of(kernel).check_server(server.as_str())
@@ -316,7 +305,7 @@ fn check_names(
                 if meant.is_none() { permissions.into_iter().collect() } else { Vec::new() };
         }
     }
-    if let DecidedAgent::Named(agent) = agent
+    if let Some(agent) = agent
         && let agents = known_agents(kernel)
         && !agents.contains(agent.as_str())
         && let Some(meant) = nearest(agent.as_str(), agents.iter().map(String::as_str))
@@ -327,7 +316,7 @@ fn check_names(
     if let Some(last) = reasons.last_mut() {
         last.push_str(", so this would stand for nothing");
     }
-    if matches!(agent, DecidedAgent::Missing) {
+    if is_missing {
         reasons.push("no agent is named for whose calls the permission is granted".to_owned());
         mistakes.meant_agent = Some("AGENT".to_owned());
     }

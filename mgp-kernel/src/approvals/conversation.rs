@@ -1,7 +1,8 @@
 //! The exchange between a call and its client, over the rounds of the client.
 
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 use mgp_types::mgp::CallRecord;
@@ -11,7 +12,7 @@ use mgp_types::{
 };
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use super::check_declared;
 use super::parked_calls::ParkedCallShared;
@@ -93,15 +94,6 @@ pub(super) struct RoundQuestions {
     /// The number of the round.
     pub(super) round: u64,
     pub(super) questions: Vec<InputQuestion>,
-}
-
-/// The status of a parked call.
-pub(super) enum ParkedStatus {
-    /// A round of the client is open.
-    Awaited,
-    /// The client has until this moment to come back.
-    Parked(Instant),
-    Over,
 }
 
 /// A question that was noted. Dropping it takes the question back.
@@ -294,21 +286,30 @@ impl CallConversation {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    pub(super) fn standing(&self) -> ParkedStatus {
-        match &self.state.lock().phase {
-            CallPhase::Round(_) | CallPhase::Finished(..) => ParkedStatus::Awaited,
-            CallPhase::Parked { until, .. } => ParkedStatus::Parked(*until),
-            CallPhase::Over => ParkedStatus::Over,
-        }
+    /// Returns whether no round of the client is open.
+    pub(super) fn is_away(&self) -> bool {
+        matches!(&self.state.lock().phase, CallPhase::Parked { .. } | CallPhase::Over)
     }
 
-    /// Ends the call if the client's time still ends at `until`.
-    pub(super) fn expire(&self, until: Instant) {
-        let is_late =
-            matches!(&self.state.lock().phase, CallPhase::Parked { until: own, .. } if *own == until);
-        if is_late {
-            tracing::debug!("a call is dropped: its client did not come back with answers in time");
-            self.end();
+    /// Waits until the call is over, and ends it if its client does not come back in time, for which `sleep` waits.
+    pub(super) fn poll_over(&self, mut sleep: Pin<&mut Sleep>, cx: &mut task::Context<'_>) -> Poll<()> {
+        loop {
+            let until = match &self.state.lock().phase {
+                CallPhase::Round(_) | CallPhase::Finished(..) => return Poll::Pending,
+                CallPhase::Parked { until, .. } => *until,
+                CallPhase::Over => return Poll::Ready(()),
+            };
+            if sleep.deadline() != until {
+                sleep.as_mut().reset(until);
+            }
+            task::ready!(sleep.as_mut().poll(cx));
+            // The client may have come back just now.
+            let is_late =
+                matches!(&self.state.lock().phase, CallPhase::Parked { until: own, .. } if *own == until);
+            if is_late {
+                tracing::debug!("a call is dropped: its client did not come back with answers in time");
+                self.end();
+            }
         }
     }
 

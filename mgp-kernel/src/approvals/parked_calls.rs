@@ -19,7 +19,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 
-use super::conversation::{CallConversation, ParkedStatus, RoundQuestions};
+use super::conversation::{CallConversation, RoundQuestions};
 use super::quota::{ParkedCallLimits, Quota};
 use super::ticket::{Ticket, Tickets, binding, unknown};
 use super::unattended::UnattendedCall;
@@ -291,10 +291,8 @@ impl ParkedCallTable {
 
     /// Ends the calls whose clients are away.
     pub(super) fn end_unattended(&self) {
-        let is_unattended =
-            |entry: &mut ParkedCall| !matches!(entry.conversation.standing(), ParkedStatus::Awaited);
-        let ended: Vec<_> =
-            self.0.lock().calls.extract_if(|_, entry| is_unattended(entry)).map(|(_, entry)| entry).collect();
+        let is_away = |_: &u64, entry: &mut ParkedCall| entry.conversation.is_away();
+        let ended: Vec<_> = self.0.lock().calls.extract_if(is_away).map(|(_, entry)| entry).collect();
         // Dropped without the lock: a call that ends looks for itself here.
         drop(ended);
     }
@@ -354,21 +352,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ParkedCallDriver<F>
                 Poll::Pending => conversation.waits(),
             }
         }
-        loop {
-            match conversation.standing() {
-                ParkedStatus::Over => return Poll::Ready(()),
-                ParkedStatus::Awaited => return Poll::Pending,
-                ParkedStatus::Parked(until) => {
-                    if this.sleep.deadline() != until {
-                        this.sleep.as_mut().reset(until);
-                    }
-                    if this.sleep.as_mut().poll(cx).is_pending() {
-                        return Poll::Pending;
-                    }
-                    conversation.expire(until);
-                }
-            }
-        }
+        conversation.poll_over(this.sleep.as_mut(), cx)
     }
 }
 

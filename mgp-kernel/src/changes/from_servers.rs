@@ -20,7 +20,7 @@ impl ServerNotifications for ChangeListeners {
         // The agents that may use the server may have changed, with the same tools.
         self.revision.fetch_add(1, Ordering::AcqRel);
         let (errand, line) = (Arc::clone(&self), line.clone());
-        self.run(async move {
+        self.run(None, async move {
             tell_levels(&errand).await;
             if is_new {
                 ask_again(&errand, &line).await;
@@ -122,7 +122,7 @@ impl ChangeListeners {
             return;
         }
         let this = Arc::clone(listener);
-        self.run_for(listener, async move {
+        self.run(Some(listener), async move {
             tokio::time::sleep(pause).await;
             let (changed, mut has_to_push) = (std::mem::take(&mut *this.changed_lists.lock()), false);
             for what in changed {

@@ -200,24 +200,17 @@ impl ChangeListeners {
 
     /// Starts to send a session the messages that wait for it.
     fn push(&self, listener: &Arc<ChangeListener>) {
-        self.run_for(listener, push(Arc::clone(listener)));
+        self.run(Some(listener), push(Arc::clone(listener)));
     }
 
-    /// Runs an errand on the runtime of the listener's connection.
-    fn run_for(&self, listener: &ChangeListener, errand: impl Future<Output = ()> + Send + 'static) {
-        let runtime = listener.runtime.clone().or_else(|| Handle::try_current().ok());
+    /// Runs a task that ends with the kernel: for a listener on the runtime of its connection, or one for which nobody
+    /// waits, unless there are too many.
+    fn run(&self, of: Option<&Arc<ChangeListener>>, errand: impl Future<Output = ()> + Send + 'static) {
+        let runtime = of.and_then(|listener| listener.runtime.clone()).or_else(|| Handle::try_current().ok());
         let Some(runtime) = runtime else { return };
         let mut errands = self.errands.lock();
         while errands.try_join_next().is_some() {}
-        errands.spawn_on(errand, &runtime);
-    }
-
-    /// Runs a task for which nobody waits; it ends with the kernel.
-    fn run(&self, errand: impl Future<Output = ()> + Send + 'static) {
-        let Ok(runtime) = Handle::try_current() else { return };
-        let mut errands = self.errands.lock();
-        while errands.try_join_next().is_some() {}
-        if errands.len() < MAX_ERRANDS {
+        if of.is_some() || errands.len() < MAX_ERRANDS {
             errands.spawn_on(errand, &runtime);
         }
     }

@@ -152,7 +152,7 @@ impl Drop for ResourceWatch {
         let Some(changes) = self.changes.upgrade() else { return };
         let (line, uri) = (self.line.clone(), Arc::clone(&self.uri));
         let errand = Arc::clone(&changes);
-        changes.run(async move {
+        changes.run(None, async move {
             if let Err(error) = take_back(&errand, &line, &uri, principal).await {
                 tracing::debug!(server = %line, %error, "a server tells of a resource that nobody asks for");
             }

@@ -101,7 +101,8 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     let http_asked_for = args.http.clone();
     let starts = if args.when_needed { ServerStarts::WhenNeeded } else { ServerStarts::AtOnce };
     let (is_background, follows_files) = (args.background, args.watch || args.background);
-    let starting = args.goes_to_background(io::stdin().is_terminal());
+    // For a person at a terminal, the kernel runs in the foreground.
+    let starting = !args.foreground && !args.background && args.http.is_none() && !io::stdin().is_terminal();
     let starting = starting.then(|| (cx.options(), args.in_background()));
     let stdio = args.ways(config.listen.http.is_some(), io::stdin().is_terminal());
     // Settings that follow from the address, such as required keys, follow from the address that is used.
@@ -267,11 +268,6 @@ fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
 }
 
 impl ServeArgs {
-    /// Returns whether the kernel is to run in the background. For a person at a terminal, it runs in the foreground.
-    fn goes_to_background(&self, is_terminal: bool) -> bool {
-        !self.foreground && !self.background && self.http.is_none() && !is_terminal
-    }
-
     /// Returns the options of a kernel in the background that this process starts.
     fn in_background(&self) -> Vec<OsString> {
         let options = [

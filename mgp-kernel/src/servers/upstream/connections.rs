@@ -133,15 +133,12 @@ impl Upstream {
         }
         // A client stays with what it has, although the first connection may be free by now.
         let is_free = connections.first.as_ref().is_some_and(|first| first.client.is_none());
-        let is_free = is_free && !self.runs_elsewhere(&client);
+        // The program of a client may run in another folder than the first one, that in which the client works.
+        let follows = self.config.command.is_some() && self.config.cwd.is_none();
+        let runs_elsewhere = || follows && self.support.tables.folder(client.session).is_some();
+        let is_free = is_free && !runs_elsewhere();
         let own = ConnectionKey { client: Some(client), ..self.shared_line() };
         if is_free && !connections.by_key.contains_key(&own) { self.shared_line() } else { own }
-    }
-
-    /// Returns whether the program of this client runs in another folder than the first one, that in which it works.
-    fn runs_elsewhere(&self, client: &ClientKey) -> bool {
-        let follows = self.config.command.is_some() && self.config.cwd.is_none();
-        follows && self.support.tables.folder(client.session).is_some()
     }
 
     /// Returns whether this caller shares the first connection with whoever else uses it: an operator does, and everybody

@@ -132,7 +132,8 @@ impl Gate for FallbackToolGate {
         if let (Some(named), Err(error)) = (named, outcome)
             && may_be_replaced(error)
         {
-            *error = naming(error.clone(), named);
+            let advice = error.recovery().or_else(|| Recovery::for_code(error.code())).unwrap_or_default();
+            *error = error.clone().with_recovery(advice.with_retryable(true).with_fallback_tool(named));
         }
     }
 }
@@ -141,11 +142,6 @@ fn may_be_replaced(error: &Error) -> bool {
     let is_decision = code::category(error.code()) == Some(Category::Security)
         || matches!(error.code(), code::INVALID_PARAMS | code::INVALID_TOOL_ARGS | code::TOOL_NOT_FOUND);
     !is_decision && (error.origin() == Origin::Peer || NotExecuted::is_cause_of(error))
-}
-
-fn naming(error: Error, tool: Box<str>) -> Error {
-    let advice = error.recovery().or_else(|| Recovery::for_code(error.code())).unwrap_or_default();
-    error.with_recovery(advice.with_retryable(true).with_fallback_tool(tool))
 }
 
 /// Returns the message of `server` with its name, where the server cannot write it, and in visible characters.

@@ -133,11 +133,7 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
         async move {
             shared.let_go();
             *shared.attempt.lock() = StartAttempt::default();
-            let connected = connect(Arc::clone(&shared)).await;
-            if let Err(error) = &connected {
-                shared.note_error(error);
-            }
-            connected
+            connect(Arc::clone(&shared)).await.inspect_err(|error| shared.note_error(error))
         }
     });
     let supervisor = supervisor
@@ -146,13 +142,7 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
         .with_audit(shared.support.audit.port())
         .with_restore(move |client| {
             let shared = Arc::clone(&restoring);
-            async move {
-                let restored = shared.restore(client).await;
-                if let Err(error) = &restored {
-                    shared.note_error(error);
-                }
-                restored
-            }
+            async move { shared.restore(client).await.inspect_err(|error| shared.note_error(error)) }
         });
     // The end of a program is seen at once, and that of a server behind a URL only by asking.
     let is_behind_a_url = config.url.is_some();

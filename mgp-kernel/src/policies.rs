@@ -30,7 +30,7 @@ use crate::call::session_state::StateOwners;
 use crate::paths::own_files;
 use crate::proof::ProofChecker;
 use crate::record::AuditTrail;
-use crate::replicas::{ClusterLink, FreshnessGate, share};
+use crate::replicas::{ClusterLink, FreshnessGate, SharedLogins, share};
 use crate::running::RunningConfig;
 use crate::settings;
 use crate::state_folder::users_state;
@@ -65,6 +65,8 @@ pub(crate) struct Policies {
     pub(crate) keys: KeyRing,
     /// The tokens with which agents came.
     pub(crate) tokens: AgentTokens,
+    /// The logins at servers, where kernels share them.
+    pub(crate) logins: Option<SharedLogins>,
     /// The check of which operator connections may decide.
     pub(crate) proofs: ProofChecker,
     /// The files that no server may touch.
@@ -88,6 +90,8 @@ impl Policies {
         let unusable = |error| StartError::Kept { path: path.clone(), error };
         let database = Database::open(&path).map_err(unusable)?;
         share(link, &database, "policy").map_err(unusable)?;
+        let logins = link.map(|link| SharedLogins::open(database.clone(), link.key.clone()));
+        let logins = logins.transpose().map_err(unusable)?;
         let groups = AgentGroups::default();
         groups.set(settings::groups(config));
         database.set_reserve(audit.reserve.clone());
@@ -131,6 +135,7 @@ impl Policies {
             pending,
             keys,
             tokens: AgentTokens::default(),
+            logins,
             proofs,
         })
     }
@@ -162,6 +167,7 @@ impl Policies {
                     let definitions = Arc::clone(&self.definitions);
                     off_the_runtime(move || definitions.pins().reload()).await?;
                 }
+                "logins" => self.logins.iter().for_each(SharedLogins::note_change),
                 _ => {}
             }
         }
@@ -197,13 +203,13 @@ pub(crate) async fn stored_decisions(
 }
 
 /// Begins the decisions of a folder's kernel with those of its user: what was approved and denied there holds here. Keys
-/// stay the user's, who takes them back there, and so do questions, whose answers count once.
+/// and logins stay the user's, who takes them back there, and so do questions, whose answers count once.
 fn take_over(users: &Path, own: &Path) -> Result<(), StartError> {
     if own.exists() || !users.exists() {
         return Ok(());
     }
-    let taken =
-        Database::open_read_only(users).and_then(|users| users.copy_to(own, &["api_keys", "questions"]));
+    let without = ["api_keys", "questions", "logins"];
+    let taken = Database::open_read_only(users).and_then(|users| users.copy_to(own, &without));
     taken.map_err(|error| StartError::Kept { path: users.to_owned(), error })
 }
 

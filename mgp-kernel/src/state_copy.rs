@@ -29,7 +29,8 @@ pub(crate) const REGISTRY: &str = "registry.db";
 /// The database with the record.
 pub(crate) const RECORD: &str = "audit.db";
 
-/// The files of a state that cannot be made again. Secrets and logins are not kept in the state.
+/// The files of a state that cannot be made again. Secrets are not kept in the state, and logins only if kernels share them,
+/// sealed by a secret.
 const FILES: [&str; 8] = [
     DECISIONS, EFFECTS, REGISTRY, RECORD, "accepted.json", "arguments.key", "audit.forwarded",
     "operators.json",

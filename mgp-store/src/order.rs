@@ -128,13 +128,41 @@ impl OrderKey {
         Ok(content)
     }
 
+    /// Seals the content of a row, so that it can be read under the row's `name` alone.
+    pub fn seal_row(&self, name: &[u8; 32], content: &[u8]) -> Vec<u8> {
+        self.sealed(name, content)
+    }
+
+    /// Returns the content of a row that [`seal_row`](Self::seal_row) sealed.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if it was sealed by another key or under another name.
+    pub fn open_row(&self, name: &[u8; 32], sealed: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+        let foreign = "a sealed row was changed, or `[store] key` is not the one that sealed it";
+        self.opened(name, sealed).ok_or_else(|| StoreError::Damaged(foreign.to_owned()))
+    }
+
     /// Seals the content of an entry or copy that stands at `at`.
     pub(crate) fn seal(&self, at: &Position, content: &[u8]) -> Vec<u8> {
+        self.sealed(&at.bytes(), content)
+    }
+
+    /// Returns the content of what was sealed at `at`.
+    pub(crate) fn open(&self, at: &Position, sealed: Vec<u8>) -> Result<Vec<u8>> {
+        self.opened(&at.bytes(), sealed).ok_or_else(|| {
+            let what =
+                "is not what a kernel with this key appended there: it was changed, or `[store] key` differs";
+            StoreError::Damaged(format!("entry {} of the shared order {what}", at.version))
+        })
+    }
+
+    /// Seals content for a place: a position has 40 bytes and a name 32, so neither is taken for the other.
+    fn sealed(&self, place: &[u8], content: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE_LEN] = random_bytes();
         let mut sealed = [&nonce, content].concat();
         let tag = self.0.seal_in_place_separate_tag(
             Nonce::assume_unique_for_key(nonce),
-            Aad::from(at.bytes()),
+            Aad::from(place),
             &mut sealed[NONCE_LEN..],
         );
         let Ok(tag) = tag else { unreachable!("a change is smaller than 256 GiB") };
@@ -142,22 +170,12 @@ impl OrderKey {
         sealed
     }
 
-    /// Returns the content of what was sealed at `at`.
-    pub(crate) fn open(&self, at: &Position, mut sealed: Vec<u8>) -> Result<Vec<u8>> {
-        let foreign = || {
-            let what =
-                "is not what a kernel with this key appended there: it was changed, or `[store] key` differs";
-            StoreError::Damaged(format!("entry {} of the shared order {what}", at.version))
-        };
-        if sealed.len() < NONCE_LEN {
-            return Err(foreign());
-        }
-        let mut content = sealed.split_off(NONCE_LEN);
-        let nonce = Nonce::try_assume_unique_for_key(&sealed).map_err(|_| foreign())?;
-        let length =
-            self.0.open_in_place(nonce, Aad::from(at.bytes()), &mut content).map_err(|_| foreign())?.len();
+    fn opened(&self, place: &[u8], mut sealed: Vec<u8>) -> Option<Vec<u8>> {
+        let mut content = (sealed.len() >= NONCE_LEN).then(|| sealed.split_off(NONCE_LEN))?;
+        let nonce = Nonce::try_assume_unique_for_key(&sealed).ok()?;
+        let length = self.0.open_in_place(nonce, Aad::from(place), &mut content).ok()?.len();
         content.truncate(length);
-        Ok(content)
+        Some(content)
     }
 }
 

@@ -1,7 +1,7 @@
 //! When a token is obtained, renewed and widened.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use http::header::AUTHORIZATION;
@@ -34,8 +34,8 @@ pub(super) struct Authorizer {
     pub(super) settings: Settings,
     /// The token that requests carry.
     pub(super) current: ArcSwapOption<CurrentToken>,
-    /// True once the store of logins was read.
-    pub(super) is_loaded: AtomicBool,
+    /// The revision of the store at which the login was read last; [`u64::MAX`] before that.
+    pub(super) loaded: AtomicU64,
     /// The nonces that the server and the issuer gave last.
     pub(super) server_nonce: Mutex<Option<Box<str>>>,
     pub(super) issuer_nonce: Mutex<Option<Box<str>>>,
@@ -108,7 +108,7 @@ impl OAuth {
             let mut login = authorizer.login.lock().await;
             let had = login.take().or(authorizer.store.load(&authorizer.key).await?);
             authorizer.current.store(None);
-            authorizer.is_loaded.store(true, Ordering::Relaxed);
+            authorizer.loaded.store(authorizer.store.revision(), Ordering::Relaxed);
             let removed = authorizer.store.remove(&authorizer.key).await?;
             if let Some(had) = had {
                 authorizer.revoke(had).await;
@@ -116,6 +116,14 @@ impl OAuth {
             Ok(removed)
         })
         .await
+    }
+
+    /// Keeps a login that another program made.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub async fn keep_login(&self, login: &StoredLogin) -> Result<(), OAuthError> {
+        self.0.store.save(&self.0.key, login).await
     }
 
     /// Returns the login in the store, if it has one.
@@ -145,9 +153,9 @@ impl Authorize for OAuth {
     fn authorize<'a>(&'a self, request: &'a OutgoingRequest<'a>) -> BoxFuture<'a, Result<HeaderMap, Error>> {
         Box::pin(async move {
             let now = Timestamp::now();
-            let is_usable = |current: &CurrentToken| !current.token.is_over(now);
-            if !self.0.current.load().as_deref().is_some_and(is_usable)
-                && (!self.0.is_loaded.load(Ordering::Relaxed) || self.0.current.load().is_some())
+            let is_over = |current: &CurrentToken| current.token.is_over(now);
+            if self.0.loaded.load(Ordering::Relaxed) != self.0.store.revision()
+                || self.0.current.load().as_deref().is_some_and(is_over)
             {
                 self.whole(|authorizer| async move { authorizer.renew().await }).await?;
             }
@@ -210,13 +218,14 @@ impl Authorizer {
         Ok(headers)
     }
 
-    /// Reads the store if that was not done, and renews a token that is over.
+    /// Reads the store if that was not done since somebody else changed it, and renews a token that is over.
     async fn renew(self: Arc<Self>) -> Result<(), OAuthError> {
         let mut login = self.login.lock().await;
-        if !self.is_loaded.load(Ordering::Relaxed) {
+        let revision = self.store.revision();
+        if self.loaded.load(Ordering::Relaxed) != revision {
             let stored = self.store.load(&self.key).await?;
             self.adopt(&mut login, stored)?;
-            self.is_loaded.store(true, Ordering::Relaxed);
+            self.loaded.store(revision, Ordering::Relaxed);
         }
         let is_over = |token: &Token| token.is_over(Timestamp::now());
         let token = login.as_ref().and_then(|login| login.token.as_ref());
@@ -285,29 +294,33 @@ impl Authorizer {
         login: &mut Option<StoredLogin>,
         discovered: &Discovered,
     ) -> Result<bool, OAuthError> {
-        let Some(mut fresh) = login.clone().filter(|login| *login.issuer == *discovered.issuer.issuer) else {
+        let Some(before) = login.clone().filter(|login| *login.issuer == *discovered.issuer.issuer) else {
             return Ok(false);
         };
-        let Some(token) = fresh.token.clone() else { return Ok(false) };
+        let Some(token) = before.token.clone() else { return Ok(false) };
         let Some(refresh_token) = &token.refresh else { return Ok(false) };
-        let redirect = fresh.client.as_ref().map(|client| client.redirect_uri.clone()).unwrap_or_default();
-        let endpoint = self.endpoint(&mut fresh, discovered, &redirect, &token.scopes).await?;
-        let form = Form::of(&[("grant_type", "refresh_token"), ("refresh_token", refresh_token)]);
-        match endpoint.ask(form, &token.scopes).await {
-            Ok(mut renewed) => {
-                renewed.refresh = renewed.refresh.or_else(|| token.refresh.clone());
-                fresh.token = Some(renewed);
-                self.keep(login, fresh).await?;
-                Ok(true)
-            }
-            Err(OAuthError::Refused(code)) => {
-                tracing::debug!(%code, "the issuer does not renew the token");
-                fresh.token = None;
-                self.keep(login, fresh).await?;
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
+        let renewal = async {
+            let mut fresh = before.clone();
+            let redirect =
+                fresh.client.as_ref().map(|client| client.redirect_uri.clone()).unwrap_or_default();
+            let endpoint = self.endpoint(&mut fresh, discovered, &redirect, &token.scopes).await?;
+            let form = Form::of(&[("grant_type", "refresh_token"), ("refresh_token", refresh_token)]);
+            fresh.token = match endpoint.ask(form, &token.scopes).await {
+                Ok(mut renewed) => {
+                    renewed.refresh = renewed.refresh.or_else(|| token.refresh.clone());
+                    Some(renewed)
+                }
+                Err(OAuthError::Refused(code)) => {
+                    tracing::debug!(%code, "the issuer does not renew the token");
+                    None
+                }
+                Err(error) => return Err(error),
+            };
+            Ok(fresh)
+        };
+        let stored = self.store.renew(&self.key, &before, Box::pin(renewal)).await?;
+        self.adopt(login, stored)?;
+        Ok(self.current.load().is_some())
     }
 
     /// Returns the login as far as it is one at the issuer that was discovered.
@@ -336,8 +349,9 @@ impl Authorizer {
         login: &mut Option<StoredLogin>,
         fresh: StoredLogin,
     ) -> Result<(), OAuthError> {
+        let revision = self.store.revision();
         self.store.save(&self.key, &fresh).await?;
-        self.is_loaded.store(true, Ordering::Relaxed);
+        self.loaded.store(revision, Ordering::Relaxed);
         self.adopt(login, Some(fresh))
     }
 

@@ -1,7 +1,7 @@
 //! The settings of a client's authorization at one server.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU64;
 
 use arc_swap::ArcSwapOption;
 use mgp_security::network::{Fetcher, NetworkPolicy};
@@ -121,7 +121,7 @@ impl OAuthBuilder {
             fetcher,
             settings: self.settings,
             current: ArcSwapOption::empty(),
-            is_loaded: AtomicBool::new(false),
+            loaded: AtomicU64::new(u64::MAX),
             server_nonce: Mutex::default(),
             issuer_nonce: Mutex::default(),
             login: Turn::default(),

@@ -37,6 +37,32 @@ pub trait TokenStore: Send + Sync + 'static {
     /// # Errors
     /// The store cannot be written.
     fn remove<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<bool, OAuthError>>;
+
+    /// Keeps the login that `renewal` gets from the issuer in place of the one `before`, and returns the login that holds then.
+    ///
+    /// An issuer may take a refresh token only once. A store that several programs share has one of them at a time renew a
+    /// login: if another did meanwhile, `renewal` is dropped, and what the other did is returned.
+    ///
+    /// # Errors
+    /// The errors of `renewal`, and those of the store.
+    fn renew<'a>(
+        &'a self,
+        key: &'a LoginKey,
+        _before: &'a StoredLogin,
+        renewal: BoxFuture<'a, Result<StoredLogin, OAuthError>>,
+    ) -> BoxFuture<'a, Result<Option<StoredLogin>, OAuthError>> {
+        Box::pin(async move {
+            let renewed = renewal.await?;
+            self.save(key, &renewed).await?;
+            Ok(Some(renewed))
+        })
+    }
+
+    /// Returns a number that differs once a login may be another one than the one that was loaded, because somebody else changed
+    /// the store. It is never [`u64::MAX`].
+    fn revision(&self) -> u64 {
+        0
+    }
 }
 
 /// The key of a stored login: a server, and the owner of the login there.

@@ -13,7 +13,7 @@ use crate::install::InstallRequest;
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 58] = [
+static OPERATIONS: [OperationEntry; 59] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
@@ -59,6 +59,7 @@ static OPERATIONS: [OperationEntry; 58] = [
     OperationEntry::of::<registrations::KeepRegistration>("kernel/registrations/keep", ProofNeed::All),
     OperationEntry::of::<registrations::ListRegistrations>("kernel/registrations/list", ProofNeed::None),
     OperationEntry::of::<server_orders::BeginLogin>("kernel/server/login", ProofNeed::All),
+    OperationEntry::of::<server_orders::ChangeLogin>("kernel/server/login/change", ProofNeed::All),
     OperationEntry::of::<server_orders::ReadServerLog>("kernel/server/logs", ProofNeed::None),
     OperationEntry::of::<server_orders::ShowServer>("kernel/server/show", ProofNeed::None),
     OperationEntry::of::<server_orders::ReconnectServer>("kernel/server/reconnect", ProofNeed::Others),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use mgp_client_sdk::oauth::LoopbackBrowser;
+use mgp_client_sdk::oauth::{LoopbackBrowser, StoredLogin};
 use mgp_discovery::Config;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_security::permission::GrantTerms;
@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep};
 
 use super::operation::{KernelNeed, Operation, OperatorCall};
 use super::servers::ServerList;
+use crate::replicas::SharedLogins;
 use crate::sections::Sections;
 use crate::servers::authorization::{at_server, without_person};
 use crate::servers::confine::support;
@@ -191,7 +192,8 @@ impl Operation for BeginLogin {
         });
         let port = server.oauth.as_ref().and_then(|oauth| oauth.redirect_port);
         let browser = port.into_iter().fold(browser, LoopbackBrowser::port);
-        let oauth = at_server(&call.kernel.config.load_full(), server, None)?.browser(browser).build()?;
+        let (config, shared) = (call.kernel.config.load_full(), call.kernel.policies.logins.as_ref());
+        let oauth = at_server(&config, server, None, shared)?.browser(browser).build()?;
         let target = AuditTarget::new(Some(self.server_id.clone()), None);
         call.record("dev.cloto.mgp.login_begun", target, &[]).await?;
         let (call, server_id) = (call.clone(), self.server_id.clone());
@@ -211,6 +213,44 @@ impl Operation for BeginLogin {
                 _ => Err(Error::internal("the login ended before it began")),
             },
         }
+    }
+}
+
+/// Keeps a login that a command has made, for all kernels, or forgets the one there is.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ChangeLogin {
+    pub(crate) server_id: ServerId,
+    /// The agent whose login it is; `None` where all agents share one.
+    pub(crate) agent_id: Option<String>,
+    /// The new login as text, which is secret; `None` to forget the one there is.
+    pub(crate) login: Option<String>,
+}
+
+/// The result of a change of a login: whether there was something to change.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LoginChanged {
+    pub(crate) changed: bool,
+}
+
+impl Operation for ChangeLogin {
+    type Reply = LoginChanged;
+
+    async fn run(self, call: &OperatorCall) -> Result<LoginChanged, Error> {
+        let (config, shared) = (call.kernel.config.load_full(), call.kernel.policies.logins.as_ref());
+        // A kernel that runs for one command has no servers, only their configuration.
+        let id = self.server_id.as_str();
+        let unknown = || Error::invalid_params(format!("the kernel has no server `{id}`: run `mgp reload`"));
+        let server = config.server(id).ok_or_else(unknown)?;
+        let oauth = at_server(&config, server, self.agent_id.as_deref(), shared)?.build()?;
+        let login = self.login.map(|login| StoredLogin::from_json(&login)).transpose()?;
+        let agent = self.agent_id.as_deref().map(|agent| ("agent_id", agent));
+        let target = AuditTarget::new(Some(self.server_id), None);
+        call.record("dev.cloto.mgp.login_changed", target, agent.as_slice()).await?;
+        let changed = match login {
+            Some(login) => oauth.keep_login(&login).await.map(|()| true),
+            None => oauth.logout().await,
+        };
+        Ok(LoginChanged { changed: changed? })
     }
 }
 
@@ -241,7 +281,8 @@ impl Operation for ShowServer {
         let Sections { config, policies, .. } = &*call.kernel;
         let (config, running) = (config.load_full(), known(&call.kernel, &self.server_id)?);
         let server = running.config();
-        let login = if server.url.is_some() { Some(login(&config, server).await) } else { None };
+        let shared = policies.logins.as_ref();
+        let login = if server.url.is_some() { Some(login(&config, server, shared).await) } else { None };
         let mut details = ServerDetails { login, ..ServerDetails::default() };
         if server.command.is_none() {
             return Ok(details);
@@ -276,7 +317,7 @@ fn opened(server: &ServerConfig, granted: &[(Permission, GrantTerms)]) -> Vec<St
 }
 
 /// Returns the login at a server in words, with the command that changes it.
-async fn login(config: &Config, server: &ServerConfig) -> String {
+async fn login(config: &Config, server: &ServerConfig, shared: Option<&SharedLogins>) -> String {
     if let Some(way) = server.oauth.as_ref().and_then(|oauth| without_person(oauth.grant)) {
         return format!("none is needed: {way}");
     }
@@ -284,7 +325,8 @@ async fn login(config: &Config, server: &ServerConfig) -> String {
     if server.has_logins_of_agents() {
         return format!("each agent has its own: {command} with `--agent AGENT`");
     }
-    let stored = async { Ok::<_, Error>(at_server(config, server, None)?.build()?.stored_login().await?) };
+    let stored =
+        async { Ok::<_, Error>(at_server(config, server, None, shared)?.build()?.stored_login().await?) };
     match stored.await.map(|login| login.map(|login| login.ends_at())) {
         Ok(Some(Some(end))) => format!("signed in until {end}; {command} signs in again"),
         Ok(Some(None)) => "signed in".to_owned(),
@@ -355,7 +397,7 @@ mod tests {
     async fn a_login_that_no_person_has_to_make_is_told() {
         let told = async |server: &str| {
             let server = serde_json::from_str(server).unwrap();
-            login(&Config::default(), &server).await
+            login(&Config::default(), &server, None).await
         };
         let own = r#"{"id":"a","url":"https://a.example","oauth":{"grant":"client_credentials"}}"#;
         assert!(told(own).await.starts_with("none is needed"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use mgp_client_sdk::oauth::{LoopbackBrowser, OAuth, OAuthError};
+use mgp_client_sdk::oauth::{LoopbackBrowser, MemoryTokenStore, OAuth, OAuthError, StoredLogin};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
 use serde_json::{Map, json};
@@ -11,7 +11,8 @@ use serde_json::{Map, json};
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
 use super::page::open_in_browser;
-use crate::admin::server_orders::ReconnectServer;
+use crate::admin::operation::Operation as _;
+use crate::admin::server_orders::{ChangeLogin, ReconnectServer};
 use crate::servers::authorization;
 use crate::terminal::{Exit, Failure, Result, printable};
 
@@ -62,13 +63,20 @@ pub(super) async fn login(cx: &CommandContext, args: LoginArgs) -> Result {
     } else {
         oauth.login().await.map_err(|error| found.refused(&error))?;
     }
+    if found.is_shared() {
+        let login = oauth.stored_login().await.map_err(|error| found.refused(&error))?;
+        found.change(cx, Some(login.as_ref().map(StoredLogin::to_json).unwrap_or_default())).await?;
+    }
     found.show(cx, true).await
 }
 
 pub(super) async fn logout(cx: &CommandContext, args: LoginServer) -> Result {
     let found = FoundServer::of(cx, &args)?;
-    let had =
-        found.oauth(LoopbackBrowser::new(|_| {}))?.logout().await.map_err(|error| found.refused(&error))?;
+    let had = if found.is_shared() {
+        found.change(cx, None).await?
+    } else {
+        found.oauth(LoopbackBrowser::new(|_| {}))?.logout().await.map_err(|error| found.refused(&error))?
+    };
     if !had {
         let message = format!("there is no login at {}", found.server.id);
         return Err(Failure::usage(message).hint("`mgp login SERVER` signs in"));
@@ -120,8 +128,22 @@ impl FoundServer {
 
     fn oauth(&self, browser: LoopbackBrowser) -> Result<Arc<OAuth>> {
         let config = &self.configured.config;
-        let builder = authorization::at_server(config, &self.server, self.agent.as_deref())?;
+        let builder = authorization::at_server(config, &self.server, self.agent.as_deref(), None)?;
+        // The kernel keeps what all kernels share.
+        let builder = if self.is_shared() { builder.store(MemoryTokenStore::new()) } else { builder };
         Ok(builder.browser(browser).build()?)
+    }
+
+    /// Returns whether the login is one that several kernels share.
+    fn is_shared(&self) -> bool {
+        self.configured.config.store.url.is_some()
+    }
+
+    /// Has the kernel keep a login for all kernels, or forget it, and returns whether there was something to change.
+    async fn change(&self, cx: &CommandContext, login: Option<String>) -> Result<bool> {
+        let (server_id, agent_id) = (self.server.id.as_str().into(), self.agent.clone());
+        let change = ChangeLogin { server_id, agent_id, login };
+        Ok(KernelLink::with(cx, change.need(), async |link| link.ask(&change).await).await?.changed)
     }
 
     /// Returns the failure of a login.

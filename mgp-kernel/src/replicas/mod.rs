@@ -8,6 +8,7 @@ mod alone;
 mod cluster_link;
 mod freshness;
 mod leases;
+mod logins;
 mod peers;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -17,6 +18,7 @@ mod record;
 pub(crate) use self::cluster_link::{ClusterLink, VerifiedChain, share};
 pub(crate) use self::freshness::{FreshnessGate, LinkStatus};
 pub(crate) use self::leases::LeasedServers;
+pub(crate) use self::logins::SharedLogins;
 pub(crate) use self::peers::{PeerMarks, Peers};
 #[cfg(all(unix, feature = "postgres"))]
 pub(crate) use self::postgres::connect;

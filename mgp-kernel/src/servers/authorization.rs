@@ -14,12 +14,12 @@ use mgp_discovery::secrets::{SecretName, SecretStoreError, user_store};
 use mgp_types::{BoxFuture, Error, Principal, code, hex};
 use sha2::{Digest as _, Sha256};
 
-use crate::policies::AgentTokens;
+use crate::policies::Policies;
+use crate::replicas::SharedLogins;
 use crate::settings;
 
 /// Returns the authorization of connections to a server for `owner`, an agent with a connection of its own, or for all. It is
-/// `None` where the configuration says nothing of it and nobody signed in: then requests carry what `headers` says. `tokens`
-/// are those with which agents came.
+/// `None` where the configuration says nothing of it and nobody signed in: then requests carry what `headers` says.
 ///
 /// # Errors
 /// The configuration leads nowhere, or the logins cannot be read.
@@ -27,7 +27,7 @@ pub(crate) async fn of_server(
     config: &Config,
     server: &ServerConfig,
     owner: Option<&Principal>,
-    tokens: &AgentTokens,
+    policies: &Policies,
     url: &Secret,
 ) -> Result<Option<Arc<OAuth>>, Error> {
     let has_header = server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
@@ -37,11 +37,11 @@ pub(crate) async fn of_server(
     let name = owner.and_then(Principal::agent_name);
     let whose = name.map(|agent| format!(" --agent {agent}")).unwrap_or_default();
     let advice = format!("run `mgp login {}{whose}`", server.id);
-    let builder = builder(config, server, name, url)?.login_advice(advice);
+    let builder = builder(config, server, name, url, policies.logins.as_ref())?.login_advice(advice);
     let grant = server.oauth.as_ref().map(|oauth| oauth.grant);
     let oauth = match (grant, owner) {
         (Some(ServerGrant::TokenExchange), Some(agent)) => {
-            builder.grant(Grant::TokenExchange(tokens.of(agent))).store(MemoryTokenStore::new())
+            builder.grant(Grant::TokenExchange(policies.tokens.of(agent))).store(MemoryTokenStore::new())
         }
         (Some(ServerGrant::TokenExchange), None) => {
             let message = format!("only agents that come with a token reach the server `{}`", server.id);
@@ -72,6 +72,7 @@ pub(crate) const fn without_person(grant: ServerGrant) -> Option<&'static str> {
 }
 
 /// Returns the settings of the authorization at a server of the configuration, for an agent with a login of its own, or for all.
+/// Its login is kept in `shared`, if kernels share theirs.
 ///
 /// # Errors
 /// The server is not reached over HTTP, or its configuration leads nowhere.
@@ -79,13 +80,14 @@ pub(crate) fn at_server(
     config: &Config,
     server: &ServerConfig,
     owner: Option<&str>,
+    shared: Option<&SharedLogins>,
 ) -> Result<OAuthBuilder, Error> {
     let expanded = server.expanded(&ProcessEnvironment);
     let expanded = expanded.map_err(|fault| Error::invalid_params(fault.to_string()))?;
     let (Endpoint::Http { url, .. } | Endpoint::Sse { url, .. }) = expanded.endpoint else {
         return Err(Error::invalid_params("the server is not reached over HTTP"));
     };
-    builder(config, server, owner, &url)
+    builder(config, server, owner, &url, shared)
 }
 
 /// Returns the settings of the authorization at a server, as its configuration has them.
@@ -97,6 +99,7 @@ fn builder(
     server: &ServerConfig,
     owner: Option<&str>,
     url: &Secret,
+    shared: Option<&SharedLogins>,
 ) -> Result<OAuthBuilder, Error> {
     let wrong = |why: String| Error::invalid_params(format!("`oauth` of the server `{}`: {why}", server.id));
     let unset = ServerOauth::default();
@@ -110,10 +113,14 @@ fn builder(
         let pem = fs::read(path).map_err(|error| wrong(format!("`ca`, {path}: {error}")))?;
         fetcher = fetcher.trust_pem(&pem)?;
     }
-    let builder = OAuth::builder(url.expose())
+    let builder = OAuth::builder(url.expose());
+    let owner = owner.unwrap_or_default();
+    let builder = match shared {
+        Some(shared) => builder.store(shared.clone()).owner(format!("{owner}\0{}", server.id)),
+        None => builder.store(UserLogins::of(&server.id)).owner(owner),
+    };
+    let builder = builder
         .client_name(settings::NAME)
-        .store(UserLogins::of(&server.id))
-        .owner(owner.unwrap_or_default())
         .fetcher(fetcher)
         .scopes(oauth.scopes.iter().map(String::as_str));
     let builder = oauth.issuer.iter().fold(builder, |builder, issuer| builder.issuer(issuer.as_str()));

@@ -220,9 +220,9 @@ async fn transport(
         header(name, value).ok_or_else(|| not_reached(shared, &why()))
     });
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
-    let (config, tokens) = (shared.support.config.load_full(), &shared.support.policies.tokens);
+    let (config, policies) = (shared.support.config.load_full(), &shared.support.policies);
     let owner = shared.line.agent.as_ref();
-    let oauth = authorization::of_server(&config, &shared.config, owner, tokens, url).await?;
+    let oauth = authorization::of_server(&config, &shared.config, owner, policies, url).await?;
     let places = settings::server_places(&shared.config).get();
     Ok(move |transport: HttpClientBuilder| {
         let transport = oauth.iter().fold(transport.max_idle_connections(places), |transport, oauth| {

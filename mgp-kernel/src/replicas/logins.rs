@@ -1,0 +1,162 @@
+//! Logins at servers that all kernels have: rows among the decisions, sealed by `[store] key`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use mgp_client_sdk::oauth::{LoginKey, OAuthError, StoredLogin, TokenStore};
+use mgp_store::{Database, OrderKey, StoreError, off_the_runtime};
+use mgp_types::{BoxFuture, random_bytes};
+use rusqlite::{Connection, OptionalExtension as _, params};
+use tokio::time::{Instant, sleep};
+
+/// The logins of all kernels.
+#[derive(Clone)]
+pub(crate) struct SharedLogins {
+    database: Database,
+    key: OrderKey,
+    /// The number of changes that this kernel heard of.
+    revision: Arc<AtomicU64>,
+}
+
+/// A login as text, and the turn to renew it that somebody has.
+type LoginRow = (String, Option<i64>);
+
+type LoginFuture<'a, T> = BoxFuture<'a, Result<T, OAuthError>>;
+
+impl SharedLogins {
+    /// Opens the logins in a database, whose tables are brought up to date. `key` seals them.
+    ///
+    /// # Errors
+    /// Fails if a newer version wrote the database.
+    pub(crate) fn open(database: Database, key: OrderKey) -> Result<Self, StoreError> {
+        let database = database.section("logins", &[TABLE])?;
+        Ok(Self { database, key, revision: Arc::default() })
+    }
+
+    /// Has connections read their logins anew at their next use, because some changed.
+    pub(crate) fn note_change(&self) {
+        self.revision.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the name of a login's row, which says nothing of the server or the owner.
+    fn name_of(&self, key: &LoginKey) -> [u8; 32] {
+        self.key.derived(&format!("login\0{}\0{}", key.server, key.owner))
+    }
+
+    fn find(&self, connection: &Connection, name: &[u8; 32]) -> Result<Option<LoginRow>, StoreError> {
+        let query = "SELECT sealed, turn FROM logins WHERE name = ?1 AND sealed IS NOT NULL";
+        let row = connection.query_row(query, [name], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((sealed, turn)) = row else { return Ok(None) };
+        Ok(Some((String::from_utf8_lossy(&self.key.open_row(name, sealed)?).into_owned(), turn)))
+    }
+
+    /// Has `change` change the newest row of a login, of which connections hear here and at other kernels.
+    async fn change<T: Send + 'static>(
+        &self,
+        key: &LoginKey,
+        change: impl FnOnce(&mut Option<LoginRow>) -> T + Send + 'static,
+    ) -> Result<T, OAuthError> {
+        let (logins, name) = (self.clone(), self.name_of(key));
+        let work = move || {
+            logins.database.change(|changing| {
+                // A row that cannot be read any more is replaced by the next login.
+                let before = logins.find(changing.reading(), &name).unwrap_or_default();
+                let mut row = before.clone();
+                let outcome = change(&mut row);
+                if row != before {
+                    let put = "INSERT OR REPLACE INTO logins (name, sealed, turn) VALUES (?1, ?2, ?3)";
+                    let turn = row.as_ref().and_then(|(_, turn)| *turn);
+                    let sealed = row.map(|(login, _)| logins.key.seal_row(&name, login.as_bytes()));
+                    changing.execute(put, params![name, sealed, turn])?;
+                }
+                Ok(outcome)
+            })
+        };
+        let done = off_the_runtime(work).await;
+        self.note_change();
+        done.map_err(unusable)
+    }
+}
+
+impl TokenStore for SharedLogins {
+    fn load<'a>(&'a self, key: &'a LoginKey) -> LoginFuture<'a, Option<StoredLogin>> {
+        let (logins, name) = (self.clone(), self.name_of(key));
+        Box::pin(async move {
+            let found = off_the_runtime(move || logins.find(&logins.database.connection(), &name)).await;
+            found.map_err(unusable)?.map(|(login, _)| StoredLogin::from_json(&login)).transpose()
+        })
+    }
+
+    fn save<'a>(&'a self, key: &'a LoginKey, login: &'a StoredLogin) -> LoginFuture<'a, ()> {
+        let login = login.to_json();
+        Box::pin(self.change(key, |row| *row = Some((login, None))))
+    }
+
+    fn remove<'a>(&'a self, key: &'a LoginKey) -> LoginFuture<'a, bool> {
+        Box::pin(self.change(key, |row| row.take().is_some()))
+    }
+
+    fn renew<'a>(
+        &'a self,
+        key: &'a LoginKey,
+        before: &'a StoredLogin,
+        renewal: LoginFuture<'a, StoredLogin>,
+    ) -> LoginFuture<'a, Option<StoredLogin>> {
+        Box::pin(async move {
+            let (before, own) = (before.to_json(), i64::from_be_bytes(random_bytes()));
+            // Clocks of kernels differ, so this one measures by its own for how long it sees one turn taken.
+            let (mut seen, mut since) = (None, Instant::now());
+            loop {
+                let lost = seen.filter(|_| since.elapsed() >= LONGEST_TURN);
+                let held = before.clone();
+                let take = move |row: &mut Option<LoginRow>| {
+                    let (_, turn) = row.as_mut().filter(|(login, _)| *login == held)?;
+                    if turn.is_none() || *turn == lost {
+                        *turn = Some(own);
+                    }
+                    *turn
+                };
+                match self.change(key, take).await? {
+                    None => return self.load(key).await,
+                    Some(turn) if turn == own => break,
+                    turn if turn != seen => (seen, since) = (turn, Instant::now()),
+                    _ => {}
+                }
+                sleep(LOOK_EVERY).await;
+            }
+            let renewed = renewal.await;
+            let login = renewed.as_ref().map_or_else(|_| before.clone(), StoredLogin::to_json);
+            let end = move |row: &mut Option<LoginRow>| {
+                // A login that was replaced or ended meanwhile stays what it is.
+                if row.as_ref().is_some_and(|(login, _)| *login == before) {
+                    *row = Some((login, None));
+                }
+            };
+            self.change(key, end).await?;
+            renewed?;
+            self.load(key).await
+        })
+    }
+
+    fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Relaxed)
+    }
+}
+
+fn unusable(error: StoreError) -> OAuthError {
+    OAuthError::Store(error.to_string().into())
+}
+
+/// The table of the logins. There is none any more where `sealed` is NULL.
+const TABLE: &str =
+    "CREATE TABLE logins (name BLOB PRIMARY KEY, sealed BLOB, turn INTEGER) STRICT, WITHOUT ROWID";
+
+/// The time after which the kernel that has the turn to renew a login is taken for dead: longer than an issuer may take.
+const LONGEST_TURN: Duration = Duration::from_secs(30);
+
+/// The time between two looks at a turn that another kernel has.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests;

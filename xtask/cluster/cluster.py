@@ -21,6 +21,7 @@ CHECKS = [
     policy.a_call_that_waits_is_woken,
     policy.a_yes_outlives_the_kernel_of_the_call,
     policy.one_key_of_a_call_pays_once,
+    policy.logins_are_those_of_all,
     policy.limits_are_those_of_all,
     faults.a_stopped_database_stops_decisions,
     faults.reads_go_on_where_the_configuration_says_so,

@@ -1,12 +1,15 @@
-"""What one kernel decides holds at all: keys, access, questions, keys of calls."""
+"""What one kernel decides holds at all: keys, access, questions, keys of calls, logins at servers."""
 
 import concurrent.futures
 import json
 import random
+import subprocess
+import sys
 import threading
 import time
+import urllib.request
 
-from parts import check, done, heavy_load, lines, percentile, run, until
+from parts import ENV, FOLDER, MGP, SCRIPTS, Part, check, done, free_port, heavy_load, lines, percentile, run, until
 
 AT_ONCE = concurrent.futures.ThreadPoolExecutor(64)
 
@@ -180,6 +183,48 @@ def one_key_of_a_call_pays_once(cluster, short):
         other = pay(random.choice(cluster.kernels), cluster.key, f"other-{number}", order)
         check(not done(other) and not paid(f"other-{number}"), f"the key paid another order: {other}")
     return f"{rounds} orders"
+
+
+def sign_in(kernel, server):
+    """Signs in to a server, as a person with a browser does."""
+    words = [MGP, "--config", str(kernel.config), "--state", str(kernel.state), "login", server, "--no-browser"]
+    told = ""
+    with subprocess.Popen(words, cwd=FOLDER, env=ENV, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as login:
+        for line in login.stderr:
+            told += line
+            _, is_page, page = line.partition("sign in at: ")
+            if is_page:
+                urllib.request.urlopen(page.strip(), timeout=30).read()
+    check(login.returncode == 0, told)
+
+
+def logins_are_those_of_all(cluster, short):
+    """a login at one kernel is used by all, its refresh tokens once each; a logout holds at all (target: 1 s)"""
+    port, texts = free_port(), [kernel.config.read_text() for kernel in cluster.kernels]
+    Part("guarded", sys.executable, str(SCRIPTS / "server.py"), str(FOLDER / "guarded"), str(port), "guarded")
+    entry = f'[[servers]]\nid = "guarded"\nurl = "http://127.0.0.1:{port}/mcp"\n'
+    try:
+        for kernel, text in zip(cluster.kernels, texts):
+            kernel.config.write_text(text + entry)
+            kernel.mgp("reload")
+        first, second = random.sample(cluster.kernels, 2)
+        sign_in(first, "guarded")
+        cluster.until_all_take(cluster.key, "guarded.read")
+        for _ in range(3 if short else 20):
+            # The token is over then.
+            time.sleep(2.5)
+            answers = at_once(*(lambda kernel=kernel: kernel.call(cluster.key, "guarded.read") for kernel in cluster.kernels))
+            check(all(map(done, answers)), answers)
+        used = lines("guarded")
+        check(used and len(used) == len(set(used)), f"refresh tokens were used again: {used}")
+        second.mgp("logout", "guarded")
+        took = cluster.until_all_take(cluster.key, "guarded.read", takes=False)
+        check(took < 1, f"{took:.2f} s after the logout a kernel came with its token")
+    finally:
+        for kernel, text in zip(cluster.kernels, texts):
+            kernel.config.write_text(text)
+            kernel.mgp("reload")
+    return f"{len(used)} renewals by three kernels, each with its own token; signed out after {took * 1e3:.0f} ms"
 
 
 def limits_are_those_of_all(cluster, short):

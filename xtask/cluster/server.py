@@ -1,4 +1,5 @@
-"""A server that notes what it ran: server.py NOTES [PORT]. With a port it speaks HTTP, and else on standard input and output."""
+"""A server that notes what it ran: server.py NOTES [PORT [guarded]]. With a port it speaks HTTP, and else on standard input and output;
+guarded, it lets in who has a token, which it issues itself for a moment, and notes the refresh tokens that it was sent."""
 
 import http.server
 import json
@@ -6,6 +7,7 @@ import os
 import sys
 import threading
 import time
+import urllib.parse
 
 TOOLS = [
     {"name": name, "description": about, "annotations": {"readOnlyHint": reads},
@@ -17,6 +19,9 @@ TOOLS = [
     ]
 ]
 LOCK = threading.Lock()
+IS_GUARDED = len(sys.argv) > 3
+# The pairs of tokens that were issued, the last of which may be renewed.
+ISSUED = []
 
 
 def note(line):
@@ -47,6 +52,20 @@ def answer(message):
     return {"jsonrpc": "2.0", "id": message["id"], **end}
 
 
+def issued(form):
+    """Returns the status and the answer of the token endpoint."""
+    refresh = form.get("refresh_token")
+    if refresh:
+        note(refresh[0])
+    with LOCK:
+        if refresh and refresh != [f"refresh-{len(ISSUED)}"]:
+            return 400, {"error": "invalid_grant"}
+        number = len(ISSUED) + 1
+        ISSUED.append(f"Bearer access-{number}")
+    # Kernels renew a token ten seconds before its end.
+    return 200, {"access_token": f"access-{number}", "refresh_token": f"refresh-{number}", "token_type": "Bearer", "expires_in": 12}
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -54,16 +73,32 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        told = answer(json.loads(body))
+        if IS_GUARDED and self.path == "/register":
+            status, told = 201, {"client_id": "kernel", "token_endpoint_auth_method": "none"}
+        elif IS_GUARDED and self.path == "/token":
+            status, told = issued(urllib.parse.parse_qs(body.decode()))
+        elif IS_GUARDED and self.headers["Authorization"] not in ISSUED:
+            status, told = 401, None
+        else:
+            told = answer(json.loads(body))
+            status = 200 if told else 202
         text = json.dumps(told).encode() if told else b""
-        self.send_response(200 if told else 202)
+        self.send_response(status)
+        if status == 401:
+            self.send_header("WWW-Authenticate", "Bearer")
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
 
     def do_GET(self):
-        self.send_response(405)
+        page, _, query = self.path.partition("?")
+        is_login = IS_GUARDED and page == "/authorize"
+        self.send_response(302 if is_login else 405)
+        if is_login:
+            asked = urllib.parse.parse_qs(query)
+            answered = urllib.parse.urlencode({"code": "code", "state": asked["state"][0]})
+            self.send_header("Location", f"{asked['redirect_uri'][0]}?{answered}")
         self.send_header("Content-Length", "0")
         self.end_headers()
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::endpoint::ServerFault;
 use super::locations::Locations;
-use super::merge::{Merged, merge};
+use super::merge::{Merge, merge};
 use super::model::Config;
 use super::problem::{ConfigError, Problem, Severity};
 use super::semantics;
@@ -162,7 +162,8 @@ fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Env
     if let Some(ReadFile { config, source, .. }) = folder {
         let declared = config.clone();
         let mut places = std::mem::take(&mut loaded.config.key_places.0);
-        let Merged { config, applied, ignored } = merge(std::mem::take(&mut loaded.config), config, &source);
+        let user = std::mem::take(&mut loaded.config);
+        let Merge { config, applied, ignored, .. } = merge(user, config, &source);
         loaded.config = config;
         let is_used = |place: &ValuePath| {
             let is_within = |part: &ValuePath| place.is_within(part);

@@ -20,33 +20,28 @@ use super::shape::{self, KeyShape, Shape, TableShape};
 use super::source::{ConfigSource, ValuePath};
 use crate::document::{DocumentNode, DocumentValue};
 
-/// The configuration of a user and a folder, and the treatment of the folder's keys.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Merged {
-    pub(super) config: Config,
-    /// The keys of the folder's file that are used.
-    pub(super) applied: Vec<ValuePath>,
-    pub(super) ignored: Vec<(ValuePath, IgnoredReason)>,
-}
-
 /// Merges the configuration of a user with the `folder` configuration, which was read from the trusted file `source`.
-pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merged {
-    let merged = Merged { config: user, ..Merged::default() };
-    let mut merge = Merge { source, own: BTreeSet::new(), merged };
+pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merge<'_> {
+    let mut merge =
+        Merge { source, own: BTreeSet::new(), config: user, applied: Vec::new(), ignored: Vec::new() };
     merge.settings(&folder);
     merge.servers(folder.servers);
     merge.access(folder.access);
     merge.permissions(folder.permissions);
     merge.roots(&folder.validators.roots);
     merge.users_only();
-    merge.merged
+    merge
 }
 
-struct Merge<'a> {
+/// The configuration of a user and a folder, and the treatment of the folder's keys.
+pub(super) struct Merge<'a> {
     source: &'a ConfigSource,
     /// The servers that the folder declares and that were accepted.
     own: BTreeSet<String>,
-    merged: Merged,
+    pub(super) config: Config,
+    /// The keys of the folder's file that are used.
+    pub(super) applied: Vec<ValuePath>,
+    pub(super) ignored: Vec<(ValuePath, IgnoredReason)>,
 }
 
 fn root() -> ValuePath {
@@ -56,14 +51,6 @@ fn root() -> ValuePath {
 impl Merge<'_> {
     fn says(&self, section: &str, key: &str) -> bool {
         self.source.root.at(&[section, key]).is_some()
-    }
-
-    fn apply(&mut self, place: ValuePath) {
-        self.merged.applied.push(place);
-    }
-
-    fn ignore(&mut self, place: ValuePath, reason: IgnoredReason) {
-        self.merged.ignored.push((place, reason));
     }
 
     /// Ignores the keys of the folder's file for which nothing was done: only the user may set them.
@@ -82,9 +69,9 @@ impl Merge<'_> {
                 _ => is_said(said).then(|| root().key(section)).into_iter().collect(),
             };
             for place in places {
-                let ignored = self.merged.ignored.iter().map(|(place, _)| place);
-                if !self.merged.applied.iter().chain(ignored).any(|known| known.is_within(&place)) {
-                    self.ignore(place, IgnoredReason::UsersOnly);
+                let ignored = self.ignored.iter().map(|(place, _)| place);
+                if !self.applied.iter().chain(ignored).any(|known| known.is_within(&place)) {
+                    self.ignored.push((place, IgnoredReason::UsersOnly));
                 }
             }
         }
@@ -93,15 +80,15 @@ impl Merge<'_> {
     /// Notes whether a key that is set is used.
     fn note(&mut self, section: &str, key: &str, holds: bool) {
         let place = root().key(section).key(key);
-        if holds { self.apply(place) } else { self.ignore(place, IgnoredReason::Looser) }
+        if holds { self.applied.push(place) } else { self.ignored.push((place, IgnoredReason::Looser)) }
     }
 
     /// Merges the keys whose rule in [`folder_keys`] needs no other key.
     fn settings(&mut self, folder: &Config) {
         let read = |config: &Config| serde_json::to_value(config).unwrap_or_default();
-        let (folder, mut merged) = (read(folder), read(&self.merged.config));
+        let (folder, mut merged) = (read(folder), read(&self.config));
         if self.says("permissions", "never_automatic") {
-            let before = self.merged.config.permissions.never_automatic();
+            let before = self.config.permissions.never_automatic();
             merged["permissions"]["never_automatic"] = serde_json::to_value(before).unwrap_or_default();
         }
         for (key, rule) in folder_keys() {
@@ -132,23 +119,23 @@ impl Merge<'_> {
             }
             self.note(section, key, holds);
         }
-        self.merged.config = serde_json::from_value(merged).expect("the values are of two configurations");
+        self.config = serde_json::from_value(merged).expect("the values are of two configurations");
     }
 
     /// Adds the servers whose ids the user has not given, each without the keys that a folder may not set.
     fn servers(&mut self, servers: Vec<ServerConfig>) {
         let taken: BTreeSet<String> =
-            self.merged.config.servers.iter().map(|server| mistakable(&server.id)).collect();
+            self.config.servers.iter().map(|server| mistakable(&server.id)).collect();
         let all: BTreeSet<String> = servers.iter().map(|server| server.id.clone()).collect();
         self.own = all.into_iter().filter(|id| !taken.contains(&mistakable(id))).collect();
         for (index, server) in servers.into_iter().enumerate() {
             let place = root().key("servers").index(index);
             if self.own.contains(&server.id) {
-                self.apply(place.clone());
+                self.applied.push(place.clone());
                 let server = self.server(server, &place);
-                self.merged.config.servers.push(server);
+                self.config.servers.push(server);
             } else {
-                self.ignore(place.key("id"), IgnoredReason::TakenId);
+                self.ignored.push((place.key("id"), IgnoredReason::TakenId));
             }
         }
     }
@@ -158,7 +145,7 @@ impl Merge<'_> {
     fn server(&mut self, mut server: ServerConfig, place: &ValuePath) -> ServerConfig {
         if server.security.trust_level == Some(TrustLevel::Trusted) {
             server.security.trust_level = None;
-            self.ignore(place.key("security").key("trust_level"), IgnoredReason::UsersOnly);
+            self.ignored.push((place.key("security").key("trust_level"), IgnoredReason::UsersOnly));
         }
         let ServerNetwork { allow, data_origins, preset } = take(&mut server.network);
         let ServerDefinitions { allow: rules, grows } = take(&mut server.definitions);
@@ -173,7 +160,7 @@ impl Merge<'_> {
             ("safe_methods", !take(&mut server.safe_methods).is_empty()),
         ] {
             if is_said {
-                self.ignore(place.path(key), IgnoredReason::UsersOnly);
+                self.ignored.push((place.path(key), IgnoredReason::UsersOnly));
             }
         }
         for (name, rule) in &mut server.tools {
@@ -182,7 +169,8 @@ impl Merge<'_> {
                 |tool: &String| tool.rsplit_once('.').is_none_or(|(server, _)| !self.own.contains(server));
             if rule.fallback.as_ref().is_some_and(leaves) {
                 rule.fallback = None;
-                self.ignore(place.key("tools").key(name).key("fallback"), IgnoredReason::AnothersServer);
+                let place = place.key("tools").key(name).key("fallback");
+                self.ignored.push((place, IgnoredReason::AnothersServer));
             }
         }
         server
@@ -190,9 +178,9 @@ impl Merge<'_> {
 
     fn access(&mut self, folder: AccessSettings) {
         if let Some(wanted) = folder.default {
-            let holds = wanted == DefaultPolicy::OptIn || self.merged.config.default_policy() == wanted;
+            let holds = wanted == DefaultPolicy::OptIn || self.config.default_policy() == wanted;
             if wanted == DefaultPolicy::OptIn {
-                self.merged.config.access.default = folder.default;
+                self.config.access.default = folder.default;
             }
             self.note("access", "default", holds);
         }
@@ -203,15 +191,15 @@ impl Merge<'_> {
                 rule.permission == AccessPermission::Deny && rule.agent == agent && rule.may_be_about(&server)
             };
             let is_own = self.own.contains(&server);
-            let rules = &mut self.merged.config.access.rules;
+            let rules = &mut self.config.access.rules;
             if permission != AccessPermission::Deny && !is_own {
-                self.ignore(place, IgnoredReason::AnothersServer);
+                self.ignored.push((place, IgnoredReason::AnothersServer));
             } else if permission != AccessPermission::Deny && rules.iter().any(is_denied) {
-                self.ignore(place, IgnoredReason::Denied);
+                self.ignored.push((place, IgnoredReason::Denied));
             } else {
                 rules.retain(|rule| (&rule.agent, &rule.server, &rule.tool) != (&agent, &server, &tool));
                 rules.push(AccessRule { agent, server, tool, permission, source: RuleSource::Folder });
-                self.apply(place);
+                self.applied.push(place);
             }
         }
     }
@@ -219,20 +207,20 @@ impl Merge<'_> {
     fn permissions(&mut self, folder: PermissionSettings) {
         // The kernel of the user keeps questions and denials, so that their times are the user's.
         if let Some(wanted) = folder.policy {
-            let own = self.merged.config.permissions.policy.unwrap_or(ApprovalPolicy::Interactive);
+            let own = self.config.permissions.policy.unwrap_or(ApprovalPolicy::Interactive);
             let holds = strictness(wanted) >= strictness(own);
             if holds {
-                self.merged.config.permissions.policy = Some(wanted);
+                self.config.permissions.policy = Some(wanted);
             }
             self.note("permissions", "policy", holds);
         }
         for (index, grant) in folder.grants.into_iter().enumerate() {
             let place = root().key("permissions").key("grants").index(index);
             if grant.server.as_ref().is_some_and(|server| self.own.contains(server)) {
-                self.merged.config.permissions.grants.push(grant);
-                self.apply(place);
+                self.config.permissions.grants.push(grant);
+                self.applied.push(place);
             } else {
-                self.ignore(place, IgnoredReason::AnothersServer);
+                self.ignored.push((place, IgnoredReason::AnothersServer));
             }
         }
     }
@@ -241,7 +229,7 @@ impl Merge<'_> {
     fn roots(&mut self, wanted: &[String]) {
         let folder = self.source.file.parent().unwrap_or_else(|| Path::new("."));
         let real = |root: &String| fs::canonicalize(folder.join(root)).ok();
-        let users = &self.merged.config.validators.roots;
+        let users = &self.config.validators.roots;
         let bounds: Vec<PathBuf> = if users.is_empty() {
             fs::canonicalize(folder).into_iter().collect()
         } else {
@@ -254,13 +242,13 @@ impl Merge<'_> {
             match real(named).filter(is_within).and_then(|root| root.into_os_string().into_string().ok()) {
                 Some(root) => {
                     roots.push(root);
-                    self.merged.applied.push(place);
+                    self.applied.push(place);
                 }
-                None => self.merged.ignored.push((place, IgnoredReason::Looser)),
+                None => self.ignored.push((place, IgnoredReason::Looser)),
             }
         }
         if !roots.is_empty() {
-            self.merged.config.validators.roots = roots;
+            self.config.validators.roots = roots;
         }
     }
 }

@@ -87,9 +87,7 @@ macro_rules! body {
                         self,
                         mut map: A,
                     ) -> Result<Self::Value, A::Error> {
-                        $(
-                            let mut $field: Option<$crate::mcp::body::slot_type!($presence $type)> = None;
-                        )*
+                        $(let mut $field = None;)*
                         $(let mut tag: Option<&'static str> = { let _: &str = $tag; None };)?
                         let mut extra = $crate::mcp::Extra::new();
                         while let Some(name) = map.next_key::<$crate::json::FrameText<'de>>()? {
@@ -162,13 +160,6 @@ macro_rules! field_type {
     (required $type:ty) => { $type };
     (optional $type:ty) => { Option<$type> };
     (nullable $type:ty) => { Option<$type> };
-}
-
-/// The type that is read from the wire for a field.
-macro_rules! slot_type {
-    (required $type:ty) => { $type };
-    (optional $type:ty) => { Option<$type> };
-    (nullable $type:ty) => { $type };
 }
 
 /// Writes one field unless it is absent.
@@ -284,7 +275,7 @@ macro_rules! pages {
     };
 }
 
-pub(super) use {body, constructor, field_type, finish_field, gate, pages, slot_type, write_field};
+pub(super) use {body, constructor, field_type, finish_field, gate, pages, write_field};
 
 /// Reads the value of a member into its slot, which must still be empty.
 pub(super) fn read_field<'de, T, A>(

@@ -22,7 +22,6 @@ words! {
 
 record! {
     /// The place in a source.
-    #[expect(clippy::exhaustive_structs, reason = "written member by member; closed by the specification")]
     pub struct SourceLocation as exhaustive: Default, Eq {
         /// The page.
         optional page: u64;

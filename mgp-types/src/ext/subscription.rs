@@ -213,7 +213,6 @@ record! {
     }
 
     /// The result of `mgp/events/list`: the subscriptions of the caller, and all events that it may subscribe to.
-    #[expect(clippy::exhaustive_structs, reason = "a list and what it is made from")]
     pub struct OwnSubscriptions as exhaustive: Default {
         /// The subscriptions, by their ids.
         plain subscriptions: Vec<OwnSubscription>;

@@ -93,10 +93,6 @@ record! {
     /// );
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    #[expect(
-        clippy::exhaustive_structs,
-        reason = "written member by member by authors of tools; closed by the specification"
-    )]
     pub struct ToolDeclaration as exhaustive: Default {
         /// The time that a call usually takes.
         optional latency: LatencyClass;

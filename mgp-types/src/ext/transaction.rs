@@ -42,7 +42,6 @@ record! {
     }
 
     /// The params of the methods that name a transaction and say no more: `transaction/commit` and `transaction/status`.
-    #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
     pub struct NamedTransaction as exhaustive: Eq {
         /// The id of the transaction.
         plain transaction_id: TransactionId;

@@ -300,15 +300,19 @@ macro_rules! record {
         );
     )+};
     (@struct $n:ident [] $shown:tt [$($attribute:tt)*] $($fields:tt)*) => {
-        $crate::macros::record!(@struct $n [exhaustive] $shown [#[non_exhaustive] $($attribute)*] $($fields)*);
+        $crate::macros::record!(@struct $n [marked] $shown [#[non_exhaustive] $($attribute)*] $($fields)*);
     };
-    (@struct $n:ident [exhaustive] [] [$($attribute:tt)*] $($fields:tt)*) => {
+    (@struct $n:ident [exhaustive] $shown:tt [$($attribute:tt)*] $($fields:tt)*) => {
+        $crate::macros::record!(@struct $n [marked] $shown
+            [#[expect(clippy::exhaustive_structs, reason = "declared so")] $($attribute)*] $($fields)*);
+    };
+    (@struct $n:ident [marked] [] [$($attribute:tt)*] $($fields:tt)*) => {
         $crate::macros::record!(@read $n [#[derive(Debug)] $($attribute)*] [] [] [] [] $($fields)*);
     };
-    (@struct $n:ident [exhaustive] [by_hand] $attributes:tt $($fields:tt)*) => {
+    (@struct $n:ident [marked] [by_hand] $attributes:tt $($fields:tt)*) => {
         $crate::macros::record!(@read $n $attributes [] [] [] [] $($fields)*);
     };
-    (@struct $n:ident [exhaustive] [$($shown:ident)+] $attributes:tt $($fields:tt)*) => {
+    (@struct $n:ident [marked] [$($shown:ident)+] $attributes:tt $($fields:tt)*) => {
         $crate::partial_debug!($n, self => $($shown: self.$shown),+);
         $crate::macros::record!(@read $n $attributes [] [] [] [] $($fields)*);
     };

@@ -36,7 +36,6 @@ record! {
     /// assert_eq!(asking(CallEffect::Destroys), Some(Asking::Always));
     /// # Ok::<(), mgp_types::mgp::ToolPatternError>(())
     /// ```
-    #[expect(clippy::exhaustive_structs, reason = "a rule is what it says")]
     pub struct AskRule as exhaustive: Eq {
         /// The tools.
         required tool: ToolPattern;

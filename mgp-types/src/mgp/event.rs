@@ -68,7 +68,6 @@ record! {
     }
 
     /// The numbers of events of a subscription that the server has no more.
-    #[expect(clippy::exhaustive_structs, reason = "a range has two ends")]
     pub struct EventGap as exhaustive: Copy, Eq {
         /// The number of the first lost event.
         plain from: u64;
@@ -110,7 +109,6 @@ record! {
     }
 
     /// A suggestion of a server what to do about an event. It is advice: nothing follows it unasked.
-    #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
     pub struct ActionHint as exhaustive: Default {
         /// The tool to call.
         optional recommended_tool: Box<str>;

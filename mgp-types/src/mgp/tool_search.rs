@@ -90,7 +90,6 @@ record! {
     }
 
     /// The evidence for a tool that was found: shares of one sum, by which tools are ordered. About 5 is one rare word.
-    #[expect(clippy::exhaustive_structs, reason = "a sum is of these and of no others")]
     pub struct MatchEvidence as exhaustive: Copy, Default {
         /// The words of the request that the tool has.
         plain words: f32;

@@ -15,17 +15,8 @@ pub(super) struct Candidate {
     pub(super) tool: Arc<Tool>,
     /// The relevance from 0 to 1, and a little more if the definition names the wanted types.
     pub(super) relevance: f32,
-    pub(super) standing: CandidateStatus,
-}
-
-#[derive(Debug)]
-pub(super) enum CandidateStatus {
-    /// The tool has the capability.
-    Meets,
-    /// The tool has the capability, and these permissions are missing.
-    Lacks(Vec<Permission>),
-    /// The tool does not have the capability, for this reason.
-    Misses(String),
+    /// The permissions that are missing for the tool, or the reason why it does not have the capability.
+    pub(super) standing: Result<Vec<Permission>, String>,
 }
 
 /// The least relevance of a tool that comes near to a capability, and has it if the tool also fits the whole task. The
@@ -63,17 +54,14 @@ fn candidate(asking: &ToolRequest<'_>, tool: Arc<Tool>, alone: f32, together: f3
     let relevance = alone.max(f32::midpoint(alone, together));
     let bonus = if stated > 0 { FOR_STATED_TYPES } else { 0.0 };
     let standing = if alone < MET && together < MET {
-        CandidateStatus::Misses(format!(
-            "the tool does something else: relevance {relevance:.2}, below {MET}"
-        ))
+        Err(format!("the tool does something else: relevance {relevance:.2}, below {MET}"))
     } else if let TypeFit::Contradicted(kinds) = taken {
-        CandidateStatus::Misses(format!("the tool takes {}, not {}", names(&kinds), input_types.join(" or ")))
+        Err(format!("the tool takes {}, not {}", names(&kinds), input_types.join(" or ")))
     } else if let TypeFit::Contradicted(kinds) = given {
         let (given, wanted) = (names(&kinds), output_types.join(" or "));
-        CandidateStatus::Misses(format!("the tool returns {given}, not {wanted}"))
+        Err(format!("the tool returns {given}, not {wanted}"))
     } else {
-        let missing = asking.shared.visible_tools.missing(asking.context, &tool);
-        if missing.is_empty() { CandidateStatus::Meets } else { CandidateStatus::Lacks(missing) }
+        Ok(asking.shared.visible_tools.missing(asking.context, &tool))
     };
     Candidate { tool, relevance: relevance + bonus, standing }
 }
@@ -105,27 +93,23 @@ fn names(kinds: &[DataKind]) -> String {
 /// The tools that were chosen for the capabilities, in their order.
 #[derive(Debug, Default)]
 pub(super) struct ToolChoice {
-    pub(super) chosen: Vec<(String, Chosen)>,
+    pub(super) chosen: Vec<(String, Result<ChosenTool, NearTool>)>,
 }
 
-#[derive(Debug)]
-pub(super) enum Chosen {
-    Granted(Arc<Tool>),
-    Pending(LackingTool),
-    /// No tool has the capability; a tool may have come near, with the reason why it is not the one.
-    Nothing(Option<(Arc<Tool>, String)>),
-}
+/// A tool that comes near to a capability which no tool has, if there is one, with the reason why it is not the one.
+type NearTool = Option<(Arc<Tool>, String)>;
 
-/// A tool that the caller lacks permissions for.
+/// A tool that has a capability.
 #[derive(Debug)]
-pub(super) struct LackingTool {
+pub(super) struct ChosenTool {
     pub(super) tool: Arc<Tool>,
+    /// The permissions that the caller lacks for the tool.
     pub(super) missing: Vec<Permission>,
     /// The refusal that a call would get, once people have been asked.
     pub(super) refusal: Option<Error>,
 }
 
-impl LackingTool {
+impl ChosenTool {
     /// Returns the id of the question that waits for an operator. A call of the tool asks the same.
     pub(super) fn approval_id(&self) -> Option<String> {
         let details = self.refusal.as_ref()?.recovery()?.details?;
@@ -145,9 +129,8 @@ impl ToolChoice {
     /// preferred one is chosen, then one that was chosen already.
     pub(super) fn decide(&mut self, asking: &ToolRequest<'_>, capability: &str, candidates: Vec<Candidate>) {
         let preferred = asking.wanted.requirements.preferred_risk_level;
-        let meets = self.best(&candidates, preferred, |standing| matches!(standing, CandidateStatus::Meets));
-        let lacks =
-            self.best(&candidates, preferred, |standing| matches!(standing, CandidateStatus::Lacks(_)));
+        let meets = self.best(&candidates, preferred, false);
+        let lacks = self.best(&candidates, preferred, true);
         let chosen = match (meets, lacks) {
             (Some(now), Some(later))
                 if candidates[now].relevance < candidates[later].relevance - WORTH_A_GRANT =>
@@ -156,54 +139,47 @@ impl ToolChoice {
             }
             (now, later) => now.or(later),
         };
-        let chosen = match chosen.map(|at| (&candidates[at].tool, &candidates[at].standing)) {
-            Some((tool, CandidateStatus::Lacks(missing))) => {
+        let chosen = match chosen.map(|at| &candidates[at]) {
+            Some(Candidate { tool, standing: Ok(missing), .. }) => {
                 let (tool, missing) = (Arc::clone(tool), missing.clone());
-                Chosen::Pending(LackingTool { tool, missing, refusal: None })
+                Ok(ChosenTool { tool, missing, refusal: None })
             }
-            Some((tool, _)) => Chosen::Granted(Arc::clone(tool)),
-            None => Chosen::Nothing(nearest(candidates)),
+            _ => Err(nearest(candidates)),
         };
         self.chosen.push((capability.to_owned(), chosen));
     }
 
     /// Returns the tools that can be called, each once. A call of a tool about which a question waits asks it again.
     pub(super) fn callable(&self) -> Vec<Arc<Tool>> {
-        each_once(self.chosen.iter().filter_map(|(_, chosen)| match chosen {
-            Chosen::Granted(tool) => Some(tool),
-            Chosen::Pending(lacking) => lacking.approval_id().map(|_| &lacking.tool),
-            Chosen::Nothing(_) => None,
-        }))
+        each_once(self.tools().filter(|tool| tool.missing.is_empty() || tool.approval_id().is_some()))
     }
 
     /// Returns the tools that the caller lacks permissions for, each once.
     pub(super) fn lacking(&self) -> Vec<Arc<Tool>> {
-        each_once(self.chosen.iter().filter_map(|(_, chosen)| match chosen {
-            Chosen::Pending(lacking) => Some(&lacking.tool),
-            Chosen::Granted(_) | Chosen::Nothing(_) => None,
-        }))
+        each_once(self.tools().filter(|tool| !tool.missing.is_empty()))
+    }
+
+    fn tools(&self) -> impl Iterator<Item = &ChosenTool> {
+        self.chosen.iter().filter_map(|(_, chosen)| chosen.as_ref().ok())
     }
 
     /// Notes what people said when they were asked for the permissions of a tool: nothing if they granted them.
-    pub(super) fn asked(&mut self, tool: &Arc<Tool>, refusal: Option<&Error>) {
-        for (_, chosen) in &mut self.chosen {
-            let Chosen::Pending(lacking) = chosen else { continue };
-            if lacking.tool.is_same(tool) {
+    pub(super) fn asked(&mut self, tool: &Tool, refusal: Option<&Error>) {
+        for chosen in self.chosen.iter_mut().filter_map(|(_, chosen)| chosen.as_mut().ok()) {
+            if chosen.tool.is_same(tool) {
                 match refusal {
-                    Some(refusal) => lacking.refusal = Some(refusal.clone()),
-                    None => *chosen = Chosen::Granted(Arc::clone(tool)),
+                    Some(refusal) => chosen.refusal = Some(refusal.clone()),
+                    None => chosen.missing.clear(),
                 }
             }
         }
     }
 
-    fn best(
-        &self,
-        candidates: &[Candidate],
-        preferred: Option<RiskLevel>,
-        stands: impl Fn(&CandidateStatus) -> bool,
-    ) -> Option<usize> {
-        let mut standing = candidates.iter().enumerate().filter(|(_, candidate)| stands(&candidate.standing));
+    /// Returns the best of the candidates that have the capability: of those that lack permissions, or of the others.
+    fn best(&self, candidates: &[Candidate], preferred: Option<RiskLevel>, lacks: bool) -> Option<usize> {
+        let mut standing = candidates.iter().enumerate().filter(|(_, candidate)| {
+            candidate.standing.as_ref().is_ok_and(|missing| missing.is_empty() != lacks)
+        });
         let (first, best) = standing.next()?;
         let alike = standing.take_while(|(_, other)| other.relevance >= best.relevance - ALIKE);
         let flaws = |candidate: &Candidate| {
@@ -221,16 +197,13 @@ impl ToolChoice {
     }
 
     fn has(&self, tool: &Tool) -> bool {
-        self.chosen.iter().any(|(_, chosen)| match chosen {
-            Chosen::Granted(known) | Chosen::Pending(LackingTool { tool: known, .. }) => known.is_same(tool),
-            Chosen::Nothing(_) => false,
-        })
+        self.tools().any(|known| known.tool.is_same(tool))
     }
 }
 
-fn each_once<'t>(tools: impl Iterator<Item = &'t Arc<Tool>>) -> Vec<Arc<Tool>> {
+fn each_once<'t>(chosen: impl Iterator<Item = &'t ChosenTool>) -> Vec<Arc<Tool>> {
     let mut once: Vec<Arc<Tool>> = Vec::new();
-    for tool in tools {
+    for ChosenTool { tool, .. } in chosen {
         if !once.iter().any(|known| known.is_same(tool)) {
             once.push(Arc::clone(tool));
         }
@@ -238,9 +211,6 @@ fn each_once<'t>(tools: impl Iterator<Item = &'t Arc<Tool>>) -> Vec<Arc<Tool>> {
     once
 }
 
-fn nearest(candidates: Vec<Candidate>) -> Option<(Arc<Tool>, String)> {
-    candidates.into_iter().find_map(|Candidate { tool, standing, .. }| match standing {
-        CandidateStatus::Misses(reason) => Some((tool, reason)),
-        CandidateStatus::Meets | CandidateStatus::Lacks(_) => None,
-    })
+fn nearest(candidates: Vec<Candidate>) -> NearTool {
+    candidates.into_iter().find_map(|candidate| Some((candidate.tool, candidate.standing.err()?)))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mgp_types::mgp::{FoundTool, NearMiss, PendingTool, RequestTools, RequestedTools, ToolRequestStatus};
 use mgp_types::{Context, Error, Object, Origin, Request};
 
-use self::choice::{Chosen, ToolChoice, candidates};
+use self::choice::{ChosenTool, ToolChoice, candidates};
 use super::answer::loaded as loaded_tool;
 use super::shared::DiscoveryShared;
 use super::{meta_tool, params};
@@ -123,25 +123,25 @@ impl ToolRequest<'_> {
         let (mut met, mut pending) = (0, 0);
         for (capability, chosen) in &choice.chosen {
             match chosen {
-                Chosen::Granted(tool) if is_loaded(tool) => met += 1,
-                Chosen::Granted(tool) => {
+                Ok(chosen) if !chosen.missing.is_empty() => {
+                    pending += 1;
+                    let name = self.snapshot.shown_name(&chosen.tool, self.shared.names(self.context));
+                    if !answer.tools_pending.iter().any(|known| known.name == name) {
+                        let (server, missing) = (chosen.tool.server.clone(), chosen.missing.clone());
+                        let mut pending_tool = PendingTool::new(name, server, missing);
+                        pending_tool.approval_id = chosen.approval_id();
+                        pending_tool.message =
+                            chosen.refusal.as_ref().map(|refusal| refusal.message().to_owned());
+                        answer.tools_pending.push(pending_tool);
+                    }
+                }
+                Ok(ChosenTool { tool, .. }) if is_loaded(tool) => met += 1,
+                Ok(ChosenTool { tool, .. }) => {
                     let why = "the tool fits, but the context budget has no room for it".to_owned();
                     answer.near_misses.push(self.near_miss(capability, tool, why));
                     answer.tools_unavailable.push(capability.clone());
                 }
-                Chosen::Pending(lacking) => {
-                    pending += 1;
-                    let name = self.snapshot.shown_name(&lacking.tool, self.shared.names(self.context));
-                    if !answer.tools_pending.iter().any(|known| known.name == name) {
-                        let (server, missing) = (lacking.tool.server.clone(), lacking.missing.clone());
-                        let mut pending_tool = PendingTool::new(name, server, missing);
-                        pending_tool.approval_id = lacking.approval_id();
-                        pending_tool.message =
-                            lacking.refusal.as_ref().map(|refusal| refusal.message().to_owned());
-                        answer.tools_pending.push(pending_tool);
-                    }
-                }
-                Chosen::Nothing(near) => {
+                Err(near) => {
                     answer.tools_unavailable.push(capability.clone());
                     let near = near.iter();
                     let near = near.map(|(tool, reason)| self.near_miss(capability, tool, reason.clone()));

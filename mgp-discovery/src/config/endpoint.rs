@@ -30,13 +30,8 @@ pub enum Endpoint {
         url: Secret,
         /// The headers of requests.
         headers: BTreeMap<String, Secret>,
-    },
-    /// Connects over HTTP+SSE.
-    Sse {
-        /// The URL of the server.
-        url: Secret,
-        /// The headers of requests.
-        headers: BTreeMap<String, Secret>,
+        /// True if Streamable HTTP is not tried.
+        is_sse: bool,
     },
     /// Connects to a Unix socket.
     Unix {
@@ -139,11 +134,8 @@ impl ServerConfig {
                     let what = "this is not an address of http or https once its variables are resolved";
                     return Err(ServerFault::new("url", what));
                 }
-                let headers = table(&self.headers, "headers")?;
-                match kind {
-                    TransportKind::Sse => Endpoint::Sse { url, headers },
-                    _ => Endpoint::Http { url, headers },
-                }
+                let (headers, is_sse) = (table(&self.headers, "headers")?, kind == TransportKind::Sse);
+                Endpoint::Http { url, headers, is_sse }
             }
             TransportKind::Unix => Endpoint::Unix { socket: one(&self.socket, "socket")? },
         };
@@ -152,7 +144,7 @@ impl ServerConfig {
             let mut reached = shared.clone();
             match &mut reached {
                 Endpoint::Child { env, .. } => env.extend(table(&own.env, &format!("agents.{id}.env"))?),
-                Endpoint::Http { headers, .. } | Endpoint::Sse { headers, .. } => {
+                Endpoint::Http { headers, .. } => {
                     headers.extend(table(&own.headers, &format!("agents.{id}.headers"))?);
                 }
                 Endpoint::Unix { .. } => {}

@@ -84,7 +84,7 @@ pub(crate) fn at_server(
 ) -> Result<OAuthBuilder, Error> {
     let expanded = server.expanded(&ProcessEnvironment);
     let expanded = expanded.map_err(|fault| Error::invalid_params(fault.to_string()))?;
-    let (Endpoint::Http { url, .. } | Endpoint::Sse { url, .. }) = expanded.endpoint else {
+    let Endpoint::Http { url, .. } = expanded.endpoint else {
         return Err(Error::invalid_params("the server is not reached over HTTP"));
     };
     builder(config, server, owner, &url, shared)

@@ -120,7 +120,7 @@ fn expanding_gives_each_agent_its_own_on_top_of_what_is_shared() {
          [servers.agents.x.headers]\nA='${KEY}'\n",
     );
     let expanded = config.servers[0].expanded(&with_key).unwrap();
-    let Endpoint::Http { url, headers } = &expanded.endpoint else { panic!("{expanded:?}") };
+    let Endpoint::Http { url, headers, .. } = &expanded.endpoint else { panic!("{expanded:?}") };
     assert_eq!((url.expose(), headers["A"].expose()), ("https://hunter2.example.com", "a"));
     let Endpoint::Http { headers, .. } = &expanded.agents["x"] else { panic!("{expanded:?}") };
     assert_eq!((headers["A"].expose(), headers["B"].expose()), ("hunter2", "b"));

@@ -103,13 +103,14 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
             client
         }
         // A server without Streamable HTTP is connected to over HTTP+SSE.
-        Endpoint::Http { url, headers } => {
+        Endpoint::Http { url, headers, is_sse } => {
             let configure = transport(&shared, &url, &headers).await?;
-            advised(&shared, builder.connect_http_with(url.expose(), configure).await.map(Client::boxed))
-        }
-        Endpoint::Sse { url, headers } => {
-            let configure = transport(&shared, &url, &headers).await?;
-            advised(&shared, builder.connect_sse_with(url.expose(), configure).await.map(Client::boxed))
+            let connected = if is_sse {
+                builder.connect_sse_with(url.expose(), configure).await
+            } else {
+                builder.connect_http_with(url.expose(), configure).await
+            };
+            advised(&shared, connected.map(Client::boxed))
         }
         Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await.map(Client::boxed),
     }

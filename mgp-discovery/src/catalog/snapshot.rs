@@ -15,6 +15,7 @@ use super::offer::{
     CatalogPrompt, CatalogResource, CatalogTool, ServerOffer, TextByStyle, list, uri_member, with_text,
     written_once,
 };
+use crate::enumerated::enumerated;
 
 /// The tools, prompts and resources of all servers at one time. A snapshot does not change.
 ///
@@ -41,17 +42,15 @@ type SharedList<T> = Arc<T>;
 
 type UriOwners = HashMap<Arc<str>, ServerId, RandomState>;
 
-/// The part of the catalog that changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ChangedKind {
-    Tools,
-    Prompts,
-    Resources,
-    Templates,
-}
-
-impl ChangedKind {
-    pub(super) const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
+enumerated! {
+    /// The part of the catalog that changed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum ChangedKind {
+        Tools,
+        Prompts,
+        Resources,
+        Templates,
+    }
 }
 
 impl CatalogSnapshot {

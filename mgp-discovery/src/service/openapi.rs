@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::ListedTool;
 use crate::names::UniqueNames;
+use crate::tool_spec::schema_rules::types;
 
 /// Returns the OpenAPI document of `tools`, in the order of their names.
 ///
@@ -129,7 +130,7 @@ fn translated(schema: &Value, root: &Value, depth: usize) -> Value {
             _ => {}
         }
     }
-    set_type(&mut out, members);
+    set_type(&mut out, schema);
     settle_null(&mut out);
     Value::Object(out)
 }
@@ -183,12 +184,8 @@ fn set_choice(
 }
 
 /// Sets the type. OpenAPI knows one type for a schema, so several become a choice.
-fn set_type(out: &mut Map<String, Value>, members: &Map<String, Value>) {
-    let types: Vec<&str> = match members.get("type") {
-        Some(Value::String(one)) => vec![one],
-        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
-        _ => return,
-    };
+fn set_type(out: &mut Map<String, Value>, schema: &Value) {
+    let types = types(schema);
     if types.contains(&"null") {
         out.insert("nullable".into(), true.into());
     }

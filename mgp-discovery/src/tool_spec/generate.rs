@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::interface::{InvalidDefinition, ToolInterface, invocation_name};
 use super::schema_diff::resolved;
-use super::schema_rules::{completed, types};
+use super::schema_rules::{completed, texts, types};
 use crate::names::UniqueNames;
 
 /// A specification document, and what the definitions were silent about.
@@ -141,13 +141,11 @@ fn table(schema: &Value, with_required: bool) -> String {
         ("The fields are not described.\n", "| Name | Type | Description |\n|---|---|---|\n")
     };
     let Some(properties) = properties else { return none.to_owned() };
-    let required = root.get("required").and_then(Value::as_array);
-    let is_required =
-        |name: &str| required.is_some_and(|required| required.iter().any(|known| known == name));
+    let required = texts(root.get("required"));
     let mut rows: Vec<_> = properties.iter().collect();
-    rows.sort_by_key(|(name, _)| !is_required(name));
+    rows.sort_by_key(|(name, _)| !required.contains(&name.as_str()));
     let rows = rows.into_iter().map(|(name, property)| {
-        let required = if is_required(name) { "Yes | " } else { "No | " };
+        let required = if required.contains(&name.as_str()) { "Yes | " } else { "No | " };
         let required = if with_required { required } else { "" };
         let property = resolved(schema, property);
         let described = property.get("description").and_then(Value::as_str).unwrap_or_default();
@@ -236,9 +234,7 @@ impl Sampler<'_> {
                 members.extend(more);
             }
         }
-        let required =
-            schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        for name in required {
+        for name in texts(schema.get("required")) {
             let property = schema.get("properties").and_then(|properties| properties.get(name));
             let value = property.map_or(Value::Null, |property| self.sample(property, depth));
             members.insert(name.to_owned(), value);

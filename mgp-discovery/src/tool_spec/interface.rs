@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::document::{Block, DocumentedTool, SectionKind, SpecDocument};
 use super::schema_diff::ANNOTATIONS;
-use super::schema_rules::completed;
+use super::schema_rules::{completed, texts};
 
 /// The interface on which callers of a tool rely: its name, its version, and the schemas of its parameters and its
 /// output.
@@ -91,8 +91,7 @@ impl ToolInterface {
             rest.remove("outputSchema").filter(Value::is_object).filter(says_something).map(as_object);
         let purpose = rest.remove("description").and_then(|text| Some(text.as_str()?.trim().to_owned()));
         let version = definition.pointer("/_meta/version").and_then(Value::as_str);
-        let permissions = definition.pointer("/security/permissions_required").and_then(Value::as_array);
-        let permissions = permissions.into_iter().flatten().filter_map(Value::as_str);
+        let permissions = texts(definition.pointer("/security/permissions_required"));
         if let Some(meta) = rest.get_mut("_meta").and_then(Value::as_object_mut) {
             meta.remove("version");
         }
@@ -107,7 +106,7 @@ impl ToolInterface {
             input,
             output,
             idempotent,
-            permissions: permissions.map(str::to_owned).collect(),
+            permissions: permissions.into_iter().map(str::to_owned).collect(),
             rest: RestOfInterface::Definition(rest),
         })
     }

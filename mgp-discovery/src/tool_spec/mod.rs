@@ -27,7 +27,7 @@ mod generate;
 mod interface;
 mod lint;
 mod schema_diff;
-mod schema_rules;
+pub(crate) mod schema_rules;
 #[cfg(test)]
 mod tests;
 

@@ -9,7 +9,7 @@ use mgp_types::mgp::ChangeClass;
 use serde_json::{Map, Value};
 
 use super::diff::InterfaceChange;
-use super::schema_rules::{TYPES, last_name, member, types};
+use super::schema_rules::{TYPES, last_name, member, texts, types};
 
 /// The side of a tool that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl<'a> Comparison<'a> {
 
     fn properties(&mut self, pointer: &str, old: &'a Map<String, Value>, new: &'a Map<String, Value>) {
         let (before, after) = (object_of(old, "properties"), object_of(new, "properties"));
-        let (was_required, is_required) = (required(old), required(new));
+        let (was_required, is_required) = (texts(old.get("required")), texts(new.get("required")));
         for (name, value) in before.into_iter().flatten() {
             let at = member(&member(pointer, "properties"), name);
             let named = self.named(&at);
@@ -249,10 +249,6 @@ fn how(old: Option<&Value>, new: Option<&Value>) -> &'static str {
 
 fn object_of<'a>(schema: &'a Map<String, Value>, word: &str) -> Option<&'a Map<String, Value>> {
     schema.get(word).and_then(Value::as_object)
-}
-
-fn required(schema: &Map<String, Value>) -> Vec<&str> {
-    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// Returns the schema to which a local reference leads, or the schema itself if it refers to none that is known.

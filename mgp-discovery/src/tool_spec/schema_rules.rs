@@ -105,8 +105,7 @@ fn check(
     if is_object && properties.is_some_and(|all| !all.is_empty()) && !has(members, &["required"]) {
         fault(Severity::Error, "`required` is missing, which may be `[]`");
     }
-    let required = members.get("required").and_then(Value::as_array).into_iter().flatten();
-    for name in required.filter_map(Value::as_str) {
+    for name in texts(members.get("required")) {
         if properties.is_some_and(|properties| !properties.contains_key(name)) {
             fault(Severity::Error, &format!("`required` names `{name}`, which is not a property"));
         }
@@ -117,12 +116,16 @@ fn check(
 }
 
 /// Returns the types that a schema names.
-pub(super) fn types(schema: &Value) -> Vec<&str> {
+pub(crate) fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
+        names => texts(names),
     }
+}
+
+/// Returns the texts in a list; none of any other value.
+pub(super) fn texts(list: Option<&Value>) -> Vec<&str> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// The types of JSON Schema.

@@ -213,7 +213,7 @@ fn table_faults(section: &Section, schema: &Value) -> Vec<(usize, String)> {
     let root = resolved(schema, schema);
     let none = serde_json::Map::new();
     let properties = root.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let required = root.get("required").and_then(Value::as_array);
+    let required = schema_rules::texts(root.get("required"));
     let Some(table) = section.tables().next() else {
         if !properties.is_empty() {
             let what = "the section has no table with the columns Name, Type, Required and Description";
@@ -237,7 +237,7 @@ fn table_faults(section: &Section, schema: &Value) -> Vec<(usize, String)> {
             let expected = expected.join(" or ");
             fault(format!("the table says that `{name}` is {said}, and the schema says {expected}"));
         }
-        let is_required = required.is_some_and(|required| required.iter().any(|known| known == name));
+        let is_required = required.contains(&name);
         let is_told = |word: bool| if word { "required" } else { "optional" };
         match row.cell(&["required", "required?"]).map(yes_or_no) {
             None if section.kind != Some(SectionKind::InputSchema) => {}

@@ -11,7 +11,7 @@ pub use self::manifest::{ManifestFacts, manifest};
 pub use self::openapi::openapi;
 
 /// The version of the form of the document.
-pub const TOOL_LIST_VERSION: &str = "1.0.0";
+const TOOL_LIST_VERSION: &str = "1.0.0";
 
 /// A tool in documents about all tools: its definition, under the name by which the reader calls it, and its
 /// categories.

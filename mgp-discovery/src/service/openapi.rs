@@ -169,17 +169,15 @@ fn set_choice(
     if keyword != "allOf" && some.len() < schemas.len() {
         out.insert("nullable".into(), true.into());
     }
-    if !some.is_empty() {
+    match some.as_slice() {
+        [] => {}
         // `nullable` counts only beside a type, and a single choice brings its own.
-        match <[Value; 1]>::try_from(some) {
-            Ok([Value::Object(only)]) if keyword != "allOf" => {
-                for (name, value) in only {
-                    out.entry(name).or_insert(value);
-                }
+        [Value::Object(only)] if keyword != "allOf" => {
+            for (name, value) in only {
+                out.entry(name).or_insert_with(|| value.clone());
             }
-            Ok(one) => _ = out.insert(keyword.into(), Value::Array(one.into())),
-            Err(several) => _ = out.insert(keyword.into(), Value::Array(several)),
         }
+        _ => _ = out.insert(keyword.into(), Value::Array(some)),
     }
 }
 

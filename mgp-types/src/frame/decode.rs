@@ -122,7 +122,9 @@ struct Envelope {
     jsonrpc: Option<Range<usize>>,
     id: Option<Range<usize>>,
     method: Option<Range<usize>>,
-    params: Option<FoundParams>,
+    params: Option<Params>,
+    /// True if the params are neither an object nor null.
+    has_wrong_params: bool,
     result: Option<Range<usize>>,
     error: Option<Range<usize>>,
     trace_id: Option<Range<usize>>,
@@ -130,12 +132,6 @@ struct Envelope {
     answers: bool,
     /// The first member whose name reads like another one.
     misspelled: Option<MisspelledName>,
-}
-
-enum FoundParams {
-    Object(Params),
-    Null,
-    Other,
 }
 
 #[inline]
@@ -160,7 +156,7 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Re
         if *name == *b"params" && scanner.peek() == Some(b'{') {
             let mut members = SmallVec::new();
             let whole = scan_members(scanner, &mut members)?;
-            envelope.params = Some(FoundParams::Object(Object::from_scan(bytes.clone(), whole, members)));
+            envelope.params = Some(Object::from_scan(bytes.clone(), whole, members));
             continue;
         }
         envelope.answers |= *name == *b"result" || *name == *b"error";
@@ -170,10 +166,7 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Re
             b"jsonrpc" => envelope.jsonrpc = Some(value),
             b"id" => envelope.id = Some(value),
             b"method" => envelope.method = Some(value),
-            b"params" => {
-                envelope.params =
-                    Some(if &bytes[value] == b"null" { FoundParams::Null } else { FoundParams::Other });
-            }
+            b"params" => envelope.has_wrong_params = &bytes[value] != b"null",
             b"result" => envelope.result = Some(value),
             b"error" => envelope.error = Some(value),
             b"trace_id" => envelope.trace_id = Some(value),
@@ -249,14 +242,11 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
         Some(b"null") => method.is_notification(),
         Some(_) => false,
     };
-    let mut params = match envelope.params {
-        Some(FoundParams::Object(params)) => params,
-        None | Some(FoundParams::Null) => Params::new(),
-        Some(FoundParams::Other) => {
-            let error = Error::invalid_params("`params` must be an object");
-            return Err(Malformed { id, error, answerable: !is_notification });
-        }
-    };
+    if envelope.has_wrong_params {
+        let error = Error::invalid_params("`params` must be an object");
+        return Err(Malformed { id, error, answerable: !is_notification });
+    }
+    let mut params = envelope.params.unwrap_or_default();
     if let Err(misspelled) = check_params(&method, &params) {
         let error = Error::invalid_params(misspelled.to_string());
         return Err(Malformed { id, error, answerable: !is_notification });

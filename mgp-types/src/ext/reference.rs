@@ -23,29 +23,21 @@ impl ReferenceGate {
     }
 }
 
-/// The kind of an answer, which decides where references may stand in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReferenceAnswer {
-    /// A list of tools.
-    List,
-    /// The result of a call.
-    Result,
-    /// Anything else.
-    Other,
-}
+/// A function that returns an answer in the form of MCP; `None` if it stays as it is.
+type AnswerChange = fn(&Object) -> Option<Object>;
 
 impl Gate for ReferenceGate {
-    type Pass = ReferenceAnswer;
+    type Pass = Option<AnswerChange>;
 
-    fn enter(&self, request: &mut Request) -> Flow<ReferenceAnswer> {
+    fn enter(&self, request: &mut Request) -> Flow<Option<AnswerChange>> {
         if !self.is_on || request.kind != RequestKind::Call {
-            return Flow::Pass(ReferenceAnswer::Other);
+            return Flow::Pass(None);
         }
         if request.method == Method::TOOLS_LIST {
-            return Flow::Pass(ReferenceAnswer::List);
+            return Flow::Pass(Some(with_schemas));
         }
         if request.method != Method::TOOLS_CALL {
-            return Flow::Pass(ReferenceAnswer::Other);
+            return Flow::Pass(None);
         }
         if let Some(meta) = request.params.object("_meta") {
             for name in OUTSIDE_OF_META {
@@ -54,21 +46,14 @@ impl Gate for ReferenceGate {
                 }
             }
         }
-        Flow::Pass(ReferenceAnswer::Result)
+        let change: AnswerChange = |came| (!came.contains("content")).then(|| result_of(came));
+        Flow::Pass(Some(change))
     }
 
-    fn leave(&self, answer: ReferenceAnswer, outcome: &mut Result<Response, Error>) {
-        let Ok(response) = outcome else { return };
-        if answer == ReferenceAnswer::Other {
-            return;
-        }
-        let Ok(came) = Object::from_raw(&response.to_raw()) else { return };
-        let changed = match answer {
-            ReferenceAnswer::List => with_schemas(came),
-            ReferenceAnswer::Result if !came.contains("content") => Some(result_of(&came)),
-            ReferenceAnswer::Result | ReferenceAnswer::Other => None,
-        };
-        if let Some(changed) = changed {
+    fn leave(&self, change: Option<AnswerChange>, outcome: &mut Result<Response, Error>) {
+        let (Some(change), Ok(response)) = (change, outcome) else { return };
+        let came = Object::from_raw(&response.to_raw());
+        if let Some(changed) = came.ok().and_then(|came| change(&came)) {
             response.result = changed.to_raw().into();
             response.context.stamp = None;
             response.context.shape = ResultShape::Opaque;
@@ -81,7 +66,7 @@ const OUTSIDE_OF_META: [&str; 5] =
     ["intent", "idempotency_key", "transaction_id", "session_state", "user_confirmed"];
 
 /// Gives the schemas of listed tools the names that MCP has for them.
-fn with_schemas(mut list: Object) -> Option<Object> {
+fn with_schemas(list: &Object) -> Option<Object> {
     let mut tools: Vec<Object> = list.get("tools")?.to().ok()?;
     for tool in &mut tools {
         for (theirs, ours) in [("input_schema", "inputSchema"), ("output_schema", "outputSchema")] {
@@ -92,6 +77,7 @@ fn with_schemas(mut list: Object) -> Option<Object> {
             }
         }
     }
+    let mut list = list.clone();
     list.set("tools", written(&tools));
     Some(list)
 }

@@ -46,7 +46,6 @@ use parking_lot::Mutex;
 pub(crate) use self::name::{LONGEST_ID, is_reserved_server, is_written_as_id};
 pub use self::offer::{CatalogPrompt, CatalogResource, CatalogTool};
 use self::offer::{ServerOffer, firsts};
-use self::snapshot::ChangedKind;
 pub use self::snapshot::{CatalogSnapshot, ResourceOwner};
 
 /// The tools, prompts and resources of all servers, while they change. Clones are the same catalog.
@@ -84,7 +83,7 @@ impl Catalog {
     /// # Errors
     /// The id of the server is reserved, or empty.
     pub fn put_server(&self, server: ServerId, tools: Vec<Arc<ResolvedTool>>) -> Result<bool, CatalogError> {
-        self.put(server, ChangedKind::Tools, |offer, server| offer.with_tools(server, tools))
+        self.put(server, CatalogSnapshot::gather_tools, |offer, server| offer.with_tools(server, tools))
     }
 
     /// Replaces all prompts of `server` by `prompts`, as they were listed. Returns whether anything changed.
@@ -92,7 +91,7 @@ impl Catalog {
     /// # Errors
     /// The id of the server is reserved, or empty.
     pub fn put_prompts(&self, server: ServerId, prompts: Vec<Object>) -> Result<bool, CatalogError> {
-        self.put(server, ChangedKind::Prompts, |offer, server| offer.with_prompts(server, prompts))
+        self.put(server, CatalogSnapshot::gather_prompts, |offer, server| offer.with_prompts(server, prompts))
     }
 
     /// Replaces all resources of `server` by `resources`, as they were listed. Returns whether anything changed.
@@ -100,7 +99,7 @@ impl Catalog {
     /// # Errors
     /// The id of the server is reserved, or empty.
     pub fn put_resources(&self, server: ServerId, resources: Vec<Object>) -> Result<bool, CatalogError> {
-        self.put(server, ChangedKind::Resources, |offer, server| {
+        self.put(server, CatalogSnapshot::gather_resources, |offer, server| {
             offer.with_resources(server, false, resources)
         })
     }
@@ -110,7 +109,7 @@ impl Catalog {
     /// # Errors
     /// The id of the server is reserved, or empty.
     pub fn put_templates(&self, server: ServerId, templates: Vec<Object>) -> Result<bool, CatalogError> {
-        self.put(server, ChangedKind::Templates, |offer, server| {
+        self.put(server, CatalogSnapshot::gather_templates, |offer, server| {
             offer.with_resources(server, true, templates)
         })
     }
@@ -149,14 +148,20 @@ impl Catalog {
         if servers.remove(server).is_none() {
             return false;
         }
-        self.0.latest.store(Arc::new(latest.next(servers, &ChangedKind::ALL)));
+        let next = latest.next(servers, |next| {
+            next.gather_tools();
+            next.gather_prompts();
+            next.gather_resources();
+            next.gather_templates();
+        });
+        self.0.latest.store(Arc::new(next));
         true
     }
 
     fn put(
         &self,
         server: ServerId,
-        kind: ChangedKind,
+        gather: fn(&mut CatalogSnapshot),
         change: impl FnOnce(&ServerOffer, &ServerId) -> Option<ServerOffer>,
     ) -> Result<bool, CatalogError> {
         if server.as_str().is_empty() {
@@ -176,7 +181,7 @@ impl Catalog {
         };
         let mut servers = latest.servers.clone();
         servers.insert(server, changed);
-        self.0.latest.store(Arc::new(latest.next(servers, &[kind])));
+        self.0.latest.store(Arc::new(latest.next(servers, gather)));
         Ok(true)
     }
 }

@@ -15,7 +15,6 @@ use super::offer::{
     CatalogPrompt, CatalogResource, CatalogTool, ServerOffer, TextByStyle, list, uri_member, with_text,
     written_once,
 };
-use crate::enumerated::enumerated;
 
 /// The tools, prompts and resources of all servers at one time. A snapshot does not change.
 ///
@@ -41,17 +40,6 @@ pub struct CatalogSnapshot {
 type SharedList<T> = Arc<T>;
 
 type UriOwners = HashMap<Arc<str>, ServerId, RandomState>;
-
-enumerated! {
-    /// The part of the catalog that changed.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(super) enum ChangedKind {
-        Tools,
-        Prompts,
-        Resources,
-        Templates,
-    }
-}
 
 impl CatalogSnapshot {
     /// Returns a number that grows with each snapshot of a catalog.
@@ -194,43 +182,39 @@ impl CatalogSnapshot {
         }
     }
 
-    /// Returns the next snapshot, in which `servers` have changed.
+    /// Returns the next snapshot, of `servers`, whose changed lists `gather` makes anew.
     pub(super) fn next(
         &self,
         servers: BTreeMap<ServerId, Arc<ServerOffer>>,
-        changed: &[ChangedKind],
+        gather: impl FnOnce(&mut Self),
     ) -> Self {
         let mut next = Self { generation: self.generation + 1, servers, ..self.clone() };
-        for change in changed {
-            next.gather(*change);
-        }
+        gather(&mut next);
         next
     }
 
-    fn gather(&mut self, changed: ChangedKind) {
-        let offers = self.servers.values();
-        match changed {
-            ChangedKind::Tools => {
-                let tools: Vec<_> = offers.flat_map(|offer| &offer.tools).cloned().collect();
-                self.tool_names = Arc::new(Lookup::of(&tools, |tool| &tool.names));
-                self.tools = Arc::new(tools);
-                self.tool_list = Arc::default();
-            }
-            ChangedKind::Prompts => {
-                let prompts: Vec<_> = offers.flat_map(|offer| &offer.prompts).cloned().collect();
-                self.prompt_names = Arc::new(Lookup::of(&prompts, |prompt| &prompt.names));
-                self.prompts = Arc::new(prompts);
-                self.prompt_list = Arc::default();
-            }
-            ChangedKind::Resources => {
-                self.resources = Arc::new(owners(self.resources()));
-                self.resource_list = Arc::default();
-            }
-            ChangedKind::Templates => {
-                self.templates = Arc::new(owners(self.templates()));
-                self.template_list = Arc::default();
-            }
-        }
+    pub(super) fn gather_tools(&mut self) {
+        let tools: Vec<_> = self.servers.values().flat_map(|offer| &offer.tools).cloned().collect();
+        self.tool_names = Arc::new(Lookup::of(&tools, |tool| &tool.names));
+        self.tools = Arc::new(tools);
+        self.tool_list = Arc::default();
+    }
+
+    pub(super) fn gather_prompts(&mut self) {
+        let prompts: Vec<_> = self.servers.values().flat_map(|offer| &offer.prompts).cloned().collect();
+        self.prompt_names = Arc::new(Lookup::of(&prompts, |prompt| &prompt.names));
+        self.prompts = Arc::new(prompts);
+        self.prompt_list = Arc::default();
+    }
+
+    pub(super) fn gather_resources(&mut self) {
+        self.resources = Arc::new(owners(self.resources()));
+        self.resource_list = Arc::default();
+    }
+
+    pub(super) fn gather_templates(&mut self) {
+        self.templates = Arc::new(owners(self.templates()));
+        self.template_list = Arc::default();
     }
 
     /// Returns the first server that `may_be` allows and for which `lists` holds; `owner` is the first without regard

@@ -11,7 +11,7 @@ use crate::Tool;
 use crate::category::{CategoryPath, browse};
 use crate::embed::{EmbedError, checked};
 use crate::keyword::KeywordReader;
-use crate::rank::{FusionWeights, QueryMeaning, RankedTool, Ranking, SPARE, SearchRequest, prefer};
+use crate::rank::{FusionWeights, QueryMeaning, RankedTool, Ranking, RequestPart, SPARE, prefer};
 use crate::slot::Slot;
 use crate::text::in_words_of_tools;
 use crate::vector::Vectors;
@@ -107,13 +107,13 @@ impl Snapshot {
     /// Searches the tools of the snapshot.
     pub async fn search(&self, search: &Search<'_>) -> SearchResult {
         match search.strategy {
-            SearchStrategy::Keyword => self.by_words(search, &SearchRequest::whole(search.text, |_| None)),
+            SearchStrategy::Keyword => self.by_words(search, &[RequestPart::of(search.text, |_| None)]),
             SearchStrategy::Semantic => {
-                let request = SearchRequest::whole(search.text, |text| self.translated(search, text));
+                let request = vec![RequestPart::of(search.text, |text| self.translated(search, text))];
                 self.by_meaning(search, request, None).await
             }
             SearchStrategy::Hybrid => {
-                let request = SearchRequest::of(search.text, |text| self.translated(search, text));
+                let request = RequestPart::all(search.text, |text| self.translated(search, text));
                 self.by_meaning(search, request, Some(&*self.words)).await
             }
             SearchStrategy::Category => self.by_category(search),
@@ -129,7 +129,7 @@ impl Snapshot {
     }
 
     /// Searches by words, which another strategy falls back to.
-    fn by_words(&self, search: &Search<'_>, request: &SearchRequest) -> SearchResult {
+    fn by_words(&self, search: &Search<'_>, request: &[RequestPart]) -> SearchResult {
         let hits = self.ranked(search, Some(&*self.words), None, request);
         let is_asked = search.strategy == SearchStrategy::Keyword;
         SearchResult { hits, fallback: (!is_asked).then_some(SearchStrategy::Keyword) }
@@ -139,16 +139,16 @@ impl Snapshot {
     async fn by_meaning(
         &self,
         search: &Search<'_>,
-        request: SearchRequest,
+        request: Vec<RequestPart>,
         words: Option<&KeywordReader>,
     ) -> SearchResult {
-        let meanings = self.meanings(request.parts.iter().map(|part| &*part.meant)).await;
+        let meanings = self.meanings(request.iter().map(|part| &*part.meant)).await;
         if meanings.first().is_none_or(Option::is_none) {
             return self.by_words(search, &request);
         }
         let of_parts: Vec<_> = meanings
             .iter()
-            .zip(&request.parts)
+            .zip(&request)
             .map(|(vector, part)| QueryMeaning::of(vector.as_deref()?, self.embedder.grasps(&part.meant)))
             .collect();
         let hits = self.ranked(search, words, Some((&self.vectors, &*of_parts)), &request);
@@ -161,7 +161,7 @@ impl Snapshot {
         let tools = || self.tools.iter().map(|(slot, tool)| (slot, &*tool.categories));
         let found = browse(tools, search.text, search.limit, self.fits(search), name);
         if found.is_empty() && !search.text.trim().is_empty() {
-            return self.by_words(search, &SearchRequest::whole(search.text, |_| None));
+            return self.by_words(search, &[RequestPart::of(search.text, |_| None)]);
         }
         let ranked = |(slot, score)| RankedTool { slot, score, evidence: MatchEvidence::default() };
         SearchResult { hits: self.hits(found.into_iter().map(ranked)), fallback: None }
@@ -172,7 +172,7 @@ impl Snapshot {
         search: &Search<'_>,
         words: Option<&KeywordReader>,
         meanings: Option<(&Vectors, &[Option<QueryMeaning>])>,
-        request: &SearchRequest,
+        request: &[RequestPart],
     ) -> Vec<SearchHit> {
         if search.limit == 0 {
             return Vec::new();

@@ -1,6 +1,6 @@
 //! The ranking of tools: evidence of words and of meaning, added up.
 //!
-//! 1. A [`SearchRequest`] is a text and the needs in it.
+//! 1. A request is a text and the needs in it, each a [`RequestPart`].
 //! 2. Candidates are the best by words and the best by meaning, for the whole of it and for each need. Both sides
 //!    score all of them.
 //! 3. The scores of the two sides are added, as logarithms of odds are, and tools of a server that the request names
@@ -26,8 +26,8 @@ pub use self::fusion::FusionWeights;
 use self::fusion::{Spread, evidence, order};
 pub(crate) use self::preference::{SPARE, prefer};
 use self::relevance::share;
-pub(crate) use self::request::SearchRequest;
-use self::request::{RequestPart, is_named, words};
+pub(crate) use self::request::RequestPart;
+use self::request::{is_named, words};
 use crate::keyword::{KeywordQuery, KeywordReader};
 use crate::slot::Slot;
 use crate::vector::{QueryVector, Scores, Vectors};
@@ -71,7 +71,7 @@ impl Ranking<'_> {
     /// Returns the tools that fit a request best, the best first; only tools that may be found.
     pub(crate) fn best(
         &self,
-        request: &SearchRequest,
+        request: &[RequestPart],
         limit: usize,
         may_be_found: &dyn Fn(Slot) -> bool,
     ) -> Vec<RankedTool> {
@@ -91,7 +91,7 @@ impl Ranking<'_> {
         candidates.sort_unstable();
         candidates.dedup();
 
-        let evidence = parts.iter().zip(&request.parts).map(|(part, said)| {
+        let evidence = parts.iter().zip(request).map(|(part, said)| {
             let mut evidence = part.evidence(&candidates, &self.weights);
             self.prefer_named_servers(&said.text, &candidates, &mut evidence);
             evidence
@@ -152,7 +152,7 @@ impl Ranking<'_> {
     /// Looks up each part of a request.
     fn search<'a>(
         &'a self,
-        request: &'a SearchRequest,
+        request: &'a [RequestPart],
         limit: usize,
         scores: Option<&'a Scores<'a>>,
         may_be_found: &dyn Fn(Slot) -> bool,
@@ -180,7 +180,7 @@ impl Ranking<'_> {
                 typical: moments.map(Spread::of).unwrap_or_default(),
             }
         };
-        request.parts.iter().enumerate().map(look_up).collect()
+        request.iter().enumerate().map(look_up).collect()
     }
 }
 

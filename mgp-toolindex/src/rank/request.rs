@@ -4,14 +4,6 @@ use std::ops::Range;
 
 use crate::text::QueryWords;
 
-/// A request: the whole of it, and each of its needs if there are several.
-///
-/// "Find flights to Oslo and book a hotel" is near to no tool as a whole. Each of its halves is.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SearchRequest {
-    pub(crate) parts: Vec<RequestPart>,
-}
-
 /// A stretch of a request, and its words.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RequestPart {
@@ -28,23 +20,18 @@ pub(crate) struct RequestPart {
 /// The bytes of a text that are split into needs.
 const LONGEST_TOLD_APART: usize = 4096;
 
-impl SearchRequest {
-    /// Creates a request and looks for the needs in its text. `translated` returns a text with the words that tools have
-    /// for what it says, if there are any.
-    pub(crate) fn of(text: &str, translated: impl Fn(&str) -> Option<String>) -> Self {
-        let needs = needs(&text[..text.floor_char_boundary(LONGEST_TOLD_APART)]);
-        let texts = std::iter::once(text).chain(needs);
-        Self { parts: texts.map(|text| RequestPart::of(text, &translated)).collect() }
-    }
-
-    /// Creates a request without splitting its text.
-    pub(crate) fn whole(text: &str, translated: impl Fn(&str) -> Option<String>) -> Self {
-        Self { parts: vec![RequestPart::of(text, translated)] }
-    }
-}
-
 impl RequestPart {
-    fn of(text: &str, translated: impl Fn(&str) -> Option<String>) -> Self {
+    /// Returns a request as a whole, and behind it each of its needs if there are several. `translated` returns a text
+    /// with the words that tools have for what it says, if there are any.
+    ///
+    /// "Find flights to Oslo and book a hotel" is near to no tool as a whole. Each of its halves is.
+    pub(crate) fn all(text: &str, translated: impl Fn(&str) -> Option<String>) -> Vec<Self> {
+        let needs = needs(&text[..text.floor_char_boundary(LONGEST_TOLD_APART)]);
+        std::iter::once(text).chain(needs).map(|text| Self::of(text, &translated)).collect()
+    }
+
+    /// Returns a text as one part.
+    pub(crate) fn of(text: &str, translated: impl Fn(&str) -> Option<String>) -> Self {
         let meant = translated(text).unwrap_or_else(|| text.to_owned());
         let words = QueryWords::of(&meant);
         let own_words =
@@ -178,7 +165,7 @@ mod tests {
     use super::*;
 
     fn needs_of(text: &str) -> Vec<String> {
-        SearchRequest::of(text, |_| None).parts[1..].iter().map(|part| part.text.to_string()).collect()
+        RequestPart::all(text, |_| None)[1..].iter().map(|part| part.text.to_string()).collect()
     }
 
     #[test]
@@ -186,9 +173,9 @@ mod tests {
         for text in
             ["", "  ", "weather", "read a file from disk", "What is the weather in Oslo?", "明日の天気"]
         {
-            let request = SearchRequest::of(text, |_| None);
-            assert_eq!(request.parts.len(), 1, "{text}");
-            assert_eq!(&*request.parts[0].text, text);
+            let request = RequestPart::all(text, |_| None);
+            assert_eq!(request.len(), 1, "{text}");
+            assert_eq!(&*request[0].text, text);
         }
     }
 
@@ -245,9 +232,9 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_few_needs_which_are_in_it(text in "(\\PC|[a-z, .;。、\n]| and ){0,200}") {
-            let request = SearchRequest::of(&text, |_| None);
-            prop_assert!((1..=9).contains(&request.parts.len()) && request.parts.len() != 2);
-            prop_assert!(request.parts.iter().all(|part| text.contains(&*part.text)));
+            let request = RequestPart::all(&text, |_| None);
+            prop_assert!((1..=9).contains(&request.len()) && request.len() != 2);
+            prop_assert!(request.iter().all(|part| text.contains(&*part.text)));
         }
     }
 

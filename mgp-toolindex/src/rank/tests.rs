@@ -60,11 +60,11 @@ impl Tools {
     }
 
     fn find(&self, text: &str, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> Vec<(&str, f32)> {
-        let request = SearchRequest::of(text, |_| None);
+        let request = RequestPart::all(text, |_| None);
         let meaning = |part: &RequestPart| {
             QueryMeaning::of(&self.embedder.vector(&part.meant)?, self.embedder.grasps(&part.meant))
         };
-        let meanings: Vec<_> = request.parts.iter().map(meaning).collect();
+        let meanings: Vec<_> = request.iter().map(meaning).collect();
         let ranking = Ranking { meanings: Some((&self.vectors, &meanings)), ..self.ranking() };
         self.named(ranking.best(&request, limit, may_be_found))
     }
@@ -74,13 +74,13 @@ impl Tools {
     }
 
     fn by_words(&self, text: &str) -> Vec<(&str, f32)> {
-        self.named(self.ranking().best(&SearchRequest::whole(text, |_| None), 5, &|_| true))
+        self.named(self.ranking().best(&[RequestPart::of(text, |_| None)], 5, &|_| true))
     }
 
     fn by_meaning(&self, text: &str) -> Vec<(&str, f32)> {
         let meanings = [self.embedder.vector(text).and_then(|vector| QueryMeaning::of(&vector, 1.0))];
         let ranking = Ranking { words: None, meanings: Some((&self.vectors, &meanings)), ..self.ranking() };
-        self.named(ranking.best(&SearchRequest::whole(text, |_| None), 5, &|_| true))
+        self.named(ranking.best(&[RequestPart::of(text, |_| None)], 5, &|_| true))
     }
 
     fn named(&self, ranked: Vec<RankedTool>) -> Vec<(&str, f32)> {
@@ -221,7 +221,7 @@ fn without_tools_nothing_is_found() {
 #[test]
 fn of_equal_tools_the_older_one_is_in_front() {
     let tools = Tools::of(&[("ping", "Check a host"), ("ping", "Check a host"), ("other", "Something else")]);
-    let request = SearchRequest::of("check a host", |_| None);
+    let request = RequestPart::all("check a host", |_| None);
     let slots: Vec<Slot> =
         tools.ranking().best(&request, 2, &|_| true).into_iter().map(|found| found.slot).collect();
     assert_eq!(slots, [Slot(0), Slot(1)]);
@@ -233,7 +233,7 @@ fn tools_of_a_server_that_the_request_names_are_in_front() {
         Tools::of(&[("list_rows", "List the rows of a table"), ("list_rows", "List the rows of a table")]);
     let of = |slot: Slot| if slot == Slot(0) { "postgres" } else { "notion" };
     let ranking = Ranking { server: &of, ..tools.ranking() };
-    let first = |text| ranking.best(&SearchRequest::of(text, |_| None), 2, &|_| true)[0].slot;
+    let first = |text| ranking.best(&RequestPart::all(text, |_| None), 2, &|_| true)[0].slot;
     assert_eq!(first("rows of our Notion table"), Slot(1));
     assert_eq!(first("rows of our table"), Slot(0));
 }

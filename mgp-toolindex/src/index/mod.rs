@@ -141,6 +141,7 @@ impl Index {
 /// The tools at one time. A snapshot does not change.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
+    /// A number that is unique for each snapshot of an index.
     pub(crate) generation: u64,
     pub(crate) tools: ChunkedVec<Arc<Tool>>,
     pub(crate) servers: HashMap<ServerId, ServerSlots, RandomState>,
@@ -184,11 +185,6 @@ impl Snapshot {
     /// Returns whether there are no tools.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
-    }
-
-    /// Returns a number that is unique for each snapshot of an index.
-    pub const fn generation(&self) -> u64 {
-        self.generation
     }
 
     /// Returns all tools.
@@ -241,7 +237,6 @@ pub struct VisibleTools {
     /// The tools for which the set was made, which share chunks with those of later snapshots.
     tools: ChunkedVec<Arc<Tool>>,
     visible: Slots,
-    count: usize,
     generation: u64,
 }
 
@@ -249,7 +244,7 @@ impl VisibleTools {
     /// Creates the set by asking for each tool of a snapshot.
     pub fn of(snapshot: &Snapshot, sees: impl FnMut(&Tool) -> bool) -> Self {
         let (tools, visible) = (ChunkedVec::new(), Slots::default());
-        Self { tools, visible, count: 0, generation: 0 }.follow(snapshot, sees)
+        Self { tools, visible, generation: 0 }.follow(snapshot, sees)
     }
 
     /// Returns the set for a later snapshot of the same index. `sees` is asked only where tools came, left or changed,
@@ -261,13 +256,12 @@ impl VisibleTools {
         for slot in (0..tools.chunks()).filter(has_changed).flat_map(slots_of_chunk) {
             visible.set(slot, tools.get(slot).is_some_and(|tool| sees(tool)));
         }
-        let count = visible.len();
-        Self { tools, visible, count, generation: snapshot.generation }
+        Self { tools, visible, generation: snapshot.generation }
     }
 
     /// Returns the number of visible tools.
-    pub const fn count(&self) -> usize {
-        self.count
+    pub fn count(&self) -> usize {
+        self.visible.len()
     }
 
     /// Returns whether the set was made of this snapshot; for another one it would be wrong.

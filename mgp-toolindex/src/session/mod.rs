@@ -68,7 +68,7 @@ impl ToolSessions {
     pub(crate) fn used(&self, key: &SessionKey, view: &ToolView<'_>, tool: &Tool) {
         self.sessions.with(key, |tools| {
             // Visibility is checked when the tools are asked for.
-            if !tools.used_again(view.snapshot.generation(), tool) {
+            if !tools.used_again(view.snapshot.generation, tool) {
                 tools.refresh(view, &self.settings, self.settings.pins.of(key.agent()));
                 tools.used(view, &self.settings, tool);
             }
@@ -219,7 +219,7 @@ impl<'a> ToolView<'a> {
     }
 }
 
-mgp_types::partial_debug!(ToolView<'_>, self => generation: self.snapshot.generation());
+mgp_types::partial_debug!(ToolView<'_>, self => generation: self.snapshot.generation);
 
 /// A value for each session. The number of sessions is limited: the least recently active ones make room, and begin
 /// anew if they are asked for again. Each value has a lock of its own, held for one operation.

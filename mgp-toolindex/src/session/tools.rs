@@ -84,8 +84,8 @@ impl SessionTools {
         settings: &SessionSettings,
         pins: impl Iterator<Item = &'p str>,
     ) {
-        let anew = self.generation != Some(view.snapshot.generation());
-        self.generation = Some(view.snapshot.generation());
+        let anew = self.generation != Some(view.snapshot.generation);
+        self.generation = Some(view.snapshot.generation);
         if anew {
             self.pins.clear();
             for tool in pins.filter_map(|name| view.snapshot.called(name)) {
@@ -184,7 +184,7 @@ impl SessionTools {
     /// Fills the room that is left with the foremost tools of each server, so that a model sees what there is. Tools
     /// that come later do not take the place of listed ones.
     pub(super) fn fill(&mut self, view: &ToolView<'_>, settings: &SessionSettings) {
-        let now = view.snapshot.generation();
+        let now = view.snapshot.generation;
         if self.keeps_room || self.filled.replace(now) == Some(now) {
             return;
         }
@@ -213,7 +213,7 @@ impl SessionTools {
         settings: &SessionSettings,
         seen: usize,
     ) -> Level {
-        let now = (view.snapshot.generation(), seen);
+        let now = (view.snapshot.generation, seen);
         if self.level.is_none() && self.all_fit != Some(now) {
             if view.fits(settings.budget.max_tokens, &*settings.tokens) {
                 self.all_fit = Some(now);

@@ -80,8 +80,11 @@ impl Gate for ToolDiscoveryGate {
     }
 
     fn leave(&self, call: DiscoveredCall, outcome: &mut Result<Response, Error>) {
-        if let (Some(used), Ok(response)) = (call.used, outcome) {
-            used.answered(&self.0, response);
+        // A tool that failed, or that asks for input first, has not been used yet.
+        if let (Some(used), Ok(response)) = (call.used, outcome)
+            && response.result.ending() == CallEnding::Done
+        {
+            self.0.used(&used.caller, &used.tool);
         }
     }
 }
@@ -97,6 +100,7 @@ pub struct DiscoveredCall {
 
 /// The call of a tool, which counts as a use once it succeeds.
 pub(super) struct ToolUse {
+    /// The part of the context that is needed when the call is over.
     caller: Context,
     tool: Arc<Tool>,
 }
@@ -116,30 +120,17 @@ impl ToolUse {
         } else {
             let name = request.params.text("name")?;
             let tool = Arc::clone(snapshot.called(&name)?);
-            let is_own = tool.name.as_str() == name;
-            if !is_own {
+            if tool.name.as_str() != name {
                 request.params.set("name", RawJson::from_text(tool.name.as_str()));
             }
             request.extensions.insert_shared(Arc::clone(&tool));
             tool
         };
-        Some(Self { caller: caller(&request.context), tool })
-    }
-
-    pub(super) fn answered(self, shared: &Arc<DiscoveryShared>, response: &Response) {
-        // A tool that failed, or that asks for input first, has not been used yet.
-        if response.result.ending() == CallEnding::Done {
-            shared.used(&self.caller, &self.tool);
-        }
+        let mut caller = Context::default();
+        caller.session.clone_from(&request.context.session);
+        caller.principal.clone_from(&request.context.principal);
+        Some(Self { caller, tool })
     }
 }
 
 mgp_types::partial_debug!(ToolUse, self => tool: self.tool.name);
-
-/// Returns the part of the context that is needed when the call is over.
-fn caller(context: &Context) -> Context {
-    let mut caller = Context::default();
-    caller.session.clone_from(&context.session);
-    caller.principal.clone_from(&context.principal);
-    caller
-}

@@ -10,15 +10,7 @@ use super::problem::{ConfigError, MAX_PROBLEMS, Problem, Severity};
 use crate::document::{DocumentNode, DocumentValue, toml};
 
 /// The texts of the parser for common mistakes, and how to mend each.
-const HELP: [(&str, &str); 7] = [
-    ("unicode", r"write texts with a backslash in single quotes, such as 'C:\tools\server.exe'"),
-    ("escape", r"write texts with a backslash in single quotes, such as 'C:\tools\server.exe'"),
-    ("expected newline", "a value ends with its line: remove what follows it, such as a comma"),
-    ("key with no value", "write `key = value`, with texts in double quotes"),
-    ("string values must be quoted", "write texts in double quotes"),
-    ("invalid float", "write texts in double quotes"),
-    ("invalid boolean", "write texts in double quotes"),
-];
+const HELP: &str = include_str!("syntax_help.txt");
 
 /// A TOML file, with the positions of its values.
 pub(super) struct ConfigSource {
@@ -91,7 +83,8 @@ impl ConfigSource {
                         "this is JSON, and TOML is wanted: `mgp import FILE` reads the JSON of other clients",
                     )
                 } else {
-                    HELP.iter().find(|(sign, _)| what.contains(sign)).map(|(_, help)| *help)
+                    let mut help = HELP.lines().filter_map(|line| line.split_once(": "));
+                    help.find(|(sign, _)| what.contains(sign)).map(|(_, help)| help)
                 };
                 // The begin and the kind of the unreadable value are unknown, so that the line is veiled.
                 let problem = Problem::at(Severity::Error, file, text, span, what).veiled();

@@ -16,7 +16,7 @@ use mgp_types::mgp::{ServerId, Timestamp};
 use mgp_types::{Flow, Gate, Method, Request, RequestKind, WorkRole};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, SetOnce, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -43,7 +43,7 @@ mgp_types::with_defaults! {
         /// The calls that clients wait for.
         pub(crate) unanswered: UnansweredCalls = UnansweredCalls::default(),
         /// The way in which the kernel was told to end, once it was.
-        end: OnceLock<KernelEnd> = OnceLock::new(),
+        end: SetOnce<KernelEnd> = SetOnce::new(),
     }
 }
 
@@ -51,6 +51,11 @@ impl Lifecycle {
     /// Returns whether the kernel was told to end, and takes no more calls soon.
     pub(crate) fn is_stopping(&self) -> bool {
         self.end.get().is_some()
+    }
+
+    /// Waits until the kernel was told to end.
+    pub(crate) async fn stopping(&self) {
+        self.end.wait().await;
     }
 
     /// Returns whether another kernel is to follow this one in its process.

@@ -20,7 +20,7 @@ use crate::lifecycle::Lifecycle;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::registration;
-use crate::replicas::ClusterLink;
+use crate::replicas::{ClusterLink, Peers};
 use crate::running::RunningConfig;
 use crate::servers::events::{self, ServerEvents};
 use crate::servers::fleet::{Fleet, FleetTables};
@@ -111,6 +111,11 @@ impl Sections {
             visibility,
             registry,
         })
+    }
+
+    /// Returns the other kernels, if calls are passed on to them and by them.
+    pub(crate) fn peers(&self) -> Option<&Peers> {
+        self.link.as_ref()?.peers.as_ref()
     }
 }
 

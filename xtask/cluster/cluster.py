@@ -33,6 +33,7 @@ CHECKS = [
     faults.a_rolling_restart_loses_no_call,
     faults.kills_lose_nothing,
     peers.sessions_go_through_the_balancer,
+    peers.sessions_are_used_at_any_kernel,
     peers.a_server_runs_once,
     peers.a_lease_that_another_took_is_given_up,
     peers.orders_of_a_killed_owner_run_once,

@@ -14,27 +14,32 @@ from parts import FOLDER, certificate, check, done, lines, until
 
 
 class Session:
-    """A session of 2025-06-18."""
+    """A session of 2025-06-18, through the balancer or at a kernel."""
 
-    def __init__(self, cluster):
-        self.cluster, self.id = cluster, None
+    def __init__(self, cluster, at=None):
+        self.key, self.at, self.id = cluster.key, at or cluster, None
         self.send("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}})
         self.send("notifications/initialized")
 
     def send(self, method, params=None):
         """Sends a message over a new connection, and returns the status and the body of the answer."""
         message = {"jsonrpc": "2.0", "method": method, "params": params or {}}
-        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
-                   "Authorization": f"Bearer {self.cluster.key}"}
         if not method.startswith("notifications/"):
             message["id"] = 1
+        return self.request("POST", message)
+
+    def request(self, verb, message=None):
+        """Makes a request of HTTP. Of a stream of no call only the status is of interest: it has no end."""
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+                   "Authorization": f"Bearer {self.key}"}
         if self.id:
             headers.update({"Mcp-Session-Id": self.id, "Mcp-Protocol-Version": "2025-06-18"})
-        url = f"http://127.0.0.1:{self.cluster.port}/mcp"
+        body = json.dumps(message).encode() if message else None
+        request = urllib.request.Request(f"http://127.0.0.1:{self.at.port}/mcp", body, headers, method=verb)
         try:
-            with urllib.request.urlopen(urllib.request.Request(url, json.dumps(message).encode(), headers), timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=30) as answer:
                 self.id = answer.headers.get("Mcp-Session-Id") or self.id
-                return answer.status, answer.read().decode()
+                return answer.status, "" if verb == "GET" else answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
         except OSError as error:
@@ -61,6 +66,44 @@ def sessions_go_through_the_balancer(cluster, short):
     finally:
         cluster.heal()
     return f"{len(gone)} of 9 sessions ended with their kernel"
+
+
+def sessions_are_used_at_any_kernel(cluster, short):
+    """a session of 2025-06-18 is used at a kernel that did not begin it, streams included, by its agent alone; its kernel's death gives 404"""
+    stranger = cluster.kernels[0].new_key("agent.stranger")["secret"]
+    cluster.until_all_take(stranger)
+    pairs = [(one, other) for one in cluster.kernels for other in cluster.kernels if one is not other]
+    for one, other in pairs[:2] if short else pairs:
+        session = Session(cluster, one)
+        session.at = other
+        for _ in range(10):
+            answer = session.call("payments.read")
+            check(answer[0] == 200 and "read old" in answer[1], f"{answer}")
+        called = {"name": "ledger.wait", "arguments": {"order": "old", "seconds": 0.2}, "_meta": {"progressToken": "token"}}
+        status, text = session.send("tools/call", called)
+        check(status == 200 and "wait old" in text, f"a call with progress: {status} {text}")
+        check("notifications/progress" in text and text.index("notifications/progress") < text.index("wait old"), f"no progress: {text}")
+        check(session.request("GET")[0] == 200, "no stream of messages that belong to no call")
+        session.key = stranger
+        check(session.call("payments.read")[0] == 404, "another agent uses the session")
+        session.key, known = cluster.key, session.id
+        session.id = ("A" if known[0] != "A" else "B") + known[1:]
+        check(session.call("payments.read")[0] == 404, "an id that was made up is taken")
+        session.id = known
+        check(session.request("DELETE")[0] == 204, "the session does not end")
+        session.at = one
+        check(session.call("payments.read")[0] == 404, "the session goes on where it began")
+    session = Session(cluster, one)
+    session.at = other
+    check(session.call("payments.read")[0] == 200, "no answer")
+    one.part.end()
+    try:
+        answer = session.call("payments.read")
+        check(answer[0] == 404, f"the kernel of a session was killed: {answer}")
+        check(Session(cluster, other).call("payments.read")[0] == 200, "a client cannot begin anew")
+    finally:
+        cluster.heal()
+    return ""
 
 
 def running():

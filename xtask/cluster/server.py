@@ -117,6 +117,12 @@ if len(sys.argv) > 2:
     Server(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
 note(f"start {os.getpid()}")
 for line in sys.stdin:
-    told = answer(json.loads(line))
+    asked = json.loads(line)
+    params = asked.get("params") or {}
+    token = (params.get("_meta") or {}).get("progressToken")
+    if params.get("name") == "wait" and token is not None:
+        progress = {"progressToken": token, "progress": 1, "total": 2}
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress}), flush=True)
+    told = answer(asked)
     if told:
         print(json.dumps(told), flush=True)

@@ -1,5 +1,5 @@
-//! The place at which other kernels pass on calls of the servers that this one runs. Nobody else gets in: the connection takes a
-//! certificate of the authority of all kernels, and keys of agents open nothing.
+//! The place at which other kernels pass on calls of the servers that this one runs, and requests of clients of its sessions.
+//! Nobody else gets in: the connection takes a certificate of the authority of all kernels, and keys of agents open nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -37,7 +37,7 @@ impl PeerSocket {
     /// # Errors
     /// Fails if the address is taken, or a certificate cannot be used.
     pub(super) async fn open(kernel: &Sections) -> Result<Option<Self>, StartError> {
-        let Some(peers) = kernel.link.as_ref().and_then(|link| link.peers.as_ref()) else { return Ok(None) };
+        let Some(peers) = kernel.peers() else { return Ok(None) };
         let at = &peers.address;
         let unheard = |error| StartError::Listen { at: format!("{at} for other kernels"), error };
         let certificate = ListenCertificate::read(&peers.tls, "cluster").map_err(unheard)?;
@@ -51,13 +51,19 @@ impl PeerSocket {
         let config = HttpConfig::default().limits(kernel.config.connection_limits()).allow_any_host();
         // A request that is sent again is not carried out again.
         let config = config.tls(self.certificate.tls.clone()).handshake_timeout(LONGEST_START).unique_ids();
+        // A request of a client takes a connection, and is bounded where the client connects.
+        let config = config.max_connections(8 << 10).max_connections_per_peer(8 << 10);
+        let served = Arc::clone(&kernel);
         let accept = move |outbox: Outbox| PeerSession {
             client: kernel.fleet.client_session(),
             kernel: Arc::clone(&kernel),
             outbox,
             opened: Arc::default(),
         };
-        let layer = layer_fn(|routes: Routes<_>| FnService(move |request| answer(routes.clone(), request)));
+        let layer = layer_fn(|routes: Routes<_>| {
+            let kernel = Arc::clone(&served);
+            FnService(move |request| answer(Arc::clone(&kernel), routes.clone(), request))
+        });
         tokio::select! {
             served = serve_layered_until(self.socket, accept, config, layer, wait_for_stop(closed)) => {
                 if let Err(error) = served {
@@ -69,8 +75,16 @@ impl PeerSocket {
     }
 }
 
-/// Answers a request of another kernel, in the name of the caller that the request is marked with.
-async fn answer<A: Accept>(routes: Routes<A>, mut request: HttpRequest<Incoming>) -> Answer {
+/// Answers a request of another kernel: as one of the client that brings its own key, or in the name of the caller that the
+/// request is marked with.
+async fn answer<A: Accept>(
+    kernel: Arc<Sections>,
+    routes: Routes<A>,
+    mut request: HttpRequest<Incoming>,
+) -> Answer {
+    if let Some(front) = kernel.peers().and_then(|peers| peers.front_for(request.headers())) {
+        return front(request).await;
+    }
     let Some(marks) = PeerMarks::of(request.headers()) else {
         return Ok(uncached(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", "there is nothing here\n"));
     };
@@ -127,8 +141,7 @@ impl PeerSession {
         });
         let (server, marks) =
             found.ok_or_else(|| Error::invalid_request("only sessions with servers are served"))?;
-        let peers = self.kernel.link.as_ref().and_then(|link| link.peers.as_ref());
-        if !peers.is_some_and(|peers| peers.leases.has(server, marks.epoch)) {
+        if !self.kernel.peers().is_some_and(|peers| peers.leases.has(server, marks.epoch)) {
             return Err(Error::new(
                 code::SERVER_NOT_READY,
                 "another kernel runs the server by now: try again",

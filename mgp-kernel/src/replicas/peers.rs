@@ -1,17 +1,27 @@
 //! The way from this kernel to the others, over mutual TLS, and the marks of the requests on it.
 
+use std::convert::Infallible;
 use std::fs;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock, Weak};
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use hyper::body::Incoming;
 use mgp_discovery::Config;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::ListenTls;
-use mgp_transport::http::HttpClientBuilder;
-use mgp_types::{Error, Principal, PrincipalKind};
+use mgp_store::OrderKey;
+use mgp_transport::http::{HttpBody, HttpClient, HttpClientBuilder};
+use mgp_transport::token::SealingKey;
+use mgp_types::{BoxFuture, Error, Principal, PrincipalKind};
 
 use super::leases::{Lease, Leases};
 use crate::StartError;
+
+/// A function that answers a request of a client over HTTP.
+pub(crate) type ClientFront =
+    dyn Fn(Request<Incoming>) -> BoxFuture<'static, Result<Response<HttpBody>, Infallible>> + Send + Sync;
 
 /// The other kernels, as far as calls are passed on to them and by them.
 pub(crate) struct Peers {
@@ -22,11 +32,15 @@ pub(crate) struct Peers {
     pub(crate) leases: Leases,
     /// True once this kernel listens at the address.
     pub(crate) is_open: AtomicBool,
+    /// The key that seals the ids of sessions.
+    pub(crate) session_key: SealingKey,
+    /// The kernel as its clients meet it over HTTP, once it serves them.
+    pub(crate) clients: OnceLock<Weak<ClientFront>>,
 }
 
 impl Peers {
     /// Returns what `[cluster]` says; `None` if it has no address.
-    pub(super) fn of(config: &Config) -> Result<Option<Self>, StartError> {
+    pub(crate) fn of(config: &Config, key: &OrderKey) -> Result<Option<Self>, StartError> {
         let settings = config.cluster.expanded(&ProcessEnvironment);
         let settings = settings.map_err(|fault| StartError::Config(fault.to_string()))?;
         let Some(address) = settings.listen else { return Ok(None) };
@@ -35,7 +49,24 @@ impl Peers {
         tls.key = settings.key.unwrap_or_default();
         // Without an authority, nobody is let in.
         tls.client_ca = Some(settings.authority.unwrap_or_default());
-        Ok(Some(Self { address, tls, leases: Leases::default(), is_open: AtomicBool::default() }))
+        let (session_key, clients) = (SealingKey::new(key.derived("sessions")), OnceLock::new());
+        let (leases, is_open) = (Leases::default(), AtomicBool::default());
+        Ok(Some(Self { address, tls, leases, is_open, session_key, clients }))
+    }
+
+    /// Returns the kernel as its clients meet it, for a request of a client that another kernel passed on. It has to bring the
+    /// client's key: what a client without one may do is decided where it connects.
+    pub(crate) fn front_for(&self, headers: &HeaderMap) -> Option<Arc<ClientFront>> {
+        let is_passed_on = headers.get(MARKS).is_some_and(|marks| marks == OF_CLIENT);
+        self.clients.get().filter(|_| is_passed_on && headers.contains_key(AUTHORIZATION))?.upgrade()
+    }
+
+    /// Returns the client of the kernel at this address, with the certificates as they are now.
+    ///
+    /// # Errors
+    /// Fails if a file of `[cluster]` cannot be read.
+    pub(crate) fn client(&self, address: &str) -> Result<HttpClientBuilder, Error> {
+        Ok(self.secured()?(HttpClient::builder(format!("https://{address}/"))))
     }
 
     /// Returns the configuration of a client of a server that the kernel with `lease` runs, for a connection of `caller`.
@@ -47,17 +78,22 @@ impl Peers {
         lease: &Lease,
         caller: Principal,
     ) -> Result<impl Fn(HttpClientBuilder) -> HttpClientBuilder + use<>, Error> {
+        let secured = self.secured()?;
+        let marks = PeerMarks { epoch: lease.epoch, caller }.to_header()?;
+        Ok(move |transport: HttpClientBuilder| secured(transport).header(MARKS, marks.clone()))
+    }
+
+    /// Returns the configuration of a client of another kernel.
+    fn secured(&self) -> Result<impl Fn(HttpClientBuilder) -> HttpClientBuilder + use<>, Error> {
         let read = |path: &str| {
             let unread = || Error::internal(format!("`[cluster]` in mgp.toml: {path} cannot be read"));
             fs::read(path).map_err(|error| unread().with_source(error))
         };
         let (chain, key) = (read(&self.tls.certificate)?, read(&self.tls.key)?);
         let authority = read(self.tls.client_ca.as_deref().unwrap_or_default())?;
-        let marks = PeerMarks { epoch: lease.epoch, caller }.to_header()?;
         Ok(move |transport: HttpClientBuilder| {
             let transport = transport.only_root_certificates_pem(authority.clone());
-            let transport = transport.client_certificate_pem(chain.clone(), key.clone());
-            transport.header(MARKS, marks.clone())
+            transport.client_certificate_pem(chain.clone(), key.clone())
         })
     }
 }
@@ -87,7 +123,9 @@ impl PeerMarks {
 }
 
 /// The header with the marks.
-const MARKS: HeaderName = HeaderName::from_static("mgp-peer");
+pub(crate) const MARKS: HeaderName = HeaderName::from_static("mgp-peer");
+/// The marks of a request of a client, which comes with the client's own key.
+pub(crate) const OF_CLIENT: &str = "client";
 
 #[cfg(test)]
 mod tests {
@@ -110,6 +148,27 @@ mod tests {
         for wrong in ["", "7", "7 key holder", "7 nobody/x", "x agent/a"] {
             assert_eq!(read(wrong.parse().unwrap()), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn clients_of_others_come_in_with_a_key_and_once_this_kernel_serves_clients() {
+        let config = serde_json::from_str(r#"{"cluster":{"listen":"127.0.0.1:7334"}}"#).unwrap();
+        let peers = Peers::of(&config, &OrderKey::new("secret")).unwrap().unwrap();
+        let header = |name, value: &'static str| (name, HeaderValue::from_static(value));
+        let key = header(AUTHORIZATION, "Bearer mgp_1");
+        let comes_in = |headers: &[(HeaderName, HeaderValue)]| {
+            peers.front_for(&HeaderMap::from_iter(headers.to_vec())).is_some()
+        };
+        let passed_on = [header(MARKS, OF_CLIENT), key.clone()];
+        assert!(!comes_in(&passed_on), "this kernel serves no clients yet");
+        let front: Arc<ClientFront> = Arc::new(|_| Box::pin(async { Ok(Response::default()) }));
+        peers.clients.set(Arc::downgrade(&front)).unwrap();
+        assert!(comes_in(&passed_on));
+        assert!(!comes_in(&passed_on[..1]), "it has no key");
+        assert!(!comes_in(&passed_on[1..]), "no kernel marked it");
+        assert!(!comes_in(&[header(MARKS, "7 agent/ada"), key]), "it is for a server");
+        drop(front);
+        assert!(!comes_in(&passed_on), "this kernel serves clients no more");
     }
 
     #[test]

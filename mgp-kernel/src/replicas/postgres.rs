@@ -41,7 +41,7 @@ impl ClusterLink {
         let orders = postgres.clone();
         Ok(Some(Arc::new(Self {
             id: id_of(state)?,
-            peers: Peers::of(config)?,
+            peers: Peers::of(config, &key)?,
             postgres,
             freshness: Arc::new(Freshness::new()),
             vouched: vouched.map_err(|error| StartError::Kept { path, error })?,

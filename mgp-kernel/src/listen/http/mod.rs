@@ -5,11 +5,12 @@ mod certificate;
 mod doors;
 mod failed_logins;
 mod paths;
+mod sessions;
 pub(super) mod tokens;
 
 use std::convert::Infallible;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use http::header::{AUTHORIZATION, CONNECTION, WWW_AUTHENTICATE};
@@ -33,6 +34,7 @@ use self::failed_logins::{FailedLogins, LoginAttempt};
 pub(super) use self::paths::uncached;
 use crate::lifecycle::or_never;
 use crate::peer::{PeerUser, peer_user};
+use crate::replicas::ClientFront;
 use crate::sections::Sections;
 use crate::{Kernel, settings};
 
@@ -73,10 +75,11 @@ where
         return Ok(page);
     }
     let request = Request::from_parts(head, body);
-    let (request, caller) = match auth_member::keyed(&kernel.config, request).await {
+    let (mut request, caller) = match auth_member::keyed(&kernel.config, request).await {
         Ok(keyed) => keyed,
         Err(refusal) => return Ok(refusal),
     };
+    sessions::keep_key(kernel.peers(), &mut request);
     let (login, peer) = (LoginAttempt::of(&request), LoopbackPeer::without_key(&request));
     let is_foreign = match peer {
         Some(peer) => peer.is_foreign().await,
@@ -90,7 +93,7 @@ where
     })
 }
 
-/// Answers a request whose key was checked: at the path of the metrics, at a door, or by the protocol.
+/// Answers a request whose key was checked: at the path of the metrics, at a door, or by the protocol, maybe at another kernel.
 async fn answer_known<A: Accept>(
     front: Arc<HttpFront>,
     routes: Routes<A>,
@@ -100,9 +103,13 @@ async fn answer_known<A: Accept>(
     if let Some(page) = paths::metrics(kernel, &front.http, &head) {
         return Ok(page);
     }
-    match Door::at(head.uri.path(), &kernel.config) {
-        Some(door) => Ok(Box::pin(doors::open(door, routes.server().clone(), head, body, kernel)).await),
-        None => routes.handle(Request::from_parts(head, body)).await,
+    if let Some(door) = Door::at(head.uri.path(), &kernel.config) {
+        return Ok(Box::pin(doors::open(door, routes.server().clone(), head, body, kernel)).await);
+    }
+    let request = Request::from_parts(head, body);
+    match kernel.peers() {
+        Some(peers) => Box::pin(sessions::answer(peers, &kernel.lifecycle, &routes, request)).await,
+        None => routes.handle(request).await,
     }
 }
 
@@ -182,10 +189,18 @@ impl Kernel {
             tokens: tokens.clone(),
             logins: FailedLogins::default(),
         });
+        // Other kernels reach it for as long as clients do.
+        let for_peers = OnceLock::<Arc<ClientFront>>::new();
         let layer = layer_fn(|routes: Routes<_>| {
             let known = Arc::clone(&front);
             let known = FnService(move |request| answer_known(Arc::clone(&known), routes.clone(), request));
             let (front, checked) = (Arc::clone(&front), guard.layer(known));
+            if let Some(peers) = self.sections().peers() {
+                let (front, checked) = (Arc::clone(&front), checked.clone());
+                let served: Arc<ClientFront> =
+                    Arc::new(move |request| Box::pin(answer(Arc::clone(&front), checked.clone(), request)));
+                let _ = peers.clients.set(Arc::downgrade(for_peers.get_or_init(|| served)));
+            }
             FnService(move |request| answer(Arc::clone(&front), checked.clone(), request))
         });
         let serving = serve_layered_until(socket, self.accept_remote(&auth), http, layer, stop);

@@ -32,6 +32,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
 use mgp_types::frame::check_result;
 use mgp_types::{BoxFuture, Error, RawJson, Request, Response, RpcService, Session};
@@ -44,7 +45,7 @@ pub use self::binary::BinaryArguments;
 pub use self::body::{HttpStatus, SessionLost};
 use self::core::{ClientCore, ClientOwner, Tasks};
 pub use self::head::MirroredHeaders;
-use self::pool::{ClientIo, ClientTls, ConnectionPool, Dial, HttpLink, dial_network};
+use self::pool::{ClientIo, ClientTls, ConnectionPool, Dial, HttpLink, dial_network, dialled};
 use crate::ConnectionLimits;
 
 /// A server behind Streamable HTTP in both eras, or behind HTTP+SSE, as the service that answers its requests.
@@ -253,9 +254,17 @@ impl HttpClientBuilder {
             .map(HttpClient::new)
     }
 
+    /// Opens a connection to the server, on which the caller writes requests of HTTP/1.1.
+    ///
+    /// # Errors
+    /// The URL cannot be reached, or not in time.
+    pub async fn open(self) -> Result<impl Read + Write + Unpin + Send, Error> {
+        let url = origin::parse(&self.url).ok_or_else(unusable)?;
+        let dial = self.dial.map_or_else(|| dial_network(self.tls), Ok)?;
+        dialled(&dial, &url, self.connect_timeout).await
+    }
+
     fn core<I: RpcService>(mut self, inbound: I) -> Result<ClientCore<I>, Error> {
-        let unusable =
-            || Error::invalid_params("the server's URL is not one of HTTP without credentials in it");
         let url = origin::parse(&self.url).ok_or_else(unusable)?;
         let host = origin::host(&url).ok_or_else(unusable)?;
         let dial = match self.dial {
@@ -275,6 +284,10 @@ impl HttpClientBuilder {
         self.headers.insert(HOST, host);
         Ok(ClientCore::new(link, url, self.headers, self.auth, self.limits, tasks, inbound))
     }
+}
+
+fn unusable() -> Error {
+    Error::invalid_params("the server's URL is not one of HTTP without credentials in it")
 }
 
 // Headers and the query of a URL may hold credentials.

@@ -109,10 +109,7 @@ impl ConnectionPool {
     }
 
     async fn connect(&self, origin: &Uri) -> Result<HttpSender, Error> {
-        let dialled = timeout(self.connect_timeout, (self.dial)(origin.clone())).await;
-        let dialled = dialled.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)));
-        let stream = dialled
-            .map_err(|error| Error::disconnected("the server cannot be reached").with_source(error))?;
+        let stream = dialled(&self.dial, origin, self.connect_timeout).await?;
         let (sender, connection) = handshake(stream).await.map_err(broken)?;
         self.tasks.spawn(async move {
             if let Err(error) = connection.await {
@@ -121,6 +118,13 @@ impl ConnectionPool {
         });
         Ok(sender)
     }
+}
+
+/// Opens a connection to the server of a URL within this time.
+pub(super) async fn dialled(dial: &Dial, origin: &Uri, within: Duration) -> Result<ClientIo, Error> {
+    let dialled = timeout(within, dial(origin.clone())).await;
+    let dialled = dialled.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)));
+    dialled.map_err(|error| Error::disconnected("the server cannot be reached").with_source(error))
 }
 
 fn broken(error: hyper::Error) -> Error {

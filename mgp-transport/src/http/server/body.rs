@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, BufMut, Bytes};
 use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
 use mgp_types::Id;
 use pin_project_lite::pin_project;
 use tokio::sync::mpsc;
@@ -24,7 +25,7 @@ use crate::http::sse;
 use crate::limits::BudgetShare;
 use crate::skipped_message::{MessageHead, SkippedMessage, head, id_at_end};
 
-/// The body of an answer: nothing, one text, a stream of events, or pieces that come one by one.
+/// The body of an answer: nothing, one text, a stream of events, pieces that come one by one, or the body of another answer.
 #[must_use]
 pub struct HttpBody {
     content: BodyContent,
@@ -36,6 +37,8 @@ enum BodyContent {
     Full(Bytes),
     Events(Box<EventBody>),
     Pieces(mpsc::Receiver<Bytes>),
+    /// The body of another answer, which ends where that breaks off.
+    Passed(Incoming),
 }
 
 impl HttpBody {
@@ -58,6 +61,8 @@ mgp_types::convert!(
     mpsc::Receiver<Bytes> => HttpBody, pieces => Self { content: BodyContent::Pieces(pieces), active: None }
 );
 
+mgp_types::convert!(Incoming => HttpBody, body => Self { content: BodyContent::Passed(body), active: None });
+
 impl Default for HttpBody {
     /// Returns an empty body.
     fn default() -> Self {
@@ -79,6 +84,9 @@ impl Body for HttpBody {
             BodyContent::Full(bytes) => Some(std::mem::take(bytes)),
             BodyContent::Events(events) => ready!(events.poll_next(cx)),
             BodyContent::Pieces(pieces) => ready!(pieces.poll_recv(cx)),
+            BodyContent::Passed(body) => {
+                ready!(Pin::new(body).poll_frame(cx)).and_then(|frame| frame.ok()?.into_data().ok())
+            }
         };
         if let (Some(active), Some(bytes)) = (&this.active, &bytes) {
             active.0.note_queued(bytes.len());
@@ -93,7 +101,7 @@ impl Body for HttpBody {
     fn size_hint(&self) -> SizeHint {
         match &self.content {
             BodyContent::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            BodyContent::Events(_) | BodyContent::Pieces(_) => SizeHint::default(),
+            BodyContent::Events(_) | BodyContent::Pieces(_) | BodyContent::Passed(_) => SizeHint::default(),
         }
     }
 }

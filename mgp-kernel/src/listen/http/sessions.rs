@@ -51,7 +51,8 @@ pub(super) async fn answer<A: Accept>(
         if owner == peers.address {
             request.headers_mut().insert(SESSION_ID, id);
         } else if let Some(key) = key {
-            match async { peers.client(&owner)?.open().await }.await {
+            let opening = async { peers.client(&owner)?.open().await };
+            match opening.await {
                 Ok(stream) => return Ok(pass_on(stream, key, Arc::clone(lifecycle), request).await),
                 Err(error) => tracing::warn!(%owner, %error, "the kernel with a session is not reached"),
             }

@@ -101,7 +101,7 @@ impl LocalServerFiles {
             Endpoint::Unix { .. } => {
                 Some(Self { directory: here.to_owned(), is_configured: false, arguments: Vec::new() })
             }
-            _ => None,
+            Endpoint::Http { .. } => None,
         }
     }
 

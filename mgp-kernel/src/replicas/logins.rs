@@ -75,7 +75,7 @@ impl SharedLogins {
         };
         let done = off_the_runtime(work).await;
         self.note_change();
-        done.map_err(unusable)
+        done.map_err(|error| unusable(&error))
     }
 }
 
@@ -84,7 +84,7 @@ impl TokenStore for SharedLogins {
         let (logins, name) = (self.clone(), self.name_of(key));
         Box::pin(async move {
             let found = off_the_runtime(move || logins.find(&logins.database.connection(), &name)).await;
-            found.map_err(unusable)?.map(|(login, _)| StoredLogin::from_json(&login)).transpose()
+            found.map_err(|error| unusable(&error))?.map(|(login, _)| StoredLogin::from_json(&login)).transpose()
         })
     }
 
@@ -144,7 +144,7 @@ impl TokenStore for SharedLogins {
     }
 }
 
-fn unusable(error: StoreError) -> OAuthError {
+fn unusable(error: &StoreError) -> OAuthError {
     OAuthError::Store(error.to_string().into())
 }
 

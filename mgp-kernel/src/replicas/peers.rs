@@ -134,8 +134,9 @@ mod tests {
     impl Peers {
         /// Returns the way to the other kernels of one that listens at a free port.
         pub(crate) fn at_loopback(tls: ListenTls) -> Self {
-            let address = "127.0.0.1:0".to_owned();
-            Self { address, tls, leases: Leases::default(), is_open: AtomicBool::default() }
+            let (session_key, clients) = (SealingKey::new([1; 32]), OnceLock::new());
+            let (leases, is_open) = (Leases::default(), AtomicBool::default());
+            Self { address: "127.0.0.1:0".to_owned(), tls, leases, is_open, session_key, clients }
         }
     }
 

@@ -234,11 +234,14 @@ pub(crate) fn agent_limits(config: &Config) -> Limits {
 
 /// Returns the groups of agents.
 pub(crate) fn groups(config: &Config) -> Vec<AgentGroup> {
-    let group = |group: GroupSettings| {
-        let GroupSettings { name, agents, claim, values, issuer, .. } = group;
-        AgentGroup { name, agents, claim, values, issuer }
+    let group = |group: &GroupSettings| AgentGroup {
+        name: group.name.clone(),
+        agents: group.agents.clone(),
+        claim: group.claim.clone(),
+        values: group.values.clone(),
+        issuer: group.issuer.clone(),
     };
-    config.groups.iter().cloned().map(group).collect()
+    config.groups.iter().map(group).collect()
 }
 
 /// Returns the scopes that agents have, and those that tools require besides the ones in their definitions.

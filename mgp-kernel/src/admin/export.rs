@@ -135,8 +135,7 @@ fn begins_formula(cell: &str) -> bool {
 }
 
 /// The headings of the columns, but for that of the kernel, which stands last where there are several.
-const HEADINGS: &str =
-    "seq,timestamp,trace_id,event_type,actor_type,actor_id,server_id,tool_name,target_arguments,result,details,hash";
+const HEADINGS: &str = "seq,timestamp,trace_id,event_type,actor_type,actor_id,server_id,tool_name,target_arguments,result,details,hash";
 
 /// The number of events in a page of an export. A page stays well under the limit of a message, even if each event is
 /// as long as it can be.

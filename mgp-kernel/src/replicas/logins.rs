@@ -84,7 +84,10 @@ impl TokenStore for SharedLogins {
         let (logins, name) = (self.clone(), self.name_of(key));
         Box::pin(async move {
             let found = off_the_runtime(move || logins.find(&logins.database.connection(), &name)).await;
-            found.map_err(|error| unusable(&error))?.map(|(login, _)| StoredLogin::from_json(&login)).transpose()
+            found
+                .map_err(|error| unusable(&error))?
+                .map(|(login, _)| StoredLogin::from_json(&login))
+                .transpose()
         })
     }
 

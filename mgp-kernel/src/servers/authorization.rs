@@ -119,10 +119,8 @@ fn builder(
         Some(shared) => builder.store(shared.clone()).owner(format!("{owner}\0{}", server.id)),
         None => builder.store(UserLogins::of(&server.id)).owner(owner),
     };
-    let builder = builder
-        .client_name(settings::NAME)
-        .fetcher(fetcher)
-        .scopes(oauth.scopes.iter().map(String::as_str));
+    let builder =
+        builder.client_name(settings::NAME).fetcher(fetcher).scopes(oauth.scopes.iter().map(String::as_str));
     let builder = oauth.issuer.iter().fold(builder, |builder, issuer| builder.issuer(issuer.as_str()));
     let builder = if oauth.dpop { builder.bound_tokens() } else { builder };
     let builder = match oauth.grant {

@@ -53,7 +53,10 @@ fn the_record_of_this_kernel_is_shown_where_that_of_all_is_not_reached() {
     let exported = home.done(["audit", "export"]);
     assert!(exported.err.contains("only events of this kernel") && !exported.out.is_empty(), "{exported:?}");
     let verified = home.run(["audit", "verify"]);
-    assert!(verified.code == Some(5) && verified.err.contains("of all kernels cannot be checked"), "{verified:?}");
+    assert!(
+        verified.code == Some(5) && verified.err.contains("of all kernels cannot be checked"),
+        "{verified:?}"
+    );
 }
 
 #[test]

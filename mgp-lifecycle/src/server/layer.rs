@@ -80,9 +80,7 @@ impl<S: RpcService> Service<Request> for LifecycleService<S> {
         {
             life.note(session);
         }
-        if *answers
-            && let Some(answer) = life.answer(&request)
-        {
+        if *answers && let Some(answer) = life.answer(&request) {
             return LifecycleFuture::answering(answer);
         }
         //= mgp §11.2

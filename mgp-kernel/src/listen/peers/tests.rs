@@ -128,15 +128,8 @@ impl Owner {
         let ((closing, closed), mut serving) = (watch::channel(false), JoinSet::new());
         serving.spawn(socket.serve(Arc::new(kernel), closed));
         let authority = authority.certificate.clone();
-        let owner = Self {
-            at,
-            authority,
-            link,
-            files,
-            _closing: closing,
-            _serving: serving,
-            _held: (scene, folder),
-        };
+        let owner =
+            Self { at, authority, link, files, _closing: closing, _serving: serving, _held: (scene, folder) };
         owner.learn(r#"{"files":[null,7,600000],"mail":[null,7,600000]}"#);
         owner
     }
@@ -231,9 +224,8 @@ async fn a_request_that_no_kernel_would_send_finds_nothing() {
             owner.send(Some(&kernel), &post("/servers/files", &format!("{marks}{KEY}"), OPENING)).await;
         assert!(answer.starts_with("HTTP/1.1 404"), "{marks}: {answer}");
     }
-    let alone = format!(
-        "{MARKS}mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: pay\r\n"
-    );
+    let alone =
+        format!("{MARKS}mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: pay\r\n");
     let body = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pay","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     for request in [post("/mcp", MARKS, OPENING), post("/servers/files", &alone, body)] {
         let answer = owner.send(Some(&kernel), &request).await;

@@ -141,7 +141,7 @@ impl Owner {
     async fn start(files: &Files) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let peers = files.peers(&socket.local_addr().unwrap().to_string(), "secret");
-        let tls = ListenCertificate::read(&peers.tls, "cluster").unwrap().tls.clone();
+        let tls = ListenCertificate::read(&peers.tls, "cluster").unwrap().tls;
         let config = HttpConfig::default().allow_any_host().tls(tls);
         let (asked, (begun, streams)) = (Arc::<Mutex<Vec<_>>>::default(), mpsc::channel(8));
         let noted = Arc::clone(&asked);

@@ -38,8 +38,8 @@
 //! | `ext` | `ArgumentJudge`, `Violation` | the faults of a value one by one, and patterns that take linear time |
 //! | `sqlite` | `sqlite` | the database in which `access`, `audit`, `auth`, `permission` and `validate`, which bring it, store what outlives the process |
 //!
-//! With `validate` and `code-safety`, the module `check` judges single inputs. With `validate` and `ext`, the module
-//! `reference` fetches data of other servers by reference.
+//! With `validate` and `code-safety`, the module `check` judges single inputs. With `validate`, `ext` and `network`, the
+//! module `reference` fetches data of other servers by reference.
 //!
 //! No feature is on by default. [`RejectGate`], which decides how a refusal looks to the caller, is always available.
 
@@ -83,7 +83,7 @@ pub mod path;
 mod percent;
 #[cfg(feature = "permission")]
 pub mod permission;
-#[cfg(all(feature = "ext", feature = "validate"))]
+#[cfg(all(feature = "ext", feature = "network", feature = "validate"))]
 pub mod reference;
 #[cfg(feature = "refusal")]
 mod refusal;

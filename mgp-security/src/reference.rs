@@ -4,19 +4,23 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use foldhash::fast::RandomState;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use http::header::{ACCEPT_ENCODING, ETAG, RANGE, USER_AGENT};
+use http::{HeaderValue, Request, Response};
+use http_body_util::{BodyExt as _, Full};
 use mgp_types::ext::{Checksum, ChecksumAlgorithm, DataReference};
 use mgp_types::mgp::Timestamp;
 use mgp_types::{BoxFuture, Error, code};
 use sha2::{Digest as _, Sha256};
+use tokio::time::timeout;
 use url::{Origin, Url};
 
-use crate::network::{FetchError, GuardedConnector, NetworkPolicy, check_url};
+use crate::network::{FetchError, GuardedConnector, JudgedHttp, NetworkPolicy, check_url};
 use crate::refusal::refusal;
 
 /// Fetches data of other servers by reference.
@@ -28,7 +32,7 @@ use crate::refusal::refusal;
 ///
 /// Addresses that are fetched hold secrets, and no error repeats one.
 pub struct ReferenceImporter {
-    source: Arc<dyn ReferenceSource>,
+    request: Box<RequestData>,
     connector: GuardedConnector,
     origins: HashMap<Box<str>, Vec<Origin>, RandomState>,
     max_bytes: u64,
@@ -39,17 +43,31 @@ pub struct ReferenceImporter {
 #[error("an origin is `https://` and a host, with a port if need be, and nothing behind")]
 pub struct InvalidOrigin;
 
+/// A function that requests the data at a URL from one of the given addresses, beginning at a byte.
+type RequestData = dyn Fn(String, Vec<SocketAddr>, u64) -> BoxFuture<'static, DataOutcome> + Send + Sync;
+
+/// An answer whose body comes piece by piece.
+type DataOutcome = Result<Response<BoxStream<'static, Result<Bytes, Error>>>, Error>;
+
 /// The bytes that are fetched at most, unless another bound is set.
 const MAX_BYTES: u64 = 1 << 30;
 /// The number of times that an interrupted transfer goes on.
 const MAX_RESUMED: usize = 8;
+/// The time in which a server has to answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl ReferenceImporter {
-    /// Creates an importer that fetches with `source` from the hosts that `policy` allows, and for which no server has an
-    /// origin yet. From this machine, where it is allowed, data comes without TLS, too.
-    pub fn new(source: Arc<dyn ReferenceSource>, policy: NetworkPolicy) -> Self {
-        let connector = GuardedConnector::new(policy);
-        Self { source, connector, origins: HashMap::default(), max_bytes: MAX_BYTES }
+    /// Creates an importer that fetches from the hosts that `policy` allows, trusts the certificates that browsers trust,
+    /// and has an origin of no server yet. From this machine, where it is allowed, data comes without TLS, too.
+    ///
+    /// # Errors
+    /// TLS is not available.
+    pub fn new(policy: NetworkPolicy) -> Result<Self, Error> {
+        let (http, connector) = (JudgedHttp::new()?, GuardedConnector::new(policy));
+        let request = move |url: String, addresses: Vec<SocketAddr>, from: u64| -> BoxFuture<'static, _> {
+            Box::pin(request_data(http.clone(), url, addresses, from))
+        };
+        Ok(Self { request: Box::new(request), connector, origins: HashMap::default(), max_bytes: MAX_BYTES })
     }
 
     /// Lets data of `server` come from `origin`, for instance `https://data.example`.
@@ -104,9 +122,9 @@ impl ReferenceImporter {
         let most = reference.size_bytes.unwrap_or(self.max_bytes);
         let mut resumed = 0;
         loop {
-            let data = self.source.get(url.as_str(), &addresses, transfer.received).await?;
-            transfer.check(&data)?;
-            let mut body = data.body;
+            let answer = (self.request)(url.to_string(), addresses.clone(), transfer.received).await?;
+            transfer.check(&answer)?;
+            let mut body = answer.into_body();
             let interruption = loop {
                 let piece = match body.next().await {
                     Some(Ok(piece)) => piece,
@@ -159,10 +177,7 @@ impl ReferenceImporter {
         let port = url.port_or_known_default().ok_or_else(|| forbidden("its address names no port"))?;
         let addresses = self.connector.addresses(host, port).await.map_err(|why| match why {
             FetchError::Refused(finding) => forbidden(finding.message),
-            _ => refusal(
-                code::UPSTREAM_UNAVAILABLE,
-                "the server of the data cannot be reached; try again later",
-            ),
+            _ => unreachable(),
         })?;
         let is_here = addresses.iter().all(|address| address.ip().is_loopback());
         if url.scheme() != "https" && !is_here {
@@ -182,20 +197,21 @@ mgp_types::partial_debug!(ReferenceImporter, self => servers: self.origins.len()
 /// The data that came so far.
 struct Transfer {
     received: u64,
-    etag: Option<Box<str>>,
+    /// The header `ETag`, by which parts are known to be of the same data.
+    etag: Option<HeaderValue>,
     hash: Sha256,
 }
 
 impl Transfer {
     /// Checks that an answer goes on with the same data.
-    fn check(&mut self, data: &FetchedData) -> Result<(), Error> {
-        let begins = self.received == 0;
-        Err(match data.status {
+    fn check<B>(&mut self, answer: &Response<B>) -> Result<(), Error> {
+        let (begins, etag) = (self.received == 0, answer.headers().get(ETAG));
+        Err(match answer.status().as_u16() {
             200 if begins => {
-                self.etag.clone_from(&data.etag);
+                self.etag = etag.cloned();
                 return Ok(());
             }
-            206 if !begins && data.etag == self.etag => return Ok(()),
+            206 if !begins && etag == self.etag.as_ref() => return Ok(()),
             200 | 206 => refusal(
                 code::UPSTREAM_ERROR,
                 "the transfer was interrupted and cannot go on; import it again",
@@ -222,35 +238,26 @@ fn mismatch(message: &'static str) -> Error {
     refusal(code::REFERENCE_CHECKSUM_MISMATCH, message)
 }
 
-/// The port by which data is fetched.
-///
-/// An implementation connects to one of the given addresses and to no other, follows no redirect, uses no proxy, asks for
-/// no compression, sends no credentials, and logs no query.
-pub trait ReferenceSource: Send + Sync {
-    /// Sends `GET url` to one of `addresses`. With `from` above 0, asks for the bytes from there on by the header `Range`.
-    ///
-    /// # Errors
-    /// 5002: no address can be connected to; 5001: there is no answer in time.
-    fn get<'a>(
-        &'a self,
-        url: &'a str,
-        addresses: &'a [SocketAddr],
-        from: u64,
-    ) -> BoxFuture<'a, Result<FetchedData, Error>>;
+fn unreachable() -> Error {
+    refusal(code::UPSTREAM_UNAVAILABLE, "the server of the data cannot be reached; try again later")
 }
 
-/// An answer with data.
-#[expect(clippy::exhaustive_structs, reason = "made by the port")]
-pub struct FetchedData {
-    /// The status of the answer.
-    pub status: u16,
-    /// The header `ETag`, by which parts are known to be of the same data.
-    pub etag: Option<Box<str>>,
-    /// The bytes, piece by piece.
-    pub body: Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>,
+/// Sends `GET url` to one of `addresses`, without credentials. With `from` above 0, asks for the bytes from there on.
+async fn request_data(http: JudgedHttp, url: String, addresses: Vec<SocketAddr>, from: u64) -> DataOutcome {
+    let mut request = Request::get(url).header(USER_AGENT, "mgp").header(ACCEPT_ENCODING, "identity");
+    if from > 0 {
+        request = request.header(RANGE, format!("bytes={from}-"));
+    }
+    let request = request.body(Full::<Bytes>::default()).map_err(|_| unreachable())?;
+    let late = |_| {
+        let why = "the server of the data did not answer in time; try again later";
+        refusal(code::UPSTREAM_TIMEOUT, why)
+    };
+    let answer = timeout(ANSWER_TIMEOUT, http.send(request, &addresses)).await.map_err(late)?;
+    let answer = answer.map_err(|_| unreachable())?;
+    let cut = |_: hyper::Error| refusal(code::UPSTREAM_ERROR, "the data was cut off; try again");
+    Ok(answer.map(|body| -> BoxStream<'static, _> { Box::pin(body.map_err(cut).into_data_stream()) }))
 }
-
-mgp_types::partial_debug!(FetchedData, self => status: self.status);
 
 #[cfg(test)]
 mod tests;

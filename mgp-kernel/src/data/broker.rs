@@ -7,20 +7,16 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{ETAG, RANGE};
-use http_body_util::{BodyExt as _, Full};
 use mgp_discovery::Config;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_security::access::AccessPolicy;
-use mgp_security::network::JudgedHttp;
-use mgp_security::reference::{FetchedData, ReferenceImporter, ReferenceSource};
+use mgp_security::reference::ReferenceImporter;
 use mgp_server_sdk::{ReferenceData, ReferenceStore};
 use mgp_types::ext::{DataReference, ImportData};
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Recovery, ServerId, Timestamp,
 };
-use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, code, random_name};
+use mgp_types::{Error, Object, Principal, Request, Response, code, random_name};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -286,7 +282,7 @@ fn importer(config: &Config, server: &ServerConfig) -> Result<ReferenceImporter,
         policy = policy.allow_host(host);
     }
     let own = own.map(|own| own.origin().ascii_serialization());
-    let mut importer = ReferenceImporter::new(Arc::new(HttpSource(JudgedHttp::new()?)), policy);
+    let mut importer = ReferenceImporter::new(policy)?;
     for origin in server.network.data_origins.iter().cloned().chain(own) {
         importer = importer
             .with_origin(server.id.as_str(), &origin)
@@ -294,45 +290,3 @@ fn importer(config: &Config, server: &ServerConfig) -> Result<ReferenceImporter,
     }
     Ok(importer)
 }
-
-/// A source that sends requests over HTTP, and trusts the certificates that browsers trust.
-#[derive(Debug)]
-struct HttpSource(JudgedHttp);
-
-impl HttpSource {
-    async fn send(&self, url: &str, addresses: &[SocketAddr], from: u64) -> Result<FetchedData, Error> {
-        let why = "the server of the data cannot be reached; try again later";
-        let unreachable = || Error::new(code::UPSTREAM_UNAVAILABLE, why);
-        let mut request =
-            http::Request::get(url).header("user-agent", "mgp").header("accept-encoding", "identity");
-        if from > 0 {
-            request = request.header(RANGE, format!("bytes={from}-"));
-        }
-        let request = request.body(Full::<Bytes>::default()).map_err(|_| unreachable())?;
-        let late = |_| {
-            let why = "the server of the data did not answer in time; try again later";
-            Error::new(code::UPSTREAM_TIMEOUT, why)
-        };
-        let answer = timeout(ANSWER_PATIENCE, self.0.send(request, addresses)).await.map_err(late)?;
-        let answer = answer.map_err(|_| unreachable())?;
-        let (head, body) = answer.into_parts();
-        let cut = |_: hyper::Error| Error::new(code::UPSTREAM_ERROR, "the data was cut off; try again");
-        let etag = head.headers.get(ETAG).and_then(|etag| etag.to_str().ok()).map(Into::into);
-        let body = Box::pin(body.map_err(cut).into_data_stream());
-        Ok(FetchedData { status: head.status.as_u16(), etag, body })
-    }
-}
-
-impl ReferenceSource for HttpSource {
-    fn get<'a>(
-        &'a self,
-        url: &'a str,
-        addresses: &'a [SocketAddr],
-        from: u64,
-    ) -> BoxFuture<'a, Result<FetchedData, Error>> {
-        Box::pin(self.send(url, addresses, from))
-    }
-}
-
-/// The time in which a server has to answer.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(30);

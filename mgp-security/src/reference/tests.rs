@@ -2,13 +2,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
+use http::Response;
 use mgp_types::ext::{Checksum, DataReference};
 use mgp_types::mgp::Timestamp;
 use mgp_types::{BoxFuture, Error, code};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-use super::{FetchedData, InvalidOrigin, ReferenceImporter, ReferenceSource};
+use super::{DataOutcome, InvalidOrigin, ReferenceImporter};
 use crate::network::{GuardedConnector, NetworkPolicy};
 
 const URL: &str = "https://data.example/data/ref-1?sig=SECRET&exp=1";
@@ -26,14 +28,9 @@ struct Answer {
     pieces: Vec<Option<&'static str>>,
 }
 
-impl ReferenceSource for Scripted {
-    fn get<'a>(
-        &'a self,
-        _: &'a str,
-        addresses: &'a [SocketAddr],
-        from: u64,
-    ) -> BoxFuture<'a, Result<FetchedData, Error>> {
-        self.asked.lock().push((addresses.to_vec(), from));
+impl Scripted {
+    fn get(&self, addresses: Vec<SocketAddr>, from: u64) -> DataOutcome {
+        self.asked.lock().push((addresses, from));
         let mut answers = self.answers.lock();
         let Answer { status, etag, pieces } = if answers.len() > 1 {
             answers.remove(0)
@@ -45,8 +42,8 @@ impl ReferenceSource for Scripted {
             Some(piece) => Ok(Bytes::from_static(piece.as_bytes())),
             None => Err(Error::new(code::UPSTREAM_UNAVAILABLE, "the line broke")),
         });
-        let body = futures_util::stream::iter(pieces.collect::<Vec<_>>());
-        Box::pin(async move { Ok(FetchedData { status, etag: Some(etag.into()), body: Box::pin(body) }) })
+        let body = futures_util::stream::iter(pieces.collect::<Vec<_>>()).boxed();
+        Ok(Response::builder().status(status).header("etag", etag).body(body).unwrap())
     }
 }
 
@@ -75,7 +72,11 @@ fn importer(server: &Arc<Scripted>, address: &'static str) -> ReferenceImporter 
 /// Returns an importer for which every name leads to one address.
 fn led_to(server: &Arc<Scripted>, policy: NetworkPolicy, address: &'static str) -> ReferenceImporter {
     let connector = GuardedConnector::answered(policy.clone(), || vec![address.parse().unwrap()]);
-    ReferenceImporter { connector, ..ReferenceImporter::new(server.clone(), policy) }
+    let server = server.clone();
+    let request = move |_: String, addresses: Vec<SocketAddr>, from: u64| -> BoxFuture<'static, _> {
+        Box::pin(std::future::ready(server.get(addresses, from)))
+    };
+    ReferenceImporter { request: Box::new(request), connector, ..ReferenceImporter::new(policy).unwrap() }
 }
 
 async fn fetch(importer: &ReferenceImporter, reference: &DataReference) -> Result<String, Error> {

@@ -100,7 +100,6 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::network::Redirects;
 
     fn guard(policy: NetworkPolicy, answers: &[&[&str]]) -> GuardedConnector {
         counted(policy, answers).0
@@ -187,13 +186,14 @@ mod tests {
         );
     }
 
+    #[cfg(feature = "network")]
     #[tokio::test]
     async fn each_hop_of_a_redirect_is_judged_by_its_text_and_by_its_addresses() {
         let policy = NetworkPolicy::default();
         let guard = guard(policy.clone(), &[&["1.1.1.1"], &["10.0.0.1"]]);
-        let mut hops = Redirects::new("https://example.com/", &policy).unwrap();
+        let first = target::parse("https://example.com/", &policy).unwrap();
         guard.addresses("example.com", 443).await.unwrap();
-        hops.follow("https://inward.example.org/").unwrap();
+        target::redirected(&first, "https://inward.example.org/", &policy).unwrap();
         assert_eq!(refusal(&guard, "inward.example.org").await, "private-address");
     }
 }

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 use url::Url;
 
-use super::{FetchError, GuardedConnector, NetworkPolicy, Redirects, target};
+use super::{FetchError, GuardedConnector, NetworkPolicy, target};
 use crate::Finding;
 
 /// Fetches small documents over HTTPS, within bounds of size, time and redirects.
@@ -114,18 +114,17 @@ impl Fetcher {
     }
 
     async fn follow(&self, url: &str, headers: &HeaderMap) -> FetchOutcome {
-        let mut redirects = Redirects::new(url, &self.connector.policy)?;
-        let first = redirects.at.clone();
+        let first = target::parse(url, &self.connector.policy)?;
+        let mut at = first.clone();
         for _ in 0..=MAX_REDIRECTS {
-            let is_there = redirects.at.origin() == first.origin();
-            let sent = if is_there { headers.clone() } else { HeaderMap::new() };
-            let fetched = self.send(Method::GET, &redirects.at, sent, Bytes::new()).await?;
+            let sent = if at.origin() == first.origin() { headers.clone() } else { HeaderMap::new() };
+            let fetched = self.send(Method::GET, &at, sent, Bytes::new()).await?;
             if !matches!(fetched.status.as_u16(), 301..=303 | 307 | 308) {
                 return Ok(fetched);
             }
             let location = fetched.headers.get(LOCATION).and_then(|location| location.to_str().ok());
-            redirects.follow(location.ok_or(FetchError::Redirected)?)?;
-            if redirects.at.scheme() != first.scheme() {
+            at = target::redirected(&at, location.ok_or(FetchError::Redirected)?, &self.connector.policy)?;
+            if at.scheme() != first.scheme() {
                 return Err(FetchError::Redirected);
             }
         }

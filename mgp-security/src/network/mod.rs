@@ -4,14 +4,13 @@
 //! The text of a URL decides only part of it. [`check_url`] refuses what the text shows: forbidden addresses in every
 //! notation, names of the internal network, and schemes and authorities that parsers read differently. The addresses of
 //! a public name are only known once it is resolved, so [`GuardedConnector`] judges the addresses themselves,
-//! and requests go to those that it judged. Each redirect is a new URL, which [`Redirects`] judges.
+//! and requests go to those that it judged. Each redirect is a new URL, which is judged as the first one.
 //!
 //! | item | decides |
 //! |---|---|
 //! | [`NetworkPolicy`] | what is let through besides the public network, and what is not |
 //! | [`check_url`] | one URL |
 //! | [`GuardedConnector`] | the addresses of a host |
-//! | [`Redirects`] | the redirects of a request |
 //! | `issuer_metadata_urls` | where an issuer of tokens describes itself (feature `network`) |
 //! | `Fetcher` | a request for a document, with its redirects, size and time (feature `network`) |
 
@@ -37,7 +36,6 @@ pub(crate) use found::{check_addresses, check_text};
 #[cfg(feature = "validate")]
 pub(crate) use policy::is_network_scheme;
 pub use policy::{HostPattern, InvalidHostPattern, NetworkPolicy};
-pub use target::Redirects;
 #[cfg(feature = "code-safety")]
 pub(crate) use target::is_metadata_url;
 #[cfg(feature = "validate")]

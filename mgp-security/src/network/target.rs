@@ -1,5 +1,5 @@
-//! The parser of URLs and hosts that only accepts text that all programs read alike, and the redirects of a request, each
-//! judged like its first URL.
+//! The parser of URLs and hosts that only accepts text that all programs read alike, and the targets of redirects, each
+//! judged like the first URL of a request.
 
 use std::borrow::Cow;
 
@@ -139,60 +139,31 @@ fn ambiguous(instead: &str) -> Finding {
     Finding::new("ambiguous-url", format!("programs would read the URL differently: {instead}"))
 }
 
-/// The redirects of one request. Each target is judged like the first URL, and the number of redirects is limited.
-///
-/// ```
-/// use mgp_security::network::{NetworkPolicy, Redirects};
-///
-/// let policy = NetworkPolicy::default();
-/// let mut redirects = Redirects::new("https://example.com/a", &policy)?;
-/// assert_eq!(redirects.follow("/b")?, "https://example.com/b");
-/// assert_eq!(redirects.follow("http://169.254.169.254/").unwrap_err().rule, "metadata-endpoint");
-/// # Ok::<(), mgp_security::Finding>(())
-/// ```
-#[derive(Debug)]
-pub struct Redirects<'p> {
-    pub(super) at: Url,
-    policy: &'p NetworkPolicy,
-    left: u8,
-}
-
-impl<'p> Redirects<'p> {
-    /// Begins at `url`, which is checked as well.
-    pub fn new(url: &str, policy: &'p NetworkPolicy) -> Result<Self, Finding> {
-        Ok(Self { at: parse(url, policy)?, policy, left: MAX_HOPS })
+/// Returns the URL that a redirect from `at` to the value of the header `Location` leads to, judged like the first URL of
+/// the request.
+#[cfg(feature = "network")]
+pub(super) fn redirected(at: &Url, location: &str, policy: &NetworkPolicy) -> Result<Url, Finding> {
+    check_spelling(location)?;
+    // Only a location without a host of its own is joined; joining others would repair text that ought to be refused.
+    let begins_path =
+        location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\");
+    let names_host = location.contains(':') || location.contains('\\') || location.starts_with("//");
+    let to: Cow<'_, str> = if begins_path || !names_host {
+        let why = "the server redirects to something that is no URL: use another source";
+        let joined = at.join(location).map_err(|_| Finding::new("ambiguous-url", why))?;
+        String::from(joined).into()
+    } else if location.starts_with("//") {
+        format!("{}:{location}", at.scheme()).into()
+    } else {
+        location.into()
+    };
+    let to = parse(&to, policy)?;
+    let is_encrypted = |url: &Url| matches!(url.scheme(), "https" | "wss");
+    if is_encrypted(at) && !is_encrypted(&to) {
+        let why = "the server redirects from an encrypted connection to one that is not: use another source";
+        return Err(Finding::new("downgrade", why));
     }
-
-    /// Follows a redirect to the value of the header `Location`, and returns the resulting absolute URL.
-    pub fn follow(&mut self, location: &str) -> Result<&str, Finding> {
-        self.left = self.left.checked_sub(1).ok_or_else(|| {
-            Finding::new("too-many-redirects", "the URL leads on and on: use the one it should end at")
-        })?;
-        check_spelling(location)?;
-        // Only a location without a host of its own is joined; joining others would repair text that ought to be
-        // refused.
-        let begins_path =
-            location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\");
-        let names_host = location.contains(':') || location.contains('\\') || location.starts_with("//");
-        let to: Cow<'_, str> = if begins_path || !names_host {
-            let why = "the server redirects to something that is no URL: use another source";
-            let joined = self.at.join(location).map_err(|_| Finding::new("ambiguous-url", why))?;
-            String::from(joined).into()
-        } else if location.starts_with("//") {
-            format!("{}:{location}", self.at.scheme()).into()
-        } else {
-            location.into()
-        };
-        let to = parse(&to, self.policy)?;
-        let is_encrypted = |url: &Url| matches!(url.scheme(), "https" | "wss");
-        if is_encrypted(&self.at) && !is_encrypted(&to) {
-            let why =
-                "the server redirects from an encrypted connection to one that is not: use another source";
-            return Err(Finding::new("downgrade", why));
-        }
-        self.at = to;
-        Ok(self.at.as_str())
-    }
+    Ok(to)
 }
 
 /// Checks the URLs in the path, query and fragment of another URL, of which `rest` consists.
@@ -294,6 +265,3 @@ const MAX_HOST: usize = 1024;
 
 /// The largest length of a URL in bytes: longer than servers accept, and short enough to search.
 const MAX_BYTES: usize = 64 * 1024;
-
-/// The largest number of redirects of one request. Curl follows 50 by default; no honest request needs more than this.
-const MAX_HOPS: u8 = 10;

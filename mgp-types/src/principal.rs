@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ClientSessionId;
 use crate::macros::words::words;
 
@@ -14,11 +16,13 @@ use crate::macros::words::words;
 /// name proves nothing about the kind. An agent's name is its id in access control and audit.
 ///
 /// The principal of a request also knows the client session that the request came through. The session is no part of the
-/// identity, so principals of two sessions are equal: what is bound to a principal outlives its connection.
-#[derive(Clone)]
+/// identity, so principals of two sessions are equal: what is bound to a principal outlives its connection. The stored
+/// form has kind and name alone. It proves nothing: read it only from where the kernel wrote it.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Principal {
     kind: PrincipalKind,
     name: Arc<str>,
+    #[serde(skip)]
     client: Option<ClientSessionId>,
 }
 
@@ -195,6 +199,14 @@ mod tests {
                 assert_eq!(one.as_str() == other.as_str(), one == other);
             }
         }
+    }
+
+    #[test]
+    fn the_stored_form_has_the_kind_and_the_name_alone() {
+        let text = r#"{"kind":"key holder","name":"ada"}"#;
+        let read: Principal = serde_json::from_str(text).unwrap();
+        assert_eq!(read, Principal::of(PrincipalKind::KeyHolder, "ada"));
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
     }
 
     #[test]

@@ -123,7 +123,6 @@ pub enum ApprovalSubject {
 #[non_exhaustive]
 pub struct ApprovalAnswer {
     /// The principal who answered. The answer of a principal who is not an operator does not count.
-    #[serde(serialize_with = "waiting::write_principal", deserialize_with = "waiting::read_principal")]
     pub approver: Principal,
     /// The decision.
     pub decision: Decision,

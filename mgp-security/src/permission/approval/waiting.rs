@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{Decision, ServerId, Timestamp};
-use mgp_types::{Context, Error, Method, Params, Principal, PrincipalKind, RawJson, Request, random_bytes};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use mgp_types::{Context, Error, Method, Params, Principal, RawJson, Request, random_bytes};
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, ShownArguments, line, message};
@@ -30,7 +29,6 @@ pub struct PendingApproval {
     /// The permission or call that is to be approved.
     pub subject: ApprovalSubject,
     /// The principal whose call caused the question first, if a call did.
-    #[serde(serialize_with = "write_principal", deserialize_with = "read_asker")]
     pub asker: Option<Principal>,
     /// The time at which the question was asked.
     pub asked_at: Timestamp,
@@ -238,33 +236,6 @@ impl ApprovalId {
 }
 
 mgp_types::convert!(&str => ApprovalId, text => Self(text.into()));
-
-/// A principal in its stored form.
-#[derive(Serialize, Deserialize)]
-struct StoredPrincipal {
-    kind: PrincipalKind,
-    name: String,
-}
-
-/// Writes the principal of an answer, or the one whose call caused a question, in its stored form.
-pub(super) fn write_principal<'p, S: Serializer>(
-    principal: impl Into<Option<&'p Principal>>,
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    let stored = |by: &Principal| StoredPrincipal { kind: by.kind(), name: by.as_str().to_owned() };
-    principal.into().map(stored).serialize(to)
-}
-
-/// Reads the principal whose call caused a question from its stored form.
-pub(super) fn read_asker<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Principal>, D::Error> {
-    let stored = Option::<StoredPrincipal>::deserialize(from)?;
-    Ok(stored.map(|stored| Principal::of(stored.kind, stored.name)))
-}
-
-/// Reads the principal of an answer from its stored form.
-pub(super) fn read_principal<'de, D: Deserializer<'de>>(from: D) -> Result<Principal, D::Error> {
-    read_asker(from)?.ok_or_else(|| D::Error::custom("nobody gave the answer"))
-}
 
 /// The number of characters of an id: far more ids than there may be open questions.
 const ID_CHARS: usize = 4;

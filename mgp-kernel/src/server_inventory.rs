@@ -72,10 +72,10 @@ pub(crate) fn unmatched_rules(kernel: &Sections) -> UnmatchedRules {
         }
     }
     for key in kernel.policies.keys.keys() {
-        let is_over = key.expires_at.is_some_and(|end| end <= now);
-        for permission in key.permissions.iter().filter(|_| !is_over) {
+        let is_over = key.terms.expires_at.is_some_and(|end| end <= now);
+        for permission in key.terms.permissions.iter().filter(|_| !is_over) {
             if let ApiPermission::ToolInvoke(tools) | ApiPermission::ToolRead(tools) = permission {
-                let rule = format!("key {} of {}: {tools}", key.id, key.owner.as_str());
+                let rule = format!("key {} of {}: {tools}", key.id, key.terms.owner.as_str());
                 look(rule, targets.check_pattern(tools), false);
             }
         }

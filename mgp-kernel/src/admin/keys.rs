@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use clap::Args;
 use mgp_discovery::config::nearest;
-use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest, reserved_owner};
+use mgp_security::auth::{ApiPermission, ApiPermissions, KeyId, KeyInfo, KeyTerms, reserved_owner};
 use mgp_security::limit::Rates;
 use mgp_types::mgp::{Timestamp, ToolPatternError};
 use mgp_types::{Error, Principal, PrincipalRole, RunningCalls, shell_word};
@@ -171,15 +171,15 @@ impl Operation for IssueKey {
         let details = [("owner", owner), ("groups", &*names)];
         let told = if names.is_empty() { &details[..1] } else { &details[..] };
         call.record_act("dev.cloto.mgp.key_issued", told).await?;
-        let request = KeyRequest {
+        let terms = KeyTerms {
             owner: principal,
-            permissions: self.permissions,
+            permissions: ApiPermissions::new(self.permissions),
             rate_limit: (rates != Rates::new()).then_some(rates),
             groups: self.groups.into_iter().map(Into::into).collect(),
             label: self.label,
             expires_at: self.expires_at,
         };
-        let (info, secret) = call.kernel.policies.keys.issue(request).await?;
+        let (info, secret) = call.kernel.policies.keys.issue(terms).await?;
         let now = call.kernel.audit.clock.now();
         Ok(IssuedKey { secret: secret.expose().to_owned(), key: KeyRow::of(info, now) })
     }
@@ -249,17 +249,10 @@ impl Operation for RotateKey {
         let former = former.ok_or_else(|| {
             Error::invalid_params(format!("there is no key {id}: `mgp keys list` shows the keys"))
         })?;
-        call.record_act("dev.cloto.mgp.key_rotated", &[("key", &self.id), ("owner", former.owner.as_str())])
-            .await?;
-        let request = KeyRequest {
-            owner: former.owner,
-            permissions: former.permissions.iter().cloned().collect(),
-            rate_limit: former.rate_limit,
-            groups: former.groups,
-            label: former.label,
-            expires_at: self.expires_at,
-        };
-        let (info, secret) = keys.issue(request).await?;
+        let details = [("key", &*self.id), ("owner", former.terms.owner.as_str())];
+        call.record_act("dev.cloto.mgp.key_rotated", &details).await?;
+        let terms = KeyTerms { expires_at: self.expires_at, ..former.terms };
+        let (info, secret) = keys.issue(terms).await?;
         keys.end_at(id, self.former_until).await?;
         let now = call.kernel.audit.clock.now();
         Ok(IssuedKey { secret: secret.expose().to_owned(), key: KeyRow::of(info, now) })
@@ -270,19 +263,20 @@ line_form!(RevokedKey, |key| if key.revoked { "revoked" } else { "there was no s
 
 impl KeyRow {
     fn of(info: KeyInfo, now: Timestamp) -> Self {
+        let terms = info.terms;
         Self {
             id: info.id.to_string(),
-            owner: info.owner.as_str().to_owned(),
-            reserved: reserved_owner(info.owner.as_str()).is_some(),
-            operator: info.owner.role() == PrincipalRole::Operator,
-            permissions: info.permissions.iter().cloned().collect(),
-            groups: info.groups,
-            label: info.label,
+            owner: terms.owner.as_str().to_owned(),
+            reserved: reserved_owner(terms.owner.as_str()).is_some(),
+            operator: terms.owner.role() == PrincipalRole::Operator,
+            permissions: terms.permissions.iter().cloned().collect(),
+            groups: terms.groups,
+            label: terms.label,
             created_at: info.created_at,
             last_used: info.last_used,
-            expires_at: info.expires_at,
-            expired: info.expires_at.is_some_and(|end| now >= end),
-            rate_limit: info.rate_limit,
+            expires_at: terms.expires_at,
+            expired: terms.expires_at.is_some_and(|end| now >= end),
+            rate_limit: terms.rate_limit,
         }
     }
 

@@ -348,7 +348,7 @@ fn known_permissions(kernel: &Sections) -> BTreeSet<String> {
 pub(super) fn known_agents(kernel: &Sections) -> BTreeSet<String> {
     let mut known = BTreeSet::from([LOCAL_AGENT.to_owned(), KEYLESS_AGENT.to_owned()]);
     known.extend(kernel.config.load().agents.iter().map(|agent| agent.id.clone()));
-    known.extend(kernel.policies.keys.keys().iter().map(|key| key.owner.as_str().to_owned()));
+    known.extend(kernel.policies.keys.keys().iter().map(|key| key.terms.owner.as_str().to_owned()));
     let connected = kernel.lifecycle.connections.clients().into_iter();
     known.extend(connected.map(|one| one.session.principal(&one.agent, None).access_id().into_owned()));
     let rules = kernel.policies.access.entries();

@@ -243,7 +243,7 @@ fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
     if address.ip().to_canonical().is_loopback() {
         return lacking;
     }
-    let is_valid = |key: &KeyInfo| key.expires_at.is_none_or(|end| end > now);
+    let is_valid = |key: &KeyInfo| key.terms.expires_at.is_none_or(|end| end > now);
     if config.listen.oauth.is_none() && !policies.keys.keys().iter().any(is_valid) {
         lacking.push(format!(
             "no client can connect at {address}, because keys are required there and none has been issued: run \

@@ -1,4 +1,4 @@
-//! An API key: its secret and its id, and its data as they are requested, as they are listed, and as they are stored.
+//! An API key: its secret and its id, the terms on which it is issued, and its data as they are listed and stored.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,26 +7,26 @@ use mgp_types::{Principal, PrincipalKind, PrincipalRole, random_bytes};
 use rusqlite::{Row, params};
 use serde::Serialize;
 
-use super::{ApiPermission, ApiPermissions};
+use super::ApiPermissions;
 use crate::StoreError;
 use crate::limit::Rates;
 use crate::scope::SecretDigest;
 use mgp_store::{Database, optional_time, text, time};
 
-/// A request for a new key.
-#[derive(Debug, Clone)]
+/// The terms of a key: who owns it, and what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub struct KeyRequest {
+pub struct KeyTerms {
     /// The agent or operator that owns the key. The sender of the key is known as the owner of a key, and never as a
     /// principal of the same name that came in another way.
     pub owner: Principal,
     /// The permissions of the key.
-    pub permissions: Vec<ApiPermission>,
+    pub permissions: ApiPermissions,
     /// The rates at which the key may be used; `None` for no limit.
     pub rate_limit: Option<Rates>,
     /// The names of the groups of which the owner is a member for as long as the key holds.
     pub groups: Vec<Box<str>>,
-    /// The purpose of the key.
+    /// The purpose of the key, in the words of its issuer.
     pub label: String,
     /// The time from which the key no longer holds; `None` if it never ends.
     pub expires_at: Option<Timestamp>,
@@ -38,22 +38,12 @@ pub struct KeyRequest {
 pub struct KeyInfo {
     /// The id of the key.
     pub id: KeyId,
-    /// The principal that the sender of the key is taken for.
-    pub owner: Principal,
-    /// The permissions of the key.
-    pub permissions: ApiPermissions,
-    /// The rates at which the key may be used; `None` for no limit.
-    pub rate_limit: Option<Rates>,
-    /// The names of the groups of which the owner is a member for as long as the key holds.
-    pub groups: Vec<Box<str>>,
-    /// The purpose of the key, in the words of its issuer.
-    pub label: String,
+    /// The terms of the key; the owner is the principal that the sender of the key is taken for.
+    pub terms: KeyTerms,
     /// The time at which the key was issued.
     pub created_at: Timestamp,
     /// The time at which the key was last used; `None` if it never was.
     pub last_used: Option<Timestamp>,
-    /// The time from which the key no longer holds; `None` if it never ends.
-    pub expires_at: Option<Timestamp>,
 }
 
 /// A key as a store keeps it.
@@ -64,12 +54,12 @@ pub(super) struct StoredKey {
     pub(super) digest: SecretDigest,
 }
 
-impl KeyRequest {
-    /// Returns a request for a key without permissions, an end or a rate limit.
+impl KeyTerms {
+    /// Returns the terms of a key without permissions, an end or a rate limit.
     pub fn new(owner: Principal) -> Self {
         Self {
             owner,
-            permissions: Vec::new(),
+            permissions: ApiPermissions::default(),
             rate_limit: None,
             groups: Vec::new(),
             label: String::new(),
@@ -82,17 +72,8 @@ impl KeyRequest {
             PrincipalRole::Operator => PrincipalKind::KeyOperator,
             _ => PrincipalKind::KeyHolder,
         };
-        KeyInfo {
-            id,
-            owner: Principal::of(kind, self.owner.as_str()),
-            permissions: ApiPermissions::new(self.permissions),
-            rate_limit: self.rate_limit,
-            groups: self.groups,
-            label: self.label,
-            created_at,
-            last_used: None,
-            expires_at: self.expires_at,
-        }
+        let terms = Self { owner: Principal::of(kind, self.owner.as_str()), ..self };
+        KeyInfo { id, terms, created_at, last_used: None }
     }
 }
 
@@ -176,25 +157,25 @@ impl KeyStore {
 
     /// Adds a new key; an id that is there already is an error.
     pub(super) fn add(&self, key: &StoredKey) -> Result<(), StoreError> {
-        let info = &key.info;
-        let rate_limit = info.rate_limit.as_ref().map(serde_json::to_string).transpose();
+        let KeyInfo { id, terms, created_at, last_used } = &key.info;
+        let rate_limit = terms.rate_limit.as_ref().map(serde_json::to_string).transpose();
         let insert = || {
             self.0.execute(
             "INSERT INTO api_keys
              (id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at, member_of)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
-                info.id.to_string(),
+                id.to_string(),
                 key.digest.0,
-                info.owner.as_str(),
-                if info.owner.role() == PrincipalRole::Operator { "operator" } else { "agent" },
-                serde_json::to_string(&info.permissions).map_err(unavailable)?,
+                terms.owner.as_str(),
+                if terms.owner.role() == PrincipalRole::Operator { "operator" } else { "agent" },
+                serde_json::to_string(&terms.permissions).map_err(unavailable)?,
                 rate_limit.map_err(unavailable)?,
-                info.label,
-                info.created_at.as_millis(),
-                info.last_used.map(Timestamp::as_millis),
-                info.expires_at.map(Timestamp::as_millis),
-                serde_json::to_string(&info.groups).map_err(unavailable)?,
+                terms.label,
+                created_at.as_millis(),
+                last_used.map(Timestamp::as_millis),
+                terms.expires_at.map(Timestamp::as_millis),
+                serde_json::to_string(&terms.groups).map_err(unavailable)?,
             ],
         )
         };
@@ -234,17 +215,16 @@ fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
         _ => return Err(damaged("a role that is none")),
     };
     let rate_limit = row.get::<_, Option<String>>(5)?.map(|json| serde_json::from_str(&json));
-    let info = KeyInfo {
-        id: KeyId::read(text(row, 0)?).ok_or_else(|| damaged("an id that is none"))?,
+    let terms = KeyTerms {
         owner,
         permissions: serde_json::from_str(text(row, 4)?).map_err(|_| damaged("permissions that are none"))?,
         rate_limit: rate_limit.transpose().map_err(|_| damaged("a rate limit that is none"))?,
         groups: serde_json::from_str(text(row, 10)?).map_err(|_| damaged("groups that are none"))?,
         label: row.get(6)?,
-        created_at: time(row, 7)?,
-        last_used: optional_time(row, 8)?,
         expires_at: optional_time(row, 9)?,
     };
+    let id = KeyId::read(text(row, 0)?).ok_or_else(|| damaged("an id that is none"))?;
+    let info = KeyInfo { id, terms, created_at: time(row, 7)?, last_used: optional_time(row, 8)? };
     Ok(StoredKey { info, digest: SecretDigest(row.get(1)?) })
 }
 

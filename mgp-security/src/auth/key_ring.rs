@@ -11,7 +11,7 @@ use mgp_types::mgp::Timestamp;
 use mgp_types::{AgentGroups, Error, Principal, RunningCalls, Validity, code};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, KeyStore, SecretKey, StoredKey, reserved_owner};
+use super::{ApiPermissions, KeyId, KeyInfo, KeyStore, KeyTerms, SecretKey, StoredKey, reserved_owner};
 use crate::latest_time::LatestTime;
 use crate::limit::limiter::MeterPace;
 use crate::limit::{Limiter, limited};
@@ -120,7 +120,7 @@ impl KeyRing {
     ///
     /// # Cancel safety
     /// Dropping the future leaves either no key, or one that nobody knows and that [`keys`](Self::keys) shows.
-    pub async fn issue(&self, wanted: KeyRequest) -> Result<(KeyInfo, SecretKey), StoreError> {
+    pub async fn issue(&self, wanted: KeyTerms) -> Result<(KeyInfo, SecretKey), StoreError> {
         let (id, secret) = SecretKey::random();
         let info = wanted.issued(id, self.0.clock.now());
         let stored = StoredKey { info: info.clone(), digest: SecretDigest::of(secret.expose()) };
@@ -172,7 +172,7 @@ impl KeyRing {
         self.change(move |inner| {
             let mut keys = Keys::clone(&inner.keys.load());
             let Some(key) = keys.get(&id) else { return Ok(false) };
-            if key.stored.info.expires_at.is_none_or(|before| end < before) {
+            if key.stored.info.terms.expires_at.is_none_or(|before| end < before) {
                 let ending = key.ending(Some(end));
                 inner.store.end_at(id, end)?;
                 keys.insert(id, Arc::new(ending));
@@ -234,7 +234,7 @@ impl KeyRing {
         if found.is_reserved {
             return Err(AuthError::ReservedOwner);
         }
-        let info = &found.stored.info;
+        let terms = &found.stored.info.terms;
         let now = self.0.clock.now();
         if found.is_over(self.0.latest.after(now)) {
             return Err(AuthError::Expired);
@@ -242,8 +242,8 @@ impl KeyRing {
         found.take(self.0.limiter.get_or_init(Arc::default))?;
         found.last_used.fetch_max(now.as_millis(), Ordering::Relaxed);
         Ok(Authenticated {
-            principal: info.owner.clone(),
-            permissions: info.permissions.clone(),
+            principal: terms.owner.clone(),
+            permissions: terms.permissions.clone(),
             validity: found.validity.clone(),
             token: None,
         })
@@ -295,9 +295,9 @@ impl KeyRingInner {
         let mut gone = Keys::clone(&self.keys.load());
         let mut keys = Keys::default();
         for stored in self.store.load()? {
-            let (id, end) = (stored.info.id, stored.info.expires_at);
+            let (id, end) = (stored.info.id, stored.info.terms.expires_at);
             let key = match gone.remove(&id) {
-                Some(known) if known.stored.info.expires_at == end => known,
+                Some(known) if known.stored.info.terms.expires_at == end => known,
                 Some(known) => Arc::new(known.ending(end)),
                 None => Arc::new(RingKey::new(stored)),
             };
@@ -317,7 +317,7 @@ impl KeyRingInner {
         let now = self.latest.after(self.clock.now());
         let mut by_owner = HashMap::<Box<str>, Vec<Box<str>>>::new();
         for key in self.keys.load().values().filter(|key| !key.is_over(now) && !key.is_reserved) {
-            let KeyInfo { owner, groups, .. } = &key.stored.info;
+            let KeyTerms { owner, groups, .. } = &key.stored.info.terms;
             if let Some(name) = owner.agent_name().filter(|_| !groups.is_empty()) {
                 by_owner.entry(name.into()).or_default().extend_from_slice(groups);
             }
@@ -331,16 +331,15 @@ impl KeyRingInner {
 
 impl RingKey {
     fn new(stored: StoredKey) -> Self {
-        let KeyInfo { id, owner, last_used, .. } = &stored.info;
-        let last_used = last_used.map_or(NEVER, Timestamp::as_millis);
-        let is_reserved = reserved_owner(owner.as_str()).is_some();
+        let KeyInfo { id, terms, last_used, .. } = &stored.info;
+        let (owner, last_used) = (terms.owner.as_str(), last_used.map_or(NEVER, Timestamp::as_millis));
+        let is_reserved = reserved_owner(owner).is_some();
         if is_reserved {
-            let owner = owner.as_str();
             tracing::warn!(key = %id, owner, "a key lets nobody in: its owner has a reserved name; revoke it");
         }
         Self {
             is_reserved,
-            pace: stored.info.rate_limit.map(MeterPace::new),
+            pace: stored.info.terms.rate_limit.map(MeterPace::new),
             stored,
             proved: OnceLock::new(),
             last_used: AtomicI64::new(last_used),
@@ -352,7 +351,7 @@ impl RingKey {
     /// Returns the same key with another end. What it opened ends with it.
     fn ending(&self, end: Option<Timestamp>) -> Self {
         let mut stored = self.stored.clone();
-        (stored.info.expires_at, stored.info.last_used) = (end, self.last_used());
+        (stored.info.terms.expires_at, stored.info.last_used) = (end, self.last_used());
         Self { validity: self.validity.clone(), ..Self::new(stored) }
     }
 
@@ -363,7 +362,7 @@ impl RingKey {
     }
 
     fn is_over(&self, now: Timestamp) -> bool {
-        self.stored.info.expires_at.is_some_and(|end| now >= end)
+        self.stored.info.terms.expires_at.is_some_and(|end| now >= end)
     }
 
     fn info(&self) -> KeyInfo {

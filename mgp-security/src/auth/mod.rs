@@ -5,16 +5,16 @@
 //!
 //! ```
 //! use mgp_security::Clock;
-//! use mgp_security::auth::{ApiPermission, KeyRequest, KeyRing};
+//! use mgp_security::auth::{ApiPermission, ApiPermissions, KeyRing, KeyTerms};
 //! use mgp_store::Database;
 //! use mgp_types::{Principal, RunningCalls};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let ring = KeyRing::open(Database::in_memory()?, Clock::system())?;
-//! let mut wanted = KeyRequest::new(Principal::new("agent.one"));
-//! wanted.permissions.push(ApiPermission::ToolInvoke("*.echo".parse()?));
-//! let (info, key) = ring.issue(wanted).await?;
+//! let mut terms = KeyTerms::new(Principal::new("agent.one"));
+//! terms.permissions = ApiPermissions::new([ApiPermission::ToolInvoke("*.echo".parse()?)]);
+//! let (info, key) = ring.issue(terms).await?;
 //! let caller = ring.verify(key.expose())?;
 //! assert_eq!(caller.principal.as_str(), "agent.one");
 //! ring.revoke(info.id, RunningCalls::Cancel).await?;
@@ -25,7 +25,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`KeyRing`], [`KeyRequest`], [`KeyInfo`] | keys: issued, verified, revoked |
+//! | [`KeyRing`], [`KeyTerms`], [`KeyInfo`] | keys: issued, verified, revoked |
 //! | [`AuthLayer`] | demands a key with each request |
 //! | [`HttpAuthLayer`] | demands a key with each HTTP request |
 //! | [`ApiPermission`] | a permission that a key gives its owner |
@@ -39,7 +39,7 @@ mod names;
 mod permission;
 
 pub use self::http::{HttpAuth, HttpAuthLayer, RefusedBy};
-pub use self::key::{KeyId, KeyInfo, KeyRequest, SecretKey};
+pub use self::key::{KeyId, KeyInfo, KeyTerms, SecretKey};
 use self::key::{KeyStore, StoredKey};
 pub use self::key_ring::{AuthError, Authenticated, KeyRing};
 pub use self::layer::{Auth, AuthLayer, KeyScope, KeyScopeGate};

@@ -124,10 +124,10 @@ async fn where_keys_are_optional_a_wrong_one_is_refused_all_the_same() {
 async fn an_expired_key_and_one_used_too_often_are_told_apart() {
     let hands = ManualClock::default();
     let ring = KeyRing::open(database(), hands.clock()).unwrap();
-    let wanted = KeyRequest {
+    let wanted = KeyTerms {
         rate_limit: Some(Rates::new().per_hour(n(1))),
         expires_at: Some(at(9)),
-        ..KeyRequest::new(Principal::new("a"))
+        ..KeyTerms::new(Principal::new("a"))
     };
     let (_, key) = ring.issue(wanted).await.unwrap();
     let mut guarded = HttpAuthLayer::new(ring).layer(Server::default());
@@ -148,7 +148,7 @@ async fn a_key_whose_last_uses_other_kernels_do_not_know_waits_until_they_do() {
     let (ring, limiter) = (ring(), Arc::new(Limiter::new(Some(7))));
     ring.count_with(Arc::clone(&limiter));
     let rate_limit = Some(Rates::new().per_hour(n(20)));
-    let wanted = KeyRequest { rate_limit, ..KeyRequest::new(Principal::new("a")) };
+    let wanted = KeyTerms { rate_limit, ..KeyTerms::new(Principal::new("a")) };
     let (_, key) = ring.issue(wanted).await.unwrap();
     let mut guarded = HttpAuthLayer::new(ring).layer(Server::default());
     assert_eq!(guarded.call(get(key.expose())).await.unwrap().status(), StatusCode::OK);
@@ -166,7 +166,7 @@ async fn a_key_whose_last_uses_other_kernels_do_not_know_waits_until_they_do() {
 async fn a_request_that_was_let_in_counts_once() {
     let ring = ring();
     let rate_limit = Some(Rates::new().per_hour(n(1)));
-    let wanted = KeyRequest { rate_limit, ..KeyRequest::new(Principal::new("a")) };
+    let wanted = KeyTerms { rate_limit, ..KeyTerms::new(Principal::new("a")) };
     let (_, key) = ring.issue(wanted).await.unwrap();
     let server = Server::default();
     HttpAuthLayer::new(ring.clone()).layer(server.clone()).call(get(key.expose())).await.unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use mgp_types::Principal;
 
-use super::{ApiPermission, KeyInfo, KeyRequest, KeyRing, SecretKey};
+use super::{ApiPermission, ApiPermissions, KeyInfo, KeyRing, KeyTerms, SecretKey};
 use crate::Clock;
 use crate::doubles::{ManualClock, TestServer, database, moment as at};
 
@@ -21,6 +21,6 @@ fn ring() -> KeyRing {
 }
 
 async fn issue(ring: &KeyRing, permissions: &[ApiPermission]) -> (KeyInfo, SecretKey) {
-    let owner = Principal::new("agent.one");
-    ring.issue(KeyRequest { permissions: permissions.to_vec(), ..KeyRequest::new(owner) }).await.unwrap()
+    let (owner, permissions) = (Principal::new("agent.one"), ApiPermissions::new(permissions.to_vec()));
+    ring.issue(KeyTerms { permissions, ..KeyTerms::new(owner) }).await.unwrap()
 }

@@ -87,7 +87,7 @@ async fn secrets_are_long_random_and_kept_nowhere() {
 async fn an_expired_key_says_so_to_who_has_it_and_stays_expired() {
     let hands = ManualClock::default();
     let ring = KeyRing::open(database(), hands.clock()).unwrap();
-    let wanted = KeyRequest { expires_at: Some(at(100)), ..KeyRequest::new(Principal::new("a")) };
+    let wanted = KeyTerms { expires_at: Some(at(100)), ..KeyTerms::new(Principal::new("a")) };
     let (_, key) = ring.issue(wanted).await.unwrap();
     hands.set(99);
     assert!(ring.verify(key.expose()).is_ok());
@@ -119,7 +119,7 @@ async fn a_key_for_a_group_counts_until_it_is_revoked_or_expires() {
     ring.tell_groups(groups.clone());
     let wanted = |expires_at| {
         let groups = vec!["payments".into()];
-        KeyRequest { groups, expires_at, ..KeyRequest::new(Principal::new("a")) }
+        KeyTerms { groups, expires_at, ..KeyTerms::new(Principal::new("a")) }
     };
     let (info, _) = ring.issue(wanted(None)).await.unwrap();
     assert!(groups.of("a").is_some());
@@ -139,9 +139,9 @@ async fn a_key_for_a_group_counts_until_it_is_revoked_or_expires() {
 async fn a_key_can_have_a_rate_and_only_its_owner_uses_it_up() {
     let ring = ring();
     let rates = Rates::new().per_minute(n(2)).per_hour(n(3));
-    let wanted = KeyRequest { rate_limit: Some(rates), ..KeyRequest::new(Principal::new("a")) };
+    let wanted = KeyTerms { rate_limit: Some(rates), ..KeyTerms::new(Principal::new("a")) };
     let (info, key) = ring.issue(wanted).await.unwrap();
-    assert_eq!(info.rate_limit, Some(rates));
+    assert_eq!(info.terms.rate_limit, Some(rates));
     let guessed = format!("{}{}", &key.expose()[..21], "A".repeat(43));
     for _ in 0..10 {
         ring.verify(&guessed).unwrap_err();

@@ -13,22 +13,22 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     let path = directory.path().join("state.db");
     let (hands, open) = (ManualClock::default(), || Database::open(&path).unwrap());
     let ring = KeyRing::open(open(), hands.clock()).unwrap();
-    let wanted = KeyRequest {
+    let wanted = KeyTerms {
         owner: Principal::operator("admin"),
-        permissions: vec![
+        permissions: ApiPermissions::new([
             ApiPermission::ToolInvoke("*.it's".parse().unwrap()),
             ApiPermission::ToolRead("*.r".parse().unwrap()),
             ApiPermission::ToolsListAll,
             ApiPermission::AdminWrite,
             ApiPermission::AdminRead,
-        ],
+        ]),
         rate_limit: Some(Rates::new().per_minute(n(3)).per_hour(n(9))),
         groups: vec!["payments".into()],
         label: "for the demo".to_owned(),
         expires_at: Some(at(1000)),
     };
     let (info, key) = ring.issue(wanted).await.unwrap();
-    let (gone, _) = ring.issue(KeyRequest::new(Principal::new("a"))).await.unwrap();
+    let (gone, _) = ring.issue(KeyTerms::new(Principal::new("a"))).await.unwrap();
     ring.revoke(gone.id, RunningCalls::Cancel).await.unwrap();
     hands.set(7);
     ring.verify(key.expose()).unwrap();
@@ -64,7 +64,7 @@ async fn a_key_that_was_tampered_with_opens_no_ring() {
     ] {
         let database = Database::in_memory().unwrap();
         let ring = KeyRing::open(database.clone(), Clock::system()).unwrap();
-        ring.issue(KeyRequest { rate_limit: Some(Rates::new()), ..KeyRequest::new(Principal::new("a")) })
+        ring.issue(KeyTerms { rate_limit: Some(Rates::new()), ..KeyTerms::new(Principal::new("a")) })
             .await
             .unwrap();
         database.connection().execute_batch(broken).unwrap();
@@ -107,7 +107,7 @@ async fn a_key_keeps_its_counts_while_another_kernel_changes_keys_and_ends_when_
         other.reload().await.unwrap();
     };
     let rates = Some(Rates::new().per_minute(n(1)));
-    let wanted = KeyRequest { rate_limit: rates, ..KeyRequest::new(Principal::new("a")) };
+    let wanted = KeyTerms { rate_limit: rates, ..KeyTerms::new(Principal::new("a")) };
     let (info, key) = one.issue(wanted).await.unwrap();
     follow().await;
     let caller = other.verify(key.expose()).unwrap();

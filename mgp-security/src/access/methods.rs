@@ -79,8 +79,7 @@ impl AccessMethodsGate {
         }
         let revoke: AccessRevoke = form.read(request)?;
         let revoked = self.policy.revoke(by, trace, revoke.clone()).await?;
-        let entry = revoked.last().map(|entry| &**entry);
-        let deleted_count = revoked.len();
+        let (deleted_count, entry) = (u8::from(revoked.is_some()), revoked.as_deref());
         written(&RevokedResult { status: "revoked", deleted_count, revoke: &revoke, entry })
     }
 
@@ -126,7 +125,7 @@ struct GrantedResult<'a> {
 #[derive(Serialize)]
 struct RevokedResult<'a> {
     status: &'static str,
-    deleted_count: usize,
+    deleted_count: u8,
     #[serde(flatten)]
     revoke: &'a AccessRevoke,
     entry: Option<&'a StoredEntry>,

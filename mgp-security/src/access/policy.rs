@@ -232,7 +232,8 @@ impl AccessPolicy {
         .await
     }
 
-    /// Removes the entry for an agent, a server and a tool in the name of `by`, and returns what was removed. Needs a tokio runtime.
+    /// Removes the entry for an agent, a server and a tool in the name of `by`, and returns it, if there was one. Needs a
+    /// tokio runtime.
     ///
     /// # Errors
     /// Fails and changes nothing if `by` is not an operator, the request contradicts itself, or the change could not
@@ -245,24 +246,22 @@ impl AccessPolicy {
         by: &Principal,
         trace: Option<TraceId>,
         revoke: AccessRevoke,
-    ) -> Result<Vec<Arc<StoredEntry>>, AccessError> {
+    ) -> Result<Option<Arc<StoredEntry>>, AccessError> {
         operator(by)?;
         let key = revoked(revoke)?;
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         let (policy, wanted) = (Arc::clone(&self.0), key.clone());
         let found = off_the_runtime(move || policy.store.find(&wanted)).await?;
-        let entries: Vec<_> = found.into_iter().map(Arc::new).collect();
-        if entries.is_empty() {
-            return Ok(entries); // Nothing changes, so there is nothing to record.
-        }
+        // Where nothing changes, there is nothing to record.
+        let Some(stored) = found.map(Arc::new) else { return Ok(None) };
         let change = self
             .change(by, trace, EventType::AccessRevoked, Some(&key))
             .with_detail("agent_id", &key.0)
-            .with_detail("deleted_count", &entries.len());
+            .with_detail("deleted_count", &1);
         self.make(change, turn, move |inner| {
-            entries.iter().try_for_each(|stored| inner.store.remove(&stored.entry))?;
+            inner.store.remove(&stored.entry)?;
             inner.table.rcu(|table| table.replaced(&key, None));
-            Ok(entries)
+            Ok(Some(stored))
         })
         .await
     }

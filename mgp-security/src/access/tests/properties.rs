@@ -97,7 +97,7 @@ fn follow(
                 for policy in policies {
                     let wanted = revoke(&agent, &server, tool.as_deref());
                     let revoked = runtime.block_on(policy.revoke(&admin(), None, wanted)).unwrap();
-                    prop_assert_eq!(revoked.len(), had);
+                    prop_assert_eq!(usize::from(revoked.is_some()), had);
                 }
             }
         }

@@ -142,11 +142,6 @@ impl OrderKey {
         self.opened(name, sealed).ok_or_else(|| StoreError::Damaged(foreign.to_owned()))
     }
 
-    /// Seals the content of an entry or copy that stands at `at`.
-    pub(crate) fn seal(&self, at: &Position, content: &[u8]) -> Vec<u8> {
-        self.sealed(&at.bytes(), content)
-    }
-
     /// Returns the content of what was sealed at `at`.
     pub(crate) fn open(&self, at: &Position, sealed: Vec<u8>) -> Result<Vec<u8>> {
         self.opened(&at.bytes(), sealed).ok_or_else(|| {
@@ -156,8 +151,8 @@ impl OrderKey {
         })
     }
 
-    /// Seals content for a place: a position has 40 bytes and a name 32, so neither is taken for the other.
-    fn sealed(&self, place: &[u8], content: &[u8]) -> Vec<u8> {
+    /// Seals content for a place: the bytes of a position are 40 and those of a name 32, so neither is taken for the other.
+    pub(crate) fn sealed(&self, place: &[u8], content: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE_LEN] = random_bytes();
         let mut sealed = [&nonce, content].concat();
         let tag = self.0.seal_in_place_separate_tag(
@@ -192,7 +187,7 @@ impl Position {
         Self { version: self.version + 1, link: sha256(&[&self.bytes(), body]) }
     }
 
-    fn bytes(&self) -> [u8; 40] {
+    pub(crate) fn bytes(&self) -> [u8; 40] {
         let mut bytes = [0; 40];
         bytes[..8].copy_from_slice(&self.version.to_be_bytes());
         bytes[8..].copy_from_slice(&self.link);

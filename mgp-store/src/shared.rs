@@ -95,7 +95,7 @@ impl Shared {
         let at = position(transaction)?;
         let content =
             serde_json::to_vec(content).map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        let body = self.key.seal(&at, &content);
+        let body = self.key.sealed(&at.bytes(), &content);
         set_position(transaction, &at.behind(&body))?;
         Ok(Entry { version: at.version + 1, body })
     }
@@ -103,7 +103,7 @@ impl Shared {
     /// Returns a sealed copy of all tables.
     pub(crate) fn copy(&self, connection: &mut Connection) -> Result<crate::Snapshot> {
         let at = position(connection)?;
-        let body = self.key.seal(&at, &snapshot::take(connection)?);
+        let body = self.key.sealed(&at.bytes(), &snapshot::take(connection)?);
         Ok(crate::Snapshot { version: at.version, link: at.link, body })
     }
 

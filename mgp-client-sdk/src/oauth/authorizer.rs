@@ -108,7 +108,6 @@ impl OAuth {
             let mut login = authorizer.login.lock().await;
             let had = login.take().or(authorizer.store.load(&authorizer.key).await?);
             authorizer.current.store(None);
-            authorizer.loaded.store(authorizer.store.revision(), Ordering::Relaxed);
             let removed = authorizer.store.remove(&authorizer.key).await?;
             if let Some(had) = had {
                 authorizer.revoke(had).await;
@@ -152,8 +151,7 @@ mgp_types::partial_debug!(OAuth, self => server: self.0.key.server, owner: self.
 impl Authorize for OAuth {
     fn authorize<'a>(&'a self, request: &'a OutgoingRequest<'a>) -> BoxFuture<'a, Result<HeaderMap, Error>> {
         Box::pin(async move {
-            let now = Timestamp::now();
-            let is_over = |current: &CurrentToken| current.token.is_over(now);
+            let is_over = |current: &CurrentToken| current.token.is_over(Timestamp::now());
             if self.0.loaded.load(Ordering::Relaxed) != self.0.store.revision()
                 || self.0.current.load().as_deref().is_some_and(is_over)
             {
@@ -299,10 +297,9 @@ impl Authorizer {
         };
         let Some(token) = before.token.clone() else { return Ok(false) };
         let Some(refresh_token) = &token.refresh else { return Ok(false) };
+        let redirect = before.client.as_ref().map(|client| client.redirect_uri.clone()).unwrap_or_default();
         let renewal = async {
             let mut fresh = before.clone();
-            let redirect =
-                fresh.client.as_ref().map(|client| client.redirect_uri.clone()).unwrap_or_default();
             let endpoint = self.endpoint(&mut fresh, discovered, &redirect, &token.scopes).await?;
             let form = Form::of(&[("grant_type", "refresh_token"), ("refresh_token", refresh_token)]);
             fresh.token = match endpoint.ask(form, &token.scopes).await {
@@ -349,9 +346,7 @@ impl Authorizer {
         login: &mut Option<StoredLogin>,
         fresh: StoredLogin,
     ) -> Result<(), OAuthError> {
-        let revision = self.store.revision();
         self.store.save(&self.key, &fresh).await?;
-        self.loaded.store(revision, Ordering::Relaxed);
         self.adopt(login, Some(fresh))
     }
 

@@ -129,14 +129,21 @@ impl TokenStore for SharedLogins {
                 sleep(LOOK_EVERY).await;
             }
             let renewed = renewal.await;
+            let is_new = renewed.is_ok();
             let login = renewed.as_ref().map_or_else(|_| before.clone(), StoredLogin::to_json);
             let end = move |row: &mut Option<LoginRow>| {
-                // A login that was replaced or ended meanwhile stays what it is.
-                if row.as_ref().is_some_and(|(login, _)| *login == before) {
+                // A login that was replaced or ended meanwhile stays what it is, and so does the turn of another kernel.
+                if row.as_ref().is_some_and(|(was, turn)| *was == before && (is_new || *turn == Some(own))) {
                     *row = Some((login, None));
                 }
             };
-            self.change(key, end).await?;
+            // The refresh token before is used up, so a new one is not given up because the order is away for a while.
+            while let Err(error) = self.change(key, end.clone()).await {
+                if !is_new || since.elapsed() >= 10 * LONGEST_TURN {
+                    return Err(error);
+                }
+                sleep(LOOK_EVERY).await;
+            }
             renewed?;
             self.load(key).await
         })

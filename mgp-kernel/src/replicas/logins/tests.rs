@@ -221,6 +221,49 @@ async fn a_renewal_that_came_to_nothing_leaves_the_turn_to_the_next() {
     assert_eq!(renewed.to_json(), numbered(2).to_json());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_fails_too_late_does_not_end_the_turn_of_another_kernel() {
+    let ([one, other], key, before) = two_with_a_login().await;
+    let (tell, told) = oneshot::channel::<()>();
+    let late = async {
+        tell.send(()).unwrap();
+        sleep(LONGEST_TURN * 3 / 2).await;
+        Err::<StoredLogin, _>(OAuthError::NoAnswer("nobody answers"))
+    };
+    let slow = async {
+        sleep(LONGEST_TURN).await;
+        Ok::<_, OAuthError>(numbered(2))
+    };
+    let failing = async {
+        assert!(one.renew(&key, &before, Box::pin(late)).await.is_err());
+        one.find(&one.database.connection(), &one.name_of(&key)).unwrap().unwrap().1
+    };
+    let taking_over = async {
+        told.await.unwrap();
+        other.renew(&key, &before, Box::pin(slow)).await
+    };
+    let (turn, renewed) = tokio::join!(failing, taking_over);
+    assert!(turn.is_some(), "a third kernel would use the refresh token meanwhile");
+    assert_eq!(renewed.unwrap().unwrap().to_json(), numbered(2).to_json());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_refresh_token_is_kept_although_the_order_is_away_when_it_comes() {
+    let order = Arc::<MemoryOrder>::default();
+    let (one, key, before) = (kernel(&order), LoginKey::new("https://a.example/mcp", ""), numbered(1));
+    one.save(&key, &before).await.unwrap();
+    let renewal = async move {
+        order.set_away(true);
+        tokio::spawn(async move {
+            sleep(LONGEST_TURN).await;
+            order.set_away(false);
+        });
+        Ok::<_, OAuthError>(numbered(2))
+    };
+    let renewed = one.renew(&key, &before, Box::pin(renewal)).await.unwrap().unwrap();
+    assert_eq!(renewed.to_json(), numbered(2).to_json());
+}
+
 #[tokio::test]
 async fn a_login_that_ended_while_it_was_renewed_stays_ended() {
     let ([one, other], key, before) = two_with_a_login().await;

@@ -59,7 +59,7 @@ impl SharedLogins {
     ) -> Result<T, OAuthError> {
         let (logins, name) = (self.clone(), self.name_of(key));
         let work = move || {
-            logins.database.change(|changing| {
+            let done = logins.database.change(|changing| {
                 // A row that cannot be read any more is replaced by the next login.
                 let before = logins.find(changing.reading(), &name).unwrap_or_default();
                 let mut row = before.clone();
@@ -71,11 +71,12 @@ impl SharedLogins {
                     changing.execute(put, params![name, sealed, turn])?;
                 }
                 Ok(outcome)
-            })
+            });
+            // Here it is told even if whoever wanted the change is gone by now.
+            logins.note_change();
+            done
         };
-        let done = off_the_runtime(work).await;
-        self.note_change();
-        done.map_err(|error| unusable(&error))
+        off_the_runtime(work).await.map_err(|error| unusable(&error))
     }
 }
 

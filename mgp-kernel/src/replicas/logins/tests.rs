@@ -146,6 +146,24 @@ async fn a_login_at_one_kernel_is_used_at_the_other_until_it_changes_or_ends() {
     assert!(oauth.stored_login().await.unwrap().is_none());
 }
 
+#[tokio::test(start_paused = true)]
+async fn connections_hear_of_a_login_although_whoever_signed_in_is_gone() {
+    let (one, key, login) =
+        (kernel(&Arc::default()), LoginKey::new("https://a.example/mcp", ""), numbered(1));
+    tokio::select! {
+        biased;
+        _ = one.save(&key, &login) => {}
+        () = ready(()) => {}
+    }
+    let told = async {
+        while one.revision() == 0 {
+            sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::time::timeout(LONGEST_TURN, told).await.expect("nobody heard of it");
+    assert_eq!(one.load(&key).await.unwrap().unwrap().to_json(), login.to_json());
+}
+
 #[tokio::test]
 async fn two_kernels_that_renew_one_login_at_once_use_the_refresh_token_once() {
     // No token is given before both kernels are about to ask for one.

@@ -168,10 +168,10 @@ fn layers(
     shared: &ConnectionShared,
     way: BareWay,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
-    let ConnectionShared { support, config: server, line, current, of_server, .. } = shared;
+    let ConnectionShared { support, config: server, line, of_server, state, .. } = shared;
     let ServerSupport { policies, audit, concurrency, .. } = &**support;
     let config = support.config.load();
-    let current = Arc::clone(current);
+    let current = Arc::clone(&state.current);
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let owners = Arc::clone(&policies.session_states);
     let peer: Arc<PeerSession> = Arc::new(session.clone());
@@ -234,7 +234,7 @@ fn layers(
         EditedCallGate,
         FallbackToolGate::new(server),
         // All of the time that a caller waits counts.
-        MeterGate(of_server.meter.clone(), shared.uses.clone()),
+        MeterGate(of_server.meter.clone(), state.uses.clone()),
         // A call that waited for a person is held to what other kernels decided meanwhile, or refused.
         policies.freshness.clone(),
         // A caller that may not call a tool learns nothing from how its arguments are judged.
@@ -284,7 +284,7 @@ fn call_rules(shared: &ConnectionShared) -> Result<CallRules, StartError> {
     let agent = line.agent.as_ref().map(Principal::access_id);
     let configured = settings::configured_server(&config, server)?;
     let definitions = DefinitionGuardLayer::new(id.clone(), agent.as_deref(), guard, configured, port, clock);
-    let approver = approvers_of(&support.config, policies, audit, &shared.asked);
+    let approver = approvers_of(&support.config, policies, audit, &shared.state.asked);
     let folder = support.folder(server, line);
     let protected = paths::protected(&config, server, &policies.own_files, &folder);
     let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;

@@ -31,7 +31,7 @@ use crate::settings;
 /// # Errors
 /// Fails if the configuration leads nowhere, if the server cannot be reached, or if it does not agree.
 pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<BoxedService>, Error> {
-    let output = shared.attempt.lock().output.clone();
+    let output = shared.state.attempt.lock().output.clone();
     let config = &shared.config;
     // The program begins with the lease, and ends before it does.
     let leased = match shared.support.peers(config) {
@@ -99,7 +99,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
                 .await
                 .map(Client::boxed);
             // The folders of the previous start go now, and those of this start with the next one.
-            *shared.started.lock() = Some(start);
+            *shared.state.started.lock() = Some(start);
             client
         }
         // A server without Streamable HTTP is connected to over HTTP+SSE.
@@ -170,7 +170,7 @@ fn heard(
         Some(_) => program.exit_timeout(LEASED_END).terminate_timeout(LEASED_END),
         None => program,
     };
-    program.id_into(Arc::clone(&shared.pid)).exit_into(Arc::clone(&shared.exit)).stderr(stderr)
+    program.id_into(Arc::clone(&shared.state.pid)).exit_into(Arc::clone(&shared.state.exit)).stderr(stderr)
 }
 
 /// The name of another kernel as a client of a server here, where its own clients share the connection.

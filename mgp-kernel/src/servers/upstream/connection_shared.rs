@@ -1,4 +1,4 @@
-//! The state that all parts of one connection to a server share.
+//! A connection to a server, with the state that all its parts share.
 
 use std::collections::{BTreeSet, HashSet};
 use std::process::ExitStatus;
@@ -29,33 +29,39 @@ use crate::call::meter::OpenRequests;
 use crate::servers::task_table::TaskPlace;
 use crate::{StartError, settings};
 
-/// The state of one connection to a server, which all parts that serve it share.
+/// A connection to a server, as all parts that serve it share it.
 pub(crate) struct ConnectionShared {
     pub(crate) server: ServerId,
     pub(crate) line: ConnectionKey,
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) support: Arc<ServerSupport>,
+    /// The place where tasks that are begun on the connection go on.
+    pub(super) tasks_at: Arc<TaskPlace>,
+    /// The methods that the table of methods does not have and that the operator passes.
+    pub(crate) passed: PassedMethods,
+    /// The lists of the connection.
+    pub(super) lists: Arc<Catalog>,
+    pub(crate) of_server: Arc<ServerShared>,
+    /// The state of the server over all its connections.
+    pub(super) by_all: StateByAll,
+    pub(super) start: FirstStart,
+    pub(crate) state: ConnectionState,
+}
+
+/// The state of one connection to a server. It begins empty.
+#[derive(Default)]
+pub(crate) struct ConnectionState {
     pub(super) calls: CallsInWork,
     /// The requests for which the connection was chosen, until they are answered: it does not end for another client before.
     pub(crate) uses: OpenRequests,
     /// The sessions of other kernels that use the connection.
     pub(super) peers: Mutex<Vec<Weak<Session>>>,
     pub(super) elicitations: Arc<ElicitationSessions>,
-    /// The place where tasks that are begun on the connection go on.
-    pub(super) tasks_at: Arc<TaskPlace>,
     pub(super) changed: StaleLists,
     /// The channels on which the server publishes events, under their full names.
     pub(super) channels: Mutex<HashSet<Box<str>, RandomState>>,
-    /// The methods that the table of methods does not have and that the operator passes.
-    pub(crate) passed: PassedMethods,
-    /// The lists of the connection.
-    pub(super) lists: Arc<Catalog>,
     /// True if the connection has ended for good, so that its lists do not count.
     pub(super) is_over: AtomicBool,
-    pub(crate) of_server: Arc<ServerShared>,
-    /// The state of the server over all its connections.
-    pub(super) by_all: StateByAll,
-    pub(super) start: FirstStart,
     pub(crate) current: CurrentClient,
     /// The layers in front of the server. They lead to the supervisor, so they are set after it, and before the first
     /// connect.
@@ -108,7 +114,7 @@ pub(super) struct MissedLists {
 }
 
 impl ConnectionShared {
-    /// Returns the state of a connection that has not begun, and has no layers in front yet.
+    /// Returns a connection that has not begun, and has no layers in front yet.
     ///
     /// # Errors
     /// Fails if the methods that the operator passes cannot be read.
@@ -128,40 +134,18 @@ impl ConnectionShared {
             line,
             config: Arc::clone(config),
             support: Arc::clone(support),
-            calls: CallsInWork::default(),
-            uses: OpenRequests::default(),
-            peers: Mutex::default(),
-            elicitations: Arc::default(),
-            changed: StaleLists::default(),
-            channels: Mutex::default(),
             passed: settings::passed_methods(&config.pass_methods)?,
             lists,
-            is_over: AtomicBool::new(false),
             of_server: Arc::clone(of_server),
             by_all,
-            current: CurrentClient::default(),
-            back: OnceLock::new(),
-            publishing: tokio::sync::Mutex::default(),
-            beside: Mutex::default(),
-            audited: audit::AuditForwarding::default(),
-            rejected: Notify::new(),
-            asked: watch::Sender::new(0),
-            last_error: Mutex::default(),
-            attempt: Mutex::default(),
-            connected_at: Mutex::default(),
-            connects: AtomicU64::new(0),
-            about: Mutex::default(),
-            missed: Mutex::default(),
-            started: Mutex::default(),
-            pid: Arc::default(),
-            exit: Arc::default(),
+            state: ConnectionState::default(),
         })
     }
 
     /// Returns the description of the server by itself, if it is connected, or about to be for the first time.
     pub(super) fn description(&self) -> Option<ServerDescription> {
-        let counts = self.current.load().is_some() || !self.start.is_over();
-        counts.then(|| self.about.lock().clone())
+        let counts = self.state.current.load().is_some() || !self.start.is_over();
+        counts.then(|| self.state.about.lock().clone())
     }
 
     /// Takes note of a task's status that the server reported. Returns the owner, and puts the owner's id into the status.
@@ -171,13 +155,13 @@ impl ConnectionShared {
 
     /// Drops an incarnation that is over, and the tasks that ran beside it.
     pub(super) fn let_go(&self) {
-        self.current.store(None);
-        self.beside.lock().abort_all();
-        *self.missed.lock() = MissedLists::default();
+        self.state.current.store(None);
+        self.state.beside.lock().abort_all();
+        *self.state.missed.lock() = MissedLists::default();
     }
 
     pub(super) fn note_error(&self, error: &Error) {
-        let text = self.attempt.lock().failure(&self.config, *self.exit.lock(), error);
-        *self.last_error.lock() = Some(text);
+        let text = self.state.attempt.lock().failure(&self.config, *self.state.exit.lock(), error);
+        *self.state.last_error.lock() = Some(text);
     }
 }

@@ -391,7 +391,7 @@ impl OwnConnection {
 
     fn held(&self) -> UsedConnection {
         let connection = Arc::clone(&self.instance);
-        UsedConnection { held: connection.shared.uses.begin(), connection }
+        UsedConnection { held: connection.shared.state.uses.begin(), connection }
     }
 }
 

@@ -48,7 +48,7 @@ impl Upstream {
         );
         let mut shared = shared.unwrap();
         let (capabilities, instructions) = (fake.capabilities, fake.instructions);
-        *shared.about.lock() = ServerDescription { capabilities, instructions, description: None };
+        *shared.state.about.lock() = ServerDescription { capabilities, instructions, description: None };
         match fake.start {
             Some(start) => shared.start = start,
             None => shared.start.end(),
@@ -61,11 +61,11 @@ impl Upstream {
         let supervised = supervisor.spawn();
         supervised.start();
         let client = supervised.ready(Duration::from_mins(1)).await.unwrap();
-        shared.current.store(Some(Arc::new(client)));
+        shared.state.current.store(Some(Arc::new(client)));
 
         let gate = ForwardGate {
             server: shared.server.clone(),
-            calls: shared.calls.clone(),
+            calls: shared.state.calls.clone(),
             tasks_at: Arc::clone(&shared.tasks_at),
             tables: Arc::clone(&support.tables),
         };

@@ -30,7 +30,7 @@ impl Service<Request> for DecidedCalls {
             }
             if request.method == Method::INITIALIZED {
                 let session = request.context.session.as_ref().map(Arc::downgrade);
-                used.connection.shared.peers.lock().extend(session);
+                used.connection.shared.state.peers.lock().extend(session);
                 return Ok(Response::empty());
             }
             used.connection.way.clone().call(request).await

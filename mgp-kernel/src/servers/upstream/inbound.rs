@@ -65,7 +65,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             if shared.is_about_no_call(&request) {
                 return shared.ask_anybody(request);
             }
-            let (calls, elicitations) = (shared.calls.clone(), Arc::clone(&shared.elicitations));
+            let (calls, elicitations) = (shared.state.calls.clone(), Arc::clone(&shared.state.elicitations));
             return Box::pin(async move { relay(&calls, &elicitations, request).await });
         }
         match request.method.as_str() {
@@ -102,7 +102,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
         // The client handler behind gets the notification first: its cached list must not be the old one.
         let heard = self.inner.call(request);
         if let Some(list) = changed {
-            shared.changed.mark([list]);
+            shared.state.changed.mark([list]);
         }
         Box::pin(heard)
     }
@@ -125,7 +125,7 @@ impl ConnectionShared {
     /// Passes a notification to the client whose call is in work; where several clients have one and the notification is
     /// not about a call, to none of them.
     fn to_caller(&self, message: Request) -> AnswerFuture {
-        let call = match (self.calls.about(&message), self.calls.callers()) {
+        let call = match (self.state.calls.about(&message), self.state.calls.callers()) {
             (CallReference::This(call), _) => *call,
             (_, ActiveCallers::One(mut calls)) => calls.swap_remove(0),
             _ => return done(),
@@ -135,9 +135,9 @@ impl ConnectionShared {
 
     /// Passes a notification that is about no call to the other kernels that use the connection.
     pub(super) fn tell_peers(&self, message: &Request) {
-        let mut peers = self.peers.lock();
+        let mut peers = self.state.peers.lock();
         peers.retain(|session| session.strong_count() > 0);
-        let mut beside = self.beside.lock();
+        let mut beside = self.state.beside.lock();
         while beside.try_join_next().is_some() {}
         for session in peers.iter().filter_map(Weak::upgrade) {
             let change = Request::notify(message.method.clone(), message.params.clone());
@@ -148,10 +148,10 @@ impl ConnectionShared {
     }
 
     fn is_about_no_call(&self, question: &Request) -> bool {
-        match self.calls.about(question) {
+        match self.state.calls.about(question) {
             CallReference::This(_) => false,
             CallReference::Another => true,
-            CallReference::Unsaid => matches!(self.calls.callers(), ActiveCallers::Nobody),
+            CallReference::Unsaid => matches!(self.state.calls.callers(), ActiveCallers::Nobody),
         }
     }
 
@@ -159,7 +159,7 @@ impl ConnectionShared {
     /// client can be asked it.
     fn ask_anybody(&self, question: Request) -> AnswerFuture {
         let client = self.support.changes.upgrade().and_then(|changes| changes.only_client(&self.line));
-        let elicitations = Arc::clone(&self.elicitations);
+        let elicitations = Arc::clone(&self.state.elicitations);
         Box::pin(async move {
             let asked = match client {
                 Some(client) => check_declared(&client, &question).await.map(|()| client),
@@ -182,7 +182,7 @@ impl ConnectionShared {
     /// Notifies the client that was sent to a page, and no other, that all is done there.
     fn complete(&self, notification: &Request) {
         let id = notification.params.text("elicitationId");
-        if let Some(session) = id.and_then(|id| self.elicitations.session(&id)) {
+        if let Some(session) = id.and_then(|id| self.state.elicitations.session(&id)) {
             let message = Request::notify(notification.method.clone(), notification.params.clone());
             self.support.tell(|changes| changes.one(&session, message));
         }
@@ -194,7 +194,7 @@ impl ConnectionShared {
         let Some(number) = report.params.get("progressToken").and_then(|token| token.to::<u64>().ok()) else {
             return done();
         };
-        if let Some((outbox, token)) = self.calls.reported(number) {
+        if let Some((outbox, token)) = self.state.calls.reported(number) {
             report.params.set("progressToken", token);
             return tell(outbox, Request::notify(report.method, report.params));
         }
@@ -209,7 +209,7 @@ impl ConnectionShared {
     /// Passes a log message to the client whose calls are in work, or to all that want it where there are none. With
     /// several clients it is not known whose message it is, and it may contain one client's data.
     fn log(&self, message: Request) -> AnswerFuture {
-        let call = match (self.calls.about(&message), self.calls.callers()) {
+        let call = match (self.state.calls.about(&message), self.state.calls.callers()) {
             (CallReference::This(call), _) => *call,
             (_, ActiveCallers::One(mut calls)) => calls.swap_remove(0),
             (_, ActiveCallers::Nobody) => {
@@ -233,12 +233,12 @@ impl ConnectionShared {
     /// Passes a callback to the client that made the call that it is about, under an id of the kernel's.
     fn call_back(&self, request: Request) -> AnswerFuture {
         let stream = request.context.outbox.stream();
-        let Some(call) = self.calls.on(stream) else {
+        let Some(call) = self.state.calls.on(stream) else {
             tracing::debug!(server = %self.server, "dropping a callback that is about no call");
             return done();
         };
-        let Some(way) = self.back.get().map(|back| back.service.clone()) else { return done() };
-        self.calls.call_back(stream);
+        let Some(way) = self.state.back.get().map(|back| back.service.clone()) else { return done() };
+        self.state.calls.call_back(stream);
         let mut callbacks = self.support.tables.callbacks.lock();
         let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
         let over = callbacks.over();

@@ -142,13 +142,13 @@ impl Upstream {
             DefinitionKind::Template | DefinitionKind::Resource => ListKind::Resources,
         };
         for instance in self.all() {
-            instance.shared.changed.mark([what]);
+            instance.shared.state.changed.mark([what]);
         }
     }
 
     /// Returns whether the server is asked again for lists that changed.
     pub(crate) fn is_listing(&self) -> bool {
-        self.up().any(|instance| instance.shared.changed.are_stale())
+        self.up().any(|instance| instance.shared.state.changed.are_stale())
     }
 
     pub(crate) fn id(&self) -> &ServerId {
@@ -202,7 +202,7 @@ impl Upstream {
 
     /// Returns the client of the connection that carries the call with `stream` now, past all layers in front.
     pub(crate) fn carrying(&self, stream: StreamId) -> Option<Arc<ServerClient>> {
-        self.all().into_iter().find(|instance| instance.shared.calls.has(stream))?.client()
+        self.all().into_iter().find(|instance| instance.shared.state.calls.has(stream))?.client()
     }
 
     /// Returns the client of the server, past all layers in front; of several connections that of any which is up.
@@ -224,7 +224,7 @@ impl Upstream {
 
     /// Returns the layers in front of the connection of this agent, if that has begun.
     pub(crate) fn stack(&self, agent: &Principal) -> Option<ServerStack> {
-        self.on(&self.line(agent))?.shared.back.get().cloned()
+        self.on(&self.line(agent))?.shared.state.back.get().cloned()
     }
 
     /// Returns the last lines that the server wrote to its standard error, the oldest first.
@@ -254,20 +254,21 @@ impl Upstream {
             let extensions = agreed.extensions().names().map(ToString::to_string).collect();
             Some(MgpView { version: agreed.version().to_string(), extensions })
         });
-        let pid = shared.map_or(0, |shared| shared.pid.load(Ordering::Relaxed));
+        let own = shared.map(|shared| &shared.state);
+        let pid = own.map_or(0, |own| own.pid.load(Ordering::Relaxed));
         let state = instance.map_or(ServerState::Registered, |instance| instance.supervised.state());
         let is_up = state == ServerState::Connected;
-        let since = shared.and_then(|shared| *shared.connected_at.lock());
-        let delay = shared.filter(|_| state == ServerState::Connecting);
-        let delay = delay.and_then(|shared| shared.attempt.lock().delay(&shared.config));
+        let since = own.and_then(|own| *own.connected_at.lock());
+        let starting = own.filter(|_| state == ServerState::Connecting);
+        let delay = starting.and_then(|own| own.attempt.lock().delay(&self.config));
         ServerView {
             id: self.id.clone(),
             agent: agent.map(|agent| agent.access_id().into_owned()),
             client: client.map(|client| client.agent.access_id().into_owned()),
             state,
-            last_error: shared.and_then(|shared| shared.last_error.lock().clone()).filter(|_| !is_up),
+            last_error: own.and_then(|own| own.last_error.lock().clone()).filter(|_| !is_up),
             delay,
-            restarts: shared.map_or(0, |shared| shared.connects.load(Ordering::Relaxed).saturating_sub(1)),
+            restarts: own.map_or(0, |own| own.connects.load(Ordering::Relaxed).saturating_sub(1)),
             mgp,
             protocol: revision.map(|revision| ProtocolView::new(self.config.protocol, revision)),
             trust,

@@ -50,9 +50,9 @@ impl ConnectionShared {
         client: &ServerClient,
         lists: BTreeSet<ListKind>,
     ) -> Result<BTreeSet<ListKind>, Error> {
-        let _turn = self.publishing.lock().await;
+        let _turn = self.state.publishing.lock().await;
         let mut missed = BTreeSet::new();
-        let Some(back) = self.back.get() else { return Ok(missed) };
+        let Some(back) = self.state.back.get() else { return Ok(missed) };
         let definitions = &back.definitions;
         if lists.contains(&ListKind::Tools) {
             self.read_about(client).await?;
@@ -87,12 +87,12 @@ impl ConnectionShared {
     /// # Errors
     /// Fails if something is withheld, and that cannot be recorded.
     async fn read_about(&self, client: &ServerClient) -> Result<(), Error> {
-        let Some(back) = self.back.get() else { return Ok(()) };
+        let Some(back) = self.state.back.get() else { return Ok(()) };
         let described = client.server_info().and_then(|info| info.description.or(info.title));
         let texts = [("instructions", client.instructions()), ("description", described.map(Into::into))];
         let [instructions, description] = back.definitions.admitted_texts(texts).await?;
         let capabilities = client.capabilities();
-        *self.about.lock() = ServerDescription { capabilities, instructions, description };
+        *self.state.about.lock() = ServerDescription { capabilities, instructions, description };
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl ConnectionShared {
         // A client's own connection mostly lists what the first one did.
         if is_other || self.line.client.is_none() {
             let mut indexed = self.of_server.indexed.lock().await;
-            let said = self.about.lock().description.as_deref().map(str::to_owned);
+            let said = self.state.about.lock().description.as_deref().map(str::to_owned);
             *indexed = said.or_else(|| indexed.take());
             self.index(indexed.as_deref()).await;
         }
@@ -163,7 +163,7 @@ impl ConnectionShared {
     fn put(&self, list: impl FnOnce(&Catalog, ServerId) -> Result<bool, CatalogError>) -> bool {
         let (catalog, offered) = (&self.support.tools.catalog, &self.of_server.offered);
         let outcome = self.support.tables.publish(&self.server, &self.of_server, || {
-            if self.is_over.load(Ordering::Acquire) {
+            if self.state.is_over.load(Ordering::Acquire) {
                 return Ok::<_, CatalogError>(false);
             }
             let is_other = list(&self.lists, self.server.clone())?;
@@ -184,7 +184,7 @@ impl ConnectionShared {
     /// Withdraws the lists of the connection, which has ended.
     pub(super) async fn withdraw(&self) {
         // Further lists of the connection are dropped.
-        self.is_over.store(true, Ordering::Release);
+        self.state.is_over.store(true, Ordering::Release);
         let offered = &self.of_server.offered;
         let ended = self.support.tables.publish(&self.server, &self.of_server, || {
             let was_last = offered.end(&self.line, &self.lists);
@@ -336,7 +336,7 @@ impl ConnectionShared {
         let Some(full) = events.channel_of(&self.line, channel) else {
             return Err(format!("the channel {channel:?} is another's"));
         };
-        let mut declared = self.channels.lock();
+        let mut declared = self.state.channels.lock();
         if !declared.contains(&*full) {
             if declared.len() >= MAX_CHANNELS {
                 return Err(format!("the server publishes on more than {MAX_CHANNELS} channels"));

@@ -49,7 +49,7 @@ impl ServerConnection {
         let supervised = supervised(&shared);
         let gate = ForwardGate {
             server: shared.server.clone(),
-            calls: shared.calls.clone(),
+            calls: shared.state.calls.clone(),
             tasks_at: Arc::clone(&shared.tasks_at),
             tables: Arc::clone(&shared.support.tables),
         };
@@ -57,7 +57,7 @@ impl ServerConnection {
         let back = ServerStack::new(&shared, way.clone())?;
         let service = back.service.clone();
         // The cell is set here only.
-        let _ = shared.back.set(back);
+        let _ = shared.state.back.set(back);
         let mut tasks = JoinSet::new();
         // The subscription begins now, so that no change is missed before the task has its first turn.
         let changes = supervised.changes();
@@ -94,7 +94,7 @@ impl ServerConnection {
 
     /// Returns the client of the server as it is connected now.
     pub(super) fn client(&self) -> Option<Arc<ServerClient>> {
-        self.shared.current.load_full()
+        self.shared.state.current.load_full()
     }
 
     /// Ends the connection for good, and withdraws its lists.
@@ -107,7 +107,7 @@ impl ServerConnection {
     pub(super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         self.shared.start.end();
         let begun = Instant::now();
-        let _held = self.shared.audited.hold_back(READ_TIMEOUT.min(timeout / 2)).await;
+        let _held = self.shared.state.audited.hold_back(READ_TIMEOUT.min(timeout / 2)).await;
         self.supervised.stop(reason, timeout.saturating_sub(begun.elapsed())).await;
     }
 }
@@ -115,7 +115,7 @@ impl ServerConnection {
 impl Drop for ServerConnection {
     /// Aborts the tasks beside the connection: they hold its shared state, and would keep all of it alive.
     fn drop(&mut self) {
-        self.shared.beside.lock().abort_all();
+        self.shared.state.beside.lock().abort_all();
     }
 }
 
@@ -132,7 +132,7 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
         let shared = Arc::clone(&connecting);
         async move {
             shared.let_go();
-            *shared.attempt.lock() = StartAttempt::default();
+            *shared.state.attempt.lock() = StartAttempt::default();
             connect(Arc::clone(&shared)).await.inspect_err(|error| shared.note_error(error))
         }
     });
@@ -171,8 +171,8 @@ impl ConnectionShared {
     /// Prepares a server that was connected to: settles its permissions, and lists what it offers.
     async fn restore(self: &Arc<Self>, client: ServerClient) -> Result<(), Error> {
         let Some(session) = client.session() else { return Err(Error::internal("nothing was agreed")) };
-        self.current.store(Some(Arc::new(client.clone())));
-        let mut asked = self.asked.subscribe();
+        self.state.current.store(Some(Arc::new(client.clone())));
+        let mut asked = self.state.asked.subscribe();
         let (settle, mut settled) = oneshot::channel();
         let mut beside = JoinSet::new();
         beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
@@ -183,13 +183,13 @@ impl ConnectionShared {
             beside.spawn(listen(Arc::clone(self), client.clone(), first));
             is_listening
         });
-        *self.beside.lock() = beside;
+        *self.state.beside.lock() = beside;
         // Once a human is asked, the decision is waited for elsewhere: people take their time, and until then calls are
         // refused.
         tokio::select! {
             outcome = &mut settled => outcome.unwrap_or_else(|_| Err(Error::internal("permissions were not settled")))?,
             _ = asked.changed() => {
-                self.beside.lock().spawn(Arc::clone(self).decided(settled));
+                self.state.beside.lock().spawn(Arc::clone(self).decided(settled));
             }
         }
         // Changes from then on are reported.
@@ -220,7 +220,7 @@ impl ConnectionShared {
     /// Asks for missed lists again, all at once, after a pause that is longer each time.
     fn list_later(self: &Arc<Self>, lists: BTreeSet<ListKind>) {
         let pause = {
-            let mut missed = self.missed.lock();
+            let mut missed = self.state.missed.lock();
             let is_waiting = !missed.lists.is_empty();
             let is_none = lists.is_empty();
             missed.lists.extend(lists);
@@ -235,12 +235,12 @@ impl ConnectionShared {
             pause(missed.times)
         };
         let this = Arc::clone(self);
-        let mut beside = self.beside.lock();
+        let mut beside = self.state.beside.lock();
         while beside.try_join_next().is_some() {}
         beside.spawn(async move {
             tokio::time::sleep(pause).await;
-            let lists = std::mem::take(&mut this.missed.lock().lists);
-            this.changed.mark(lists);
+            let lists = std::mem::take(&mut this.state.missed.lock().lists);
+            this.state.changed.mark(lists);
         });
     }
 
@@ -250,7 +250,7 @@ impl ConnectionShared {
         session: Arc<Session>,
         settled: oneshot::Sender<Result<(), Error>>,
     ) {
-        let Some(back) = self.back.get() else { return };
+        let Some(back) = self.state.back.get() else { return };
         let outcome = back.permissions.negotiate(&mut client.clone(), &session).await;
         let is_rejected = outcome.is_err();
         // Nobody waits for the outcome of an attempt that ended meanwhile.
@@ -267,7 +267,7 @@ impl ConnectionShared {
     async fn decided(self: Arc<Self>, settled: oneshot::Receiver<Result<(), Error>>) {
         if let Ok(Err(error)) = settled.await {
             self.note_error(&error);
-            self.rejected.notify_one();
+            self.state.rejected.notify_one();
         }
     }
 
@@ -287,7 +287,7 @@ impl ConnectionShared {
         let is_end = change.new_state == ServerState::Error || reason == ENDED_WELL;
         if change.previous_state == ServerState::Connected && is_end {
             self.of_server.ended.fetch_add(1, Ordering::Relaxed);
-            let how = match *self.exit.lock() {
+            let how = match *self.state.exit.lock() {
                 Some(status) => format!("the server ended with {status}"),
                 None => reason.to_owned(),
             };
@@ -296,11 +296,11 @@ impl ConnectionShared {
             let stderr =
                 (!lines.is_empty()).then(|| lines.iter().map(bounded).collect::<Vec<_>>().join("\n"));
             tracing::warn!(%server, how, stderr, "a server ended by itself");
-            *self.last_error.lock() = Some(self.attempt.lock().message(&how));
+            *self.state.last_error.lock() = Some(self.state.attempt.lock().message(&how));
         }
         if change.new_state == ServerState::Error && reason == RestartSettings::LIMIT_EXCEEDED {
             self.of_server.given_up.fetch_add(1, Ordering::Relaxed);
-            let error = self.last_error.lock().clone().unwrap_or_default();
+            let error = self.state.last_error.lock().clone().unwrap_or_default();
             tracing::warn!(
                 %server,
                 error,
@@ -315,9 +315,9 @@ impl ConnectionShared {
         self.note_end(&change);
         match state {
             ServerState::Connected => {
-                let is_new = self.connects.fetch_add(1, Ordering::Relaxed) == 0;
-                *self.connected_at.lock() = Some(Instant::now());
-                if let Some(error) = self.last_error.lock().take() {
+                let is_new = self.state.connects.fetch_add(1, Ordering::Relaxed) == 0;
+                *self.state.connected_at.lock() = Some(Instant::now());
+                if let Some(error) = self.state.last_error.lock().take() {
                     // The log that tells of the error is not to leave it at that.
                     tracing::warn!(server = %self.server, error, "a server is connected again after an error");
                 }
@@ -329,12 +329,12 @@ impl ConnectionShared {
                 }
             }
             ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
-                *self.connected_at.lock() = None;
+                *self.state.connected_at.lock() = None;
                 if is_so_still && state != ServerState::Restarting {
                     self.let_go();
                 }
                 if let (ServerState::Error, Some(reason)) = (state, &change.reason) {
-                    self.last_error.lock().get_or_insert_with(|| reason.clone());
+                    self.state.last_error.lock().get_or_insert_with(|| reason.clone());
                 }
             }
             _ => {}
@@ -368,7 +368,7 @@ async fn follow(
                 let is_so_still = supervised.state() == change.new_state;
                 shared.note(change, is_so_still).await;
             }
-            () = shared.rejected.notified() => {
+            () = shared.state.rejected.notified() => {
                 supervised.stop(ShutdownReason::OperatorRequest, STOP_TIMEOUT).await;
             }
         }
@@ -378,12 +378,12 @@ async fn follow(
 /// Lists what changed again: once for all that changes in a short time.
 async fn republish(shared: Arc<ConnectionShared>) {
     loop {
-        shared.changed.marked().await;
+        shared.state.changed.marked().await;
         tokio::time::sleep(DEBOUNCE).await;
-        let lists = shared.changed.take();
+        let lists = shared.state.changed.take();
         // A server that is connected to again is listed anyway.
-        let Some(client) = shared.current.load_full() else {
-            shared.changed.listed();
+        let Some(client) = shared.state.current.load_full() else {
+            shared.state.changed.listed();
             continue;
         };
         let listed = tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists.clone())).await;
@@ -392,7 +392,7 @@ async fn republish(shared: Arc<ConnectionShared>) {
             tracing::warn!(server = %shared.server, %error, "what changed cannot be listed");
             lists
         });
-        shared.changed.listed();
+        shared.state.changed.listed();
         shared.list_later(missed);
     }
 }
@@ -412,7 +412,7 @@ async fn listen(shared: Arc<ConnectionShared>, client: ServerClient, first: ones
             Ok(mut listening) => {
                 let is_before_all_is_listed = first.take().is_some_and(|first| first.send(()).is_ok());
                 if !is_before_all_is_listed {
-                    shared.changed.mark(ListKind::ALL);
+                    shared.state.changed.mark(ListKind::ALL);
                 }
                 while listening.next().await.is_some() {}
             }

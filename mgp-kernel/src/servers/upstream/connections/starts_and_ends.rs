@@ -210,8 +210,8 @@ impl Upstream {
         };
         let own = Weak::clone(&self.own);
         let (starting, old) = (Arc::clone(&fresh.instance), std::mem::replace(first, fresh).instance);
-        starting.shared.about.lock().clone_from(&old.shared.about.lock());
-        old.shared.is_over.store(true, Ordering::Release);
+        starting.shared.state.about.lock().clone_from(&old.shared.state.about.lock());
+        old.shared.state.is_over.store(true, Ordering::Release);
         self.run(async move {
             // Both may need the same files and ports.
             old.stop(ShutdownReason::IdleTimeout, STOP_TIMEOUT).await;
@@ -236,7 +236,7 @@ impl Upstream {
     /// Returns whether something goes on, on the connection.
     fn is_in_use(&self, connection: &OwnConnection) -> bool {
         let instance = &connection.instance;
-        instance.shared.uses.count() > 0
+        instance.shared.state.uses.count() > 0
             || instance.supervised.in_flight() > 0
             || self.support.tables.tasks.has_unfinished(&instance.shared.tasks_at)
             || (!connection.is_left && self.is_watched(&instance.shared.line))

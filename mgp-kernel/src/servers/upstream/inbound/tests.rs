@@ -51,12 +51,12 @@ impl Connection {
             ConnectionShared::new(&scene.support, &config, line, &of_server, Arc::default(), by_all).unwrap();
         let gate = ForwardGate {
             server: "a".into(),
-            calls: shared.calls.clone(),
+            calls: shared.state.calls.clone(),
             tasks_at: Arc::clone(&shared.tasks_at),
             tables: Arc::clone(&scene.support.tables),
         };
         let way = gate.layer(server.clone());
-        let (calls, shared) = (shared.calls.clone(), Arc::new(shared));
+        let (calls, shared) = (shared.state.calls.clone(), Arc::new(shared));
         let inbound = ServerInboundLayer(Arc::downgrade(&shared)).layer(SILENT);
         Self { calls, inbound, _shared: shared, way, server }
     }

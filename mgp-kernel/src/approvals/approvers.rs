@@ -5,11 +5,9 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use mgp_discovery::Config;
-use mgp_security::permission::{ApprovalQuestion, ApprovalReply, Approver, ApproverChain, WaitingQuestion};
-use mgp_types::mgp::ServerId;
-use mgp_types::{Context, Error, Principal, PrincipalKind, agent_family};
+use mgp_security::permission::{Approver, ApproverChain};
+use mgp_types::{Context, Principal, PrincipalKind, agent_family};
 use tokio::sync::watch;
 
 use crate::policies::Policies;
@@ -24,8 +22,9 @@ pub(crate) fn approvers_of(
     audit: &AuditTrail,
     asked: &watch::Sender<u64>,
 ) -> Arc<dyn Approver> {
-    let config = Arc::clone(config);
+    let (config, asked) = (Arc::clone(config), asked.clone());
     let person = move |context: &Context| {
+        asked.send_modify(|asked| *asked += 1);
         // A question on a connection that a program may have opened is never answered there in place of a human.
         if context.unattended {
             return None;
@@ -35,8 +34,7 @@ pub(crate) fn approvers_of(
         let is_there = has_person(&config.load(), client);
         is_there.then(|| Principal::of(PrincipalKind::Person, client.as_str()))
     };
-    let inner = ApproverChain::new(Arc::new(person), policies.pending.clone(), audit.clock.clone());
-    Arc::new(CountedApprover { inner, asked: asked.clone() })
+    Arc::new(ApproverChain::new(Arc::new(person), policies.pending.clone(), audit.clock.clone()))
 }
 
 /// Returns whether a human sits in front of this client who can be asked. The way by which the client came decides:
@@ -64,28 +62,6 @@ fn is_attended(client: &str) -> bool {
 
 /// The names of clients that show questions to a human, one in each line.
 const ATTENDED: &str = include_str!("attended_clients.txt");
-
-#[derive(Debug)]
-struct CountedApprover {
-    inner: ApproverChain,
-    asked: watch::Sender<u64>,
-}
-
-#[async_trait]
-impl Approver for CountedApprover {
-    async fn ask(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
-        self.asked.send_modify(|asked| *asked += 1);
-        self.inner.ask(question).await
-    }
-
-    async fn take_back(&self, question: &ApprovalQuestion) {
-        self.inner.take_back(question).await;
-    }
-
-    fn open_for(&self, server: &ServerId) -> Option<WaitingQuestion> {
-        self.inner.open_for(server)
-    }
-}
 
 #[cfg(test)]
 mod tests {

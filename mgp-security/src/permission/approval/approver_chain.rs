@@ -21,7 +21,8 @@ use super::{
 use crate::Clock;
 use crate::permission::GrantLifetime;
 
-/// A function that returns the operator who answers in front of the client of a call; `None` if no person does.
+/// A function that returns the operator who answers in front of the client of a call; `None` if no person does. The
+/// function is called once for each question that somebody has to answer.
 pub type OperatorInFront = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sync>;
 
 /// An approver that asks people in this order: first, by elicitation, the calling client, if a person sits in front
@@ -155,8 +156,8 @@ impl Approver for ApproverChain {
         if let Some(answer) = self.queue.take_answer(&question).await? {
             return Ok(ApprovalReply::Answer(answer));
         }
-        let asker = question.asker().cloned();
-        let person = asker.and_then(|asker| Some(((self.operator)(&question.context)?, asker)));
+        let operator = (self.operator)(&question.context);
+        let person = operator.zip(question.asker().cloned());
         if let Some((operator, asker)) = person.filter(|_| !question.patience.is_zero()) {
             let end = Instant::now() + question.patience;
             if let Some(answer) = self.ask_client(&mut question, operator, asker, end).await? {

@@ -25,6 +25,26 @@ pub(crate) trait ListEntry: Send + Sync + 'static {
     fn wire(&self, dialect: ListDialect) -> Self::Wire;
 }
 
+/// Implements [`ListEntry`] for a type that is listed as its `wire`, whatever the extensions of the peer, by one of its
+/// members.
+macro_rules! listed_as_is {
+    ($entry:ty, $member:literal, $wire:ty, $key:ident) => {
+        impl $crate::list::ListEntry for $entry {
+            const MEMBER: &'static str = $member;
+            type Wire = $wire;
+
+            fn key(&self) -> &str {
+                &self.wire.$key
+            }
+
+            fn wire(&self, dialect: $crate::list::ListDialect) -> $wire {
+                mgp_types::mcp::ForRevision::for_revision(self.wire.clone(), dialect.revision)
+            }
+        }
+    };
+}
+pub(crate) use listed_as_is;
+
 /// The form of a list, which depends on the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ListDialect {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::cx::Cx;
 use crate::error::Fault;
-use crate::list::{ListDialect, ListEntry};
+use crate::list::listed_as_is;
 use crate::method::MethodFuture;
 use crate::tool::{CallInput, ToolError, form, turn_into};
 use crate::{schema, strings};
@@ -61,18 +61,7 @@ impl PromptEntry {
     }
 }
 
-impl ListEntry for PromptEntry {
-    const MEMBER: &'static str = "prompts";
-    type Wire = mcp::Prompt;
-
-    fn key(&self) -> &str {
-        &self.wire.name
-    }
-
-    fn wire(&self, dialect: ListDialect) -> mcp::Prompt {
-        self.wire.clone().for_revision(dialect.revision)
-    }
-}
+listed_as_is!(PromptEntry, "prompts", mcp::Prompt, name);
 
 async fn answer(messages: PromptFuture, revision: Revision) -> Result<Response, Error> {
     let mut result = messages.await?.for_revision(revision);

@@ -12,7 +12,7 @@ use super::cache::{ContentsKey, ResourceCache};
 use super::{IntoContents, KeptContents, ParsedTemplate, Resource, ResourceTemplate};
 use crate::cx::Cx;
 use crate::error::Fault;
-use crate::list::{ListDialect, ListEntry};
+use crate::list::listed_as_is;
 use crate::method::MethodFuture;
 use crate::strings;
 use crate::tool::{CallInput, form};
@@ -62,31 +62,8 @@ impl TemplateEntry {
     }
 }
 
-impl ListEntry for ResourceEntry {
-    const MEMBER: &'static str = "resources";
-    type Wire = mcp::Resource;
-
-    fn key(&self) -> &str {
-        &self.wire.uri
-    }
-
-    fn wire(&self, dialect: ListDialect) -> mcp::Resource {
-        self.wire.clone().for_revision(dialect.revision)
-    }
-}
-
-impl ListEntry for TemplateEntry {
-    const MEMBER: &'static str = "resourceTemplates";
-    type Wire = mcp::ResourceTemplate;
-
-    fn key(&self) -> &str {
-        &self.wire.uri_template
-    }
-
-    fn wire(&self, dialect: ListDialect) -> mcp::ResourceTemplate {
-        self.wire.clone().for_revision(dialect.revision)
-    }
-}
+listed_as_is!(ResourceEntry, "resources", mcp::Resource, uri);
+listed_as_is!(TemplateEntry, "resourceTemplates", mcp::ResourceTemplate, uri_template);
 
 impl ContentsSource {
     fn new<H: ResourceHandler<M>, M>(

@@ -137,42 +137,29 @@ pub trait IntoContents: Sized {
 /// The contents that were read; `None` if the resource does not exist.
 type ReadContents = Result<Option<Vec<ResourceContents>>, Error>;
 
-macro_rules! one_of {
-    ($($type:ty: |$uri:ident, $own:ident| $contents:expr;)+) => {
-        $(impl IntoContents for $type {
-            fn into_contents(self, $uri: &str, media_type: Option<&str>) -> ReadContents {
+macro_rules! contents_of {
+    ($([$($generics:tt)*] $type:ty: |$own:ident, $uri:ident, $media_type:ident| $contents:expr;)+) => {
+        $(impl<$($generics)*> IntoContents for $type {
+            fn into_contents(self, $uri: &str, $media_type: Option<&str>) -> ReadContents {
                 let $own = self;
-                Ok(Some(vec![one($contents, media_type)]))
+                Ok(Some($contents))
             }
         })+
     };
 }
 
-one_of! {
-    String: |uri, text| ResourceContents::text(uri, text);
-    &'static str: |uri, text| ResourceContents::text(uri, text);
-    Cow<'static, str>: |uri, text| ResourceContents::text(uri, text);
-    Vec<u8>: |uri, bytes| ResourceContents::blob(uri, base64(bytes));
-    Bytes: |uri, bytes| ResourceContents::blob(uri, base64(bytes));
-    &'static [u8]: |uri, bytes| ResourceContents::blob(uri, base64(bytes));
-}
-
-impl<B: AsRef<[u8]>> IntoContents for Blob<B> {
-    fn into_contents(self, uri: &str, media_type: Option<&str>) -> ReadContents {
-        Ok(Some(vec![one(ResourceContents::blob(uri, base64(self.0)), media_type)]))
-    }
-}
-
-impl IntoContents for ResourceContents {
-    fn into_contents(self, _: &str, _: Option<&str>) -> ReadContents {
-        Ok(Some(vec![self]))
-    }
-}
-
-impl IntoContents for Vec<ResourceContents> {
-    fn into_contents(self, _: &str, _: Option<&str>) -> ReadContents {
-        Ok(Some(self))
-    }
+contents_of! {
+    [] String: |text, uri, media_type| one(ResourceContents::text(uri, text), media_type);
+    [] &'static str: |text, uri, media_type| one(ResourceContents::text(uri, text), media_type);
+    [] Cow<'static, str>: |text, uri, media_type| one(ResourceContents::text(uri, text), media_type);
+    [] Vec<u8>: |bytes, uri, media_type| one(ResourceContents::blob(uri, base64(bytes)), media_type);
+    [] Bytes: |bytes, uri, media_type| one(ResourceContents::blob(uri, base64(bytes)), media_type);
+    [] &'static [u8]: |bytes, uri, media_type| one(ResourceContents::blob(uri, base64(bytes)), media_type);
+    [B: AsRef<[u8]>] Blob<B>: |bytes, uri, media_type| {
+        one(ResourceContents::blob(uri, base64(bytes.0)), media_type)
+    };
+    [] ResourceContents: |contents, _uri, _media_type| vec![contents];
+    [] Vec<ResourceContents>: |contents, _uri, _media_type| contents;
 }
 
 impl<T: IntoContents> IntoContents for Option<T> {
@@ -187,9 +174,9 @@ impl<T: IntoContents, E: Into<ToolError>> IntoContents for Result<T, E> {
     }
 }
 
-fn one(mut contents: ResourceContents, media_type: Option<&str>) -> ResourceContents {
+fn one(mut contents: ResourceContents, media_type: Option<&str>) -> Vec<ResourceContents> {
     contents.mime_type = media_type.map(Into::into);
-    contents
+    vec![contents]
 }
 
 /// Returns `bytes` in base64 with padding, as images, sounds and blobs hold them.

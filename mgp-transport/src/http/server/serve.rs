@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::request::Parts;
-use http::{Extensions, Method, StatusCode};
+use http::{Extensions, Method, Request, Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -131,24 +131,16 @@ pub async fn serve_layered_until<A: Accept, L: Layer<Routes<A>, Service: HttpSer
 
 /// A service that answers the HTTP requests of a connection.
 pub trait HttpService:
-    Service<
-        http::Request<Incoming>,
-        Response = http::Response<HttpBody>,
-        Error = Infallible,
-        Future: Send + 'static,
-    > + Clone
+    Service<Request<Incoming>, Response = Response<HttpBody>, Error = Infallible, Future: Send + 'static>
+    + Clone
     + Send
     + 'static
 {
 }
 
 impl<S> HttpService for S where
-    S: Service<
-            http::Request<Incoming>,
-            Response = http::Response<HttpBody>,
-            Error = Infallible,
-            Future: Send + 'static,
-        > + Clone
+    S: Service<Request<Incoming>, Response = Response<HttpBody>, Error = Infallible, Future: Send + 'static>
+        + Clone
         + Send
         + 'static
 {
@@ -272,14 +264,14 @@ impl<S: HttpService> OpenConnection<S> {
     pub(super) fn requests(
         &self,
     ) -> impl hyper::service::Service<
-        http::Request<Incoming>,
-        Response = http::Response<HttpBody>,
+        Request<Incoming>,
+        Response = Response<HttpBody>,
         Error = Infallible,
         Future: Send + 'static,
     > + use<S> {
         let (service, marks, watched) = (self.service.clone(), self.marks.clone(), Arc::clone(&self.watched));
         let is_reserved = watched.is_reserved();
-        service_fn(move |mut request: http::Request<Incoming>| {
+        service_fn(move |mut request: Request<Incoming>| {
             if let Some(marks) = &marks {
                 request.extensions_mut().extend(marks.clone());
             }
@@ -343,7 +335,7 @@ impl<A: Accept> Routes<A> {
     }
 
     /// Answers one request.
-    pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
+    pub fn handle<B: Body>(&self, request: Request<B>) -> ResponseFuture<A, B> {
         self.server.proceed(request, |parts| match parts.uri.path() {
             _ if parts.extensions.get::<HealthOnly>().is_some() => {
                 let why = "too many connections are open; try again later";
@@ -384,8 +376,8 @@ fn session(query: Option<&str>) -> Option<SessionId> {
     SessionId::parse(pairs.find(|(name, _)| *name == SESSION_ID)?.1.as_bytes())
 }
 
-impl<A: Accept, B: Body> Service<http::Request<B>> for Routes<A> {
-    type Response = http::Response<HttpBody>;
+impl<A: Accept, B: Body> Service<Request<B>> for Routes<A> {
+    type Response = Response<HttpBody>;
     type Error = Infallible;
     type Future = ResponseFuture<A, B>;
 
@@ -393,7 +385,7 @@ impl<A: Accept, B: Body> Service<http::Request<B>> for Routes<A> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+    fn call(&mut self, request: Request<B>) -> Self::Future {
         self.handle(request)
     }
 }

@@ -107,7 +107,7 @@ impl TransactionBook {
             let outcome = logging.await;
             let mut table = book.table();
             if let Err(error) = outcome {
-                table.remove(&key);
+                table.transactions.remove(&key);
                 return Err(not_stored(NOT_LOGGED, &error));
             }
             let transaction =

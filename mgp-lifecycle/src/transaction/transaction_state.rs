@@ -24,6 +24,8 @@ pub(super) struct Transaction {
     pub(super) ended_at: Option<Timestamp>,
     begun_at: Timestamp,
     active_at: Timestamp,
+    /// The number of transactions that were begun before.
+    place: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +74,7 @@ impl StepState {
 }
 
 impl Transaction {
-    pub(super) const fn new(beginning: Beginning, begun_at: Timestamp) -> Self {
+    const fn new(beginning: Beginning, begun_at: Timestamp, place: u64) -> Self {
         Self {
             beginning,
             phase: Phase::Opening,
@@ -81,6 +83,7 @@ impl Transaction {
             ended_at: None,
             begun_at,
             active_at: begun_at,
+            place,
         }
     }
 
@@ -179,6 +182,11 @@ impl Transaction {
         oldest.min(self.active_at.saturating_add(timeout))
     }
 
+    /// Returns whether the transaction has ended, and nobody has to look after it.
+    fn is_settled(&self) -> bool {
+        self.ended_at.is_some() && self.state() != TransactionState::PartiallyRolledBack
+    }
+
     pub(super) fn has_expired(&self, now: Timestamp) -> bool {
         self.phase == Phase::Active && self.expires_at() <= now
     }
@@ -263,8 +271,8 @@ const MAX_READABLE: usize = 128 - 17;
 #[derive(Debug, Default)]
 pub(super) struct TransactionTable {
     pub(super) transactions: HashMap<Digest, Transaction>,
-    /// The transactions of each owner, the oldest first.
-    owners: HashMap<Digest, Vec<Digest>>,
+    /// The number of transactions that were begun.
+    begun: u64,
 }
 
 impl TransactionTable {
@@ -274,7 +282,7 @@ impl TransactionTable {
         let mut table = Self::default();
         for (id, at, event) in events {
             if let TransactionEvent::Begun(beginning) = &event {
-                table.insert(id, Transaction::new(beginning.clone(), at));
+                table.insert(id, beginning.clone(), at);
             }
             if let Some(transaction) = table.transactions.get_mut(&id) {
                 transaction.apply(event, at);
@@ -294,71 +302,41 @@ impl TransactionTable {
         now: Timestamp,
     ) -> Result<(Digest, Vec<Digest>), Error> {
         let id = transaction_key(&beginning.owner.0, &beginning.id);
-        let owner = owner_key(&beginning.owner.0);
-        let mut forgotten = self.forget(owner, now);
+        let mut forgotten = self.forget(now);
         if self.transactions.contains_key(&id) {
             let id = beginning.id;
             return Err(refusal::conflict(format!("the transaction {id} exists already; choose another id")));
         }
-        let own = self.owners.get(&owner).map_or(&[][..], Vec::as_slice);
-        let is_open = |id: &&Digest| self.transactions.get(*id).is_some_and(|one| one.ended_at.is_none());
-        if own.iter().filter(is_open).count() >= MAX_OPEN {
+        let is_own = |one: &Transaction| one.beginning.owner == beginning.owner;
+        let own: Vec<_> = self.transactions.iter().filter(|(_, one)| is_own(one)).collect();
+        if own.iter().filter(|(_, one)| one.ended_at.is_none()).count() >= MAX_OPEN {
             return Err(refusal::too_many("too many transactions are open; commit one, or roll one back"));
         }
         if own.len() >= MAX_OF_OWNER {
-            let settled = own.iter().copied().find(|id| {
-                self.transactions.get(id).is_some_and(|one| {
-                    one.ended_at.is_some() && one.state() != TransactionState::PartiallyRolledBack
-                })
-            });
+            let settled = own.into_iter().filter(|(_, one)| one.is_settled());
+            let oldest = settled.min_by_key(|(_, one)| one.place).map(|(id, _)| *id);
             let full = "too many transactions were rolled back in part; an operator has to look at them";
-            let settled = settled.ok_or_else(|| refusal::too_many(full))?;
-            self.remove(&settled);
-            forgotten.push(settled);
+            let oldest = oldest.ok_or_else(|| refusal::too_many(full))?;
+            self.transactions.remove(&oldest);
+            forgotten.push(oldest);
         }
         if self.transactions.len() >= MAX_REMEMBERED {
-            let owners: Vec<_> = self.owners.keys().copied().collect();
-            for owner in owners {
-                forgotten.extend(self.forget(owner, now));
-            }
-            if self.transactions.len() >= MAX_REMEMBERED {
-                return Err(refusal::too_many("too many transactions are remembered"));
-            }
+            return Err(refusal::too_many("too many transactions are remembered"));
         }
-        self.insert(id, Transaction::new(beginning, now));
+        self.insert(id, beginning, now);
         Ok((id, forgotten))
     }
 
-    fn insert(&mut self, id: Digest, transaction: Transaction) {
-        let owner = owner_key(&transaction.beginning.owner.0);
-        self.owners.entry(owner).or_default().push(id);
-        self.transactions.insert(id, transaction);
+    fn insert(&mut self, id: Digest, beginning: Beginning, begun_at: Timestamp) {
+        self.transactions.insert(id, Transaction::new(beginning, begun_at, self.begun));
+        self.begun += 1;
     }
 
     /// Forgets what ended a day ago, but for what somebody has to look after.
-    fn forget(&mut self, owner: Digest, now: Timestamp) -> Vec<Digest> {
-        let is_old = |id: &&Digest| {
-            self.transactions.get(*id).is_some_and(|one| {
-                one.ended_at.is_some_and(|ended_at| now.since(ended_at) >= REMEMBERED)
-                    && one.state() != TransactionState::PartiallyRolledBack
-            })
-        };
-        let old: Vec<_> = self.owners.get(&owner).into_iter().flatten().filter(is_old).copied().collect();
-        for id in &old {
-            self.remove(id);
-        }
-        old
-    }
-
-    pub(super) fn remove(&mut self, id: &Digest) {
-        let Some(transaction) = self.transactions.remove(id) else { return };
-        let owner = owner_key(&transaction.beginning.owner.0);
-        if let Some(own) = self.owners.get_mut(&owner) {
-            own.retain(|other| other != id);
-            if own.is_empty() {
-                self.owners.remove(&owner);
-            }
-        }
+    fn forget(&mut self, now: Timestamp) -> Vec<Digest> {
+        let has_passed = |ended_at| now.since(ended_at) >= REMEMBERED;
+        let is_old = |one: &Transaction| one.is_settled() && one.ended_at.is_some_and(has_passed);
+        self.transactions.extract_if(|_, one| is_old(one)).map(|(id, _)| id).collect()
     }
 }
 
@@ -366,10 +344,6 @@ impl TransactionTable {
 pub(super) fn transaction_key(owner: &Principal, id: &TransactionId) -> Digest {
     let parts = ["mgp transaction 1", owner.kind().as_str(), owner.as_str(), id.as_str()];
     Digest::of_parts(parts.map(str::as_bytes))
-}
-
-fn owner_key(owner: &Principal) -> Digest {
-    Digest::of_parts(["mgp owner 1", owner.kind().as_str(), owner.as_str()].map(str::as_bytes))
 }
 
 /// The transactions of an owner that are open at once.

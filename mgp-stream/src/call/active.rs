@@ -42,14 +42,16 @@ pub(super) struct ActiveCall {
     state: Mutex<ActiveCallState>,
 }
 
-struct ActiveCallState {
-    phase: Phase,
-    began: Instant,
-    /// The waker of the task that runs the call.
-    waker: AtomicWaker,
-    streamed: StreamedResult,
-    resend: ResendBuffer,
-    pace: ChunkPacer,
+mgp_types::with_defaults! {
+    struct ActiveCallState {
+        phase: Phase = Phase::Running,
+        began: Instant = Instant::now(),
+        /// The waker of the task that runs the call.
+        waker: AtomicWaker = AtomicWaker::new(),
+        streamed: StreamedResult = StreamedResult::default(),
+        resend: ResendBuffer = ResendBuffer::default(),
+        pace: ChunkPacer = ChunkPacer::default(),
+    }
 }
 
 enum Phase {
@@ -59,7 +61,7 @@ enum Phase {
 }
 
 /// The content that a call streamed, and the summary of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct StreamedResult {
     pub(super) content: StreamedContent,
     pub(super) summary: StreamSummary,
@@ -76,18 +78,7 @@ pub(super) enum ForcedEnd {
 
 impl ActiveCall {
     pub(super) fn new(port: Option<Arc<dyn OutboxPort>>, stream: StreamId) -> Self {
-        let state = ActiveCallState {
-            phase: Phase::Running,
-            began: Instant::now(),
-            waker: AtomicWaker::new(),
-            streamed: StreamedResult {
-                content: StreamedContent::default(),
-                summary: StreamSummary::new(0, 0),
-            },
-            resend: ResendBuffer::default(),
-            pace: ChunkPacer::default(),
-        };
-        Self { port, stream, turn: Semaphore::new(1), changed: Notify::new(), state: Mutex::new(state) }
+        Self { port, stream, turn: Semaphore::new(1), changed: Notify::new(), state: Mutex::default() }
     }
 
     /// Returns how the call ended, if its handler did not end it. The task of `waker` is woken when the call ends in

@@ -17,46 +17,36 @@ use tokio::time::Instant;
 
 use super::connection_slots::SlotKind;
 
-/// The state of a connection that the server watches, and the ways to end it.
-#[derive(Debug)]
-pub(super) struct WatchedConnection {
-    /// The place of the connection, which is free once the connection was told to end.
-    pub(super) place: SlotKind,
-    /// True if the connection ends after its work.
-    is_finishing: AtomicBool,
-    /// True if the connection has to end at once.
-    is_ended: AtomicBool,
-    /// The number of requests whose answers were not taken yet.
-    active: AtomicU64,
-    /// The number of those requests that lack a part of their body.
-    awaited: AtomicU64,
-    /// True if a whole head was read.
-    spoke: AtomicBool,
-    began: Instant,
-    /// The time of the last progress, in milliseconds since `began`: a head was read or a piece was written.
-    progress: AtomicU64,
-    /// The number of bytes of answers that were taken and not written yet.
-    queued: AtomicU64,
-    /// The waker of the connection's task, for the order to finish.
-    pub(super) waker: AtomicWaker,
-    task: OnceLock<AbortHandle>,
+mgp_types::with_defaults! {
+    /// The state of a connection that the server watches, and the ways to end it.
+    #[derive(Debug)]
+    pub(super) struct WatchedConnection {
+        /// The place of the connection, which is free once the connection was told to end.
+        pub(super) place: SlotKind = SlotKind::Reserved,
+        /// True if the connection ends after its work.
+        is_finishing: AtomicBool = AtomicBool::new(false),
+        /// True if the connection has to end at once.
+        is_ended: AtomicBool = AtomicBool::new(false),
+        /// The number of requests whose answers were not taken yet.
+        active: AtomicU64 = AtomicU64::new(0),
+        /// The number of those requests that lack a part of their body.
+        awaited: AtomicU64 = AtomicU64::new(0),
+        /// True if a whole head was read.
+        spoke: AtomicBool = AtomicBool::new(false),
+        began: Instant = Instant::now(),
+        /// The time of the last progress, in milliseconds since `began`: a head was read or a piece was written.
+        progress: AtomicU64 = AtomicU64::new(0),
+        /// The number of bytes of answers that were taken and not written yet.
+        queued: AtomicU64 = AtomicU64::new(0),
+        /// The waker of the connection's task, for the order to finish.
+        pub(super) waker: AtomicWaker = AtomicWaker::new(),
+        task: OnceLock<AbortHandle> = OnceLock::new(),
+    }
 }
 
 impl WatchedConnection {
     pub(super) fn new(place: SlotKind) -> Self {
-        Self {
-            place,
-            is_finishing: AtomicBool::new(false),
-            is_ended: AtomicBool::new(false),
-            active: AtomicU64::new(0),
-            awaited: AtomicU64::new(0),
-            spoke: AtomicBool::new(false),
-            began: Instant::now(),
-            progress: AtomicU64::new(0),
-            queued: AtomicU64::new(0),
-            waker: AtomicWaker::new(),
-            task: OnceLock::new(),
-        }
+        Self { place, ..Self::default() }
     }
 
     /// Notes the task that serves the connection.

@@ -3,7 +3,6 @@
 //! Batches are read from the record behind the last event that the receiver took, whose number is kept in the state. The
 //! push goes on from there, whatever became of the kernel or the receiver.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -30,7 +29,8 @@ use crate::terminal::with_causes;
 /// The receiver of the record.
 enum PushReceiver {
     Syslog(SyslogReceiver),
-    Http(Box<HttpReceiver>),
+    /// A receiver over HTTPS: of webhooks, which the secret signs; without a secret, of logs by OTLP.
+    Http(Box<JsonReceiver>, Option<Secret>),
 }
 
 impl PushReceiver {
@@ -42,8 +42,11 @@ impl PushReceiver {
         if let Some(place) = url.expose().strip_prefix("syslog+tls://") {
             return SyslogReceiver::new(place, ca.as_deref()).map(Self::Syslog);
         }
-        let receiver = HttpReceiver::new(&url, &headers, secret, ca.as_deref())?;
-        Ok(Self::Http(Box::new(receiver)))
+        let to = JsonReceiver::new(url.expose(), &headers, ca.as_deref())?;
+        if !to.is_private() {
+            return Err("`audit.push.url` has to begin with https:// for another machine".to_owned());
+        }
+        Ok(Self::Http(Box::new(to), secret))
     }
 
     /// Sends a batch, and waits until the receiver has taken it.
@@ -51,7 +54,7 @@ impl PushReceiver {
         let taken = async {
             match self {
                 Self::Syslog(receiver) => receiver.take(batch).await,
-                Self::Http(receiver) => receiver.take(batch).await,
+                Self::Http(to, secret) => post(to, secret.as_ref(), batch).await,
             }
         };
         timeout(TAKES, taken).await.unwrap_or_else(|_| Err("the receiver takes too long".to_owned()))
@@ -132,35 +135,14 @@ const PAUSE: Duration = Duration::from_millis(200);
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// A receiver over HTTPS: of logs by OTLP, or of signed webhooks.
-struct HttpReceiver {
-    to: JsonReceiver,
-    /// The secret that signs webhooks; without one the receiver gets logs.
-    secret: Option<Secret>,
-}
-
-impl HttpReceiver {
-    fn new(
-        url: &Secret,
-        headers: &BTreeMap<String, Secret>,
-        secret: Option<Secret>,
-        ca: Option<&[u8]>,
-    ) -> Result<Self, String> {
-        let to = JsonReceiver::new(url.expose(), headers, ca)?;
-        if !to.is_private() {
-            return Err("`audit.push.url` has to begin with https:// for another machine".to_owned());
-        }
-        Ok(Self { to, secret })
-    }
-
-    async fn take(&self, batch: &[LogEntry]) -> Result<(), String> {
-        let Some(secret) = &self.secret else { return self.to.post(records(batch), HeaderMap::new()).await };
-        let (first, last) =
-            (batch.first().map_or(0, |entry| entry.seq), batch.last().map_or(0, |entry| entry.seq));
-        let body = message(batch);
-        let signed = signed(secret.expose(), &format!("mgp_audit_{first}_{last}"), &body);
-        self.to.post(body, signed.ok_or("`audit.push.secret` is no Base64 behind `whsec_`")?).await
-    }
+/// Posts a batch as a webhook that `secret` signs; without one, as logs.
+async fn post(to: &JsonReceiver, secret: Option<&Secret>, batch: &[LogEntry]) -> Result<(), String> {
+    let Some(secret) = secret else { return to.post(records(batch), HeaderMap::new()).await };
+    let (first, last) =
+        (batch.first().map_or(0, |entry| entry.seq), batch.last().map_or(0, |entry| entry.seq));
+    let body = message(batch);
+    let signed = signed(secret.expose(), &format!("mgp_audit_{first}_{last}"), &body);
+    to.post(body, signed.ok_or("`audit.push.secret` is no Base64 behind `whsec_`")?).await
 }
 
 /// Returns the events as a message of Standard Webhooks, each as in an export.
@@ -218,7 +200,7 @@ impl SyslogReceiver {
 
     async fn take(&self, batch: &[LogEntry]) -> Result<(), String> {
         let mut messages = Vec::new();
-        let host = own_host();
+        let host = printable_ascii(&rustix::system::uname().nodename().to_string_lossy(), MAX_HOSTNAME);
         for entry in batch {
             write_frame(&mut messages, entry, &host);
         }
@@ -255,14 +237,6 @@ fn write_frame(out: &mut Vec<u8>, entry: &LogEntry, host: &str) {
     out.extend_from_slice(format!("{} ", head.len() + line.len()).as_bytes());
     out.extend_from_slice(head.as_bytes());
     out.extend_from_slice(line);
-}
-
-fn own_host() -> String {
-    #[cfg(unix)]
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    #[cfg(not(unix))]
-    let name = String::new();
-    printable_ascii(&name, MAX_HOSTNAME)
 }
 
 /// Returns a text as the head of a message may have it; `-` stands for nothing.

@@ -14,10 +14,10 @@ use mgp_security::reference::ReferenceImporter;
 use mgp_server_sdk::{ReferenceData, ReferenceStore};
 use mgp_types::ext::{DataReference, ImportData};
 use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Recovery, ServerId, Timestamp,
+    Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Recovery, ServerId, Timestamp, written,
 };
-use mgp_types::{Error, Object, Principal, Request, Response, code, random_name};
-use serde::{Deserialize, Serialize};
+use mgp_types::{Error, Object, Principal, RawJson, Request, Response, code, random_name};
+use serde::Deserialize;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::Url;
@@ -51,13 +51,6 @@ struct NamedData {
     named: ImportData,
     /// The server that reads the data: the one that asks, or nobody else.
     audience: Option<String>,
-}
-
-/// The result of `mgp/data/resolve` and `mgp/data/renew`.
-#[derive(Debug, Serialize)]
-struct ResolvedData {
-    access_url: Box<str>,
-    expires_at: Timestamp,
 }
 
 impl DataBroker {
@@ -228,8 +221,8 @@ impl DataBroker {
             _ => return Err(Error::method_not_found(&request.method)),
         }
         let access = store.grant(&held, server.as_str())?;
-        let resolved = ResolvedData { access_url: access.access_url, expires_at: access.expires_at };
-        Response::with_body(&resolved)
+        let (address, end) = (RawJson::from_text(&access.access_url), written(&access.expires_at)?);
+        Ok(Response::new(Object::from([("access_url", address), ("expires_at", end)]).to_raw()))
     }
 
     /// Returns the event that something happened to data of `origin` on its way to `audience`.

@@ -50,7 +50,7 @@ impl Sections {
         let this = self.clone();
         whole(async move {
             // The turn is held from reading to applying.
-            let _turn = this.fleet.turn().await;
+            let _turn = this.fleet.turn.lock().await;
             let held = match this.config.source.get() {
                 Some(source) => this.config.held(source.read().map_err(|failure| unusable(&failure))?),
                 None if accepts => {
@@ -68,7 +68,7 @@ impl Sections {
     pub(crate) async fn reconfigure(&self, config: Config) -> Result<AppliedConfig, StartError> {
         let this = self.clone();
         whole(async move {
-            let _turn = this.fleet.turn().await;
+            let _turn = this.fleet.turn.lock().await;
             this.take(config).await
         })
         .await

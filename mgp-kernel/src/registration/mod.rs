@@ -118,13 +118,13 @@ impl RunningServers for FleetServers {
 
     async fn start(&self, server: Arc<ServerRegistration>) -> Result<(), Error> {
         let fleet = self.fleet()?;
-        let _turn = fleet.turn().await;
+        let _turn = fleet.turn.lock().await;
         fleet.admit(config(&server)).map(drop).map_err(|error| Error::internal(error.to_string()))
     }
 
     async fn stop(&self, server: &ServerId) -> Result<(), Error> {
         let fleet = self.fleet()?;
-        let turn = fleet.turn().await;
+        let turn = fleet.turn.lock().await;
         fleet.dismiss(server).map_err(|error| Error::internal(error.to_string()))?;
         drop(turn);
         remove_script(self.config.state(), server).await;

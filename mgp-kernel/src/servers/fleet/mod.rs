@@ -40,7 +40,7 @@ pub(crate) struct Fleet {
     change: Mutex<()>,
     /// A lock that is held from the request for other servers to the change, so that of two concurrent requests the
     /// later one takes effect last.
-    turn: tokio::sync::Mutex<()>,
+    pub(crate) turn: tokio::sync::Mutex<()>,
     /// The servers that were registered while the kernel runs, beside those of the configuration.
     registered: Mutex<BTreeMap<ServerId, ServerConfig>>,
     /// The tasks that bring servers up and down.
@@ -89,11 +89,6 @@ impl Fleet {
     #[cfg(test)]
     pub(crate) fn support(&self) -> &Arc<ServerSupport> {
         &self.support
-    }
-
-    /// Waits for the turn to change the fleet.
-    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turn.lock().await
     }
 
     /// Has servers wait until somebody needs them, in place of their start.

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
 use http::Response;
 use mgp_types::ext::{Checksum, DataReference};
 use mgp_types::mgp::Timestamp;
@@ -10,7 +11,7 @@ use mgp_types::{BoxFuture, Error, code};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-use super::{DataOutcome, InvalidOrigin, ReferenceImporter};
+use super::{InvalidOrigin, ReferenceImporter};
 use crate::network::{GuardedConnector, NetworkPolicy};
 
 const URL: &str = "https://data.example/data/ref-1?sig=SECRET&exp=1";
@@ -29,7 +30,7 @@ struct Answer {
 }
 
 impl Scripted {
-    fn get(&self, addresses: Vec<SocketAddr>, from: u64) -> DataOutcome {
+    fn get(&self, addresses: Vec<SocketAddr>, from: u64) -> Response<BoxStream<'static, Result<Bytes, Error>>> {
         self.asked.lock().push((addresses, from));
         let mut answers = self.answers.lock();
         let Answer { status, etag, pieces } = if answers.len() > 1 {
@@ -43,7 +44,7 @@ impl Scripted {
             None => Err(Error::new(code::UPSTREAM_UNAVAILABLE, "the line broke")),
         });
         let body = futures_util::stream::iter(pieces.collect::<Vec<_>>()).boxed();
-        Ok(Response::builder().status(status).header("etag", etag).body(body).unwrap())
+        Response::builder().status(status).header("etag", etag).body(body).unwrap()
     }
 }
 
@@ -74,7 +75,7 @@ fn led_to(server: &Arc<Scripted>, policy: NetworkPolicy, address: &'static str) 
     let connector = GuardedConnector::answered(policy.clone(), || vec![address.parse().unwrap()]);
     let server = server.clone();
     let request = move |_: String, addresses: Vec<SocketAddr>, from: u64| -> BoxFuture<'static, _> {
-        Box::pin(std::future::ready(server.get(addresses, from)))
+        Box::pin(std::future::ready(Ok(server.get(addresses, from))))
     };
     ReferenceImporter { request: Box::new(request), connector, ..ReferenceImporter::new(policy).unwrap() }
 }

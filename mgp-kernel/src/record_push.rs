@@ -147,14 +147,9 @@ async fn post(to: &JsonReceiver, secret: Option<&Secret>, batch: &[LogEntry]) ->
 
 /// Returns the events as a message of Standard Webhooks, each as in an export.
 fn message(batch: &[LogEntry]) -> String {
-    let lines: Vec<_> = batch.iter().map(line).collect();
+    let lines: Vec<_> = batch.iter().map(LogEntry::to_line).collect();
     let (now, events) = (Timestamp::now(), lines.join(","));
     format!(r#"{{"type":"mgp.audit.events","timestamp":"{now}","data":{{"events":[{events}]}}}}"#)
-}
-
-/// Returns the event as in an export.
-fn line(entry: &LogEntry) -> String {
-    String::from_utf8_lossy(&entry.to_line()).trim_end().to_owned()
 }
 
 /// Returns the events as logs of OTLP, whose bodies are those of an export.
@@ -169,7 +164,7 @@ fn record(entry: &LogEntry) -> Value {
     let mut attributes = vec![attribute("mgp.audit.seq", &entry.seq.to_string())];
     attributes.extend(facets.agent.as_ref().map(|agent| attribute("gen_ai.agent.id", agent)));
     attributes.extend(facets.server.as_ref().map(|server| attribute("mgp.server.id", server.as_str())));
-    let mut record = log_record(&nanos, severity, &line(entry), &attributes);
+    let mut record = log_record(&nanos, severity, &entry.to_line(), &attributes);
     record["eventName"] = facets.event_type.as_str().into();
     record["traceId"] = format!("{:032x}", facets.trace).into();
     record
@@ -233,10 +228,7 @@ fn write_frame(out: &mut Vec<u8>, entry: &LogEntry, host: &str) {
     let kind = printable_ascii(entry.facets.event_type.as_str(), MAX_MSGID);
     let head = format!("<{priority}>1 {time} {host} mgp {pid} {kind} - ");
     let line = entry.to_line();
-    let line = line.strip_suffix(b"\n").unwrap_or(&line);
-    out.extend_from_slice(format!("{} ", head.len() + line.len()).as_bytes());
-    out.extend_from_slice(head.as_bytes());
-    out.extend_from_slice(line);
+    out.extend_from_slice(format!("{} {head}{line}", head.len() + line.len()).as_bytes());
 }
 
 /// Returns a text as the head of a message may have it; `-` stands for nothing.
@@ -276,6 +268,6 @@ mod tests {
         let (time, pid) = ("1970-01-01T00:00:00.000Z", std::process::id());
         let head = format!("<108>1 {time} host mgp {pid} dev.cloto.mgp.a_type_with_a_very - ");
         let line = message.strip_prefix(&head).unwrap_or_else(|| panic!("{message}"));
-        assert_eq!([line.as_bytes(), b"\n"].concat(), entry.to_line());
+        assert_eq!(line, entry.to_line());
     }
 }

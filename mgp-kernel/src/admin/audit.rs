@@ -199,8 +199,9 @@ impl Operation for QueryEvents {
         // A page goes on as the one before: by the numbers of this kernel, or by the places of the events of all.
         let is_here = self.here || self.behind.is_some_and(|behind| behind < FIRST_PLACE);
         if let Some(link) = call.kernel.link.as_deref().filter(|_| !is_here) {
-            audit.log.flush().await?;
-            if !link.freshness.is_stale() {
+            // The pages behind the first one go on with what that waited for.
+            if self.behind.is_none() && !link.freshness.is_stale() {
+                audit.log.flush().await?;
                 audit.until_copied(audit.log.head().seq).await;
             }
             match link.events(&json!(self)).await {

@@ -1,10 +1,10 @@
 //! The record of all kernels as text, a page at a time: as lines of JSON, or as a table for spreadsheets.
 
 use clap::{Args, ValueEnum};
+use mgp_security::audit::with_place;
 use mgp_types::Error;
 use mgp_types::mgp::{AuditEvent, ServerId, ToolName};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::audit::{EventPage, EventRow, EventSelection, QueryEvents};
 use super::operation::{Operation, OperatorCall};
@@ -66,7 +66,7 @@ impl Operation for ExportEvents {
         }
         for row in &events {
             match self.format {
-                ExportFormat::Jsonl => text.push_str(&row.to_line()),
+                ExportFormat::Jsonl => text.extend([&*row.to_line(), "\n"]),
                 ExportFormat::Csv => text.push_str(&row.to_csv()?),
             }
         }
@@ -75,13 +75,11 @@ impl Operation for ExportEvents {
 }
 
 impl EventRow {
-    /// Returns the event as a line of JSON, with its place in the record under `_mgp`.
+    /// Returns the event as a line of JSON without its end, with its place in the record under `_mgp`.
     fn to_line(&self) -> String {
-        let event = self.event.to_string().replace(['\n', '\r'], " ");
-        let (open, seq, hash) = (event.strip_suffix('}').unwrap_or(&event), self.seq, json!(self.hash));
-        let kernel = |id: &String| format!(r#","kernel":{}"#, json!(id));
-        let kernel = self.kernel.as_ref().map(kernel).unwrap_or_default();
-        format!("{open},\"_mgp\":{{\"seq\":{seq},\"hash\":{hash}{kernel}}}}}\n")
+        let kernel = self.kernel.as_deref().map(|kernel| ("kernel", kernel));
+        let more: Vec<_> = [("hash", &*self.hash)].into_iter().chain(kernel).collect();
+        with_place(&self.event, self.seq, &more)
     }
 
     /// Returns the event as a row of a table as RFC 4180 defines it. A cell that a spreadsheet would take for a formula
@@ -137,12 +135,14 @@ fn begins_formula(cell: &str) -> bool {
 /// The headings of the columns, but for that of the kernel, which stands last where there are several.
 const HEADINGS: &str = "seq,timestamp,trace_id,event_type,actor_type,actor_id,server_id,tool_name,target_arguments,result,details,hash";
 
-/// The number of events in a page of an export. A page stays well under the limit of a message, even if each event is
-/// as long as it can be.
-const EXPORTED_AT_ONCE: u32 = 100;
+/// The number of events in a page of an export. A page stays under the usual limit of a message, even if each event is
+/// as long as it can be, and half of its characters are escaped.
+const EXPORTED_AT_ONCE: u32 = 400;
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -27,7 +27,8 @@ $f$;
 CREATE FUNCTION mgp_millis(moment text) RETURNS bigint IMMUTABLE LANGUAGE sql AS $f$
     SELECT (extract(epoch FROM moment::timestamptz) * 1000)::bigint
 $f$;
--- The records of all kernels, one chain each. The place orders their events: by time, and those of one kernel and time by number.
+-- The records of all kernels, one chain each. The place orders their events: by time, and those of one kernel and time by number,
+-- as far as they are no more than 64. Several events may have one place.
 -- Until 2039 each reader of JSON reads it exactly.
 CREATE TABLE mgp_event (
     writer text NOT NULL, seq bigint NOT NULL, body text NOT NULL, hash text NOT NULL,

@@ -1,4 +1,5 @@
 -- A page of the events of all kernels, as it is asked for by `QueryEvents` and given by `EventPage`. @ORDER@ is ASC or DESC.
+-- Events may share a place, behind which the next page begins: a page has all or none of them, and may so be a little longer.
 -- What is asked for stands in the conditions themselves, so that the plan is made for it: the index of places, from one end.
 WITH page AS (
     SELECT writer, seq, hash, body, place FROM mgp_event
@@ -18,13 +19,13 @@ WITH page AS (
         AND (($1::text::json ->> 'server_id') IS NULL OR server = ($1::text::json ->> 'server_id'))
         AND (($1::text::json ->> 'result') IS NULL OR result = ($1::text::json ->> 'result'))
         AND (($1::text::json ->> 'trace_id') IS NULL OR trace = ($1::text::json ->> 'trace_id'))
-    ORDER BY place @ORDER@ LIMIT least(greatest(coalesce(($1::text::json ->> 'limit')::int, 50), 1), 1000)
+    ORDER BY place @ORDER@ FETCH FIRST (least(greatest(coalesce(($1::text::json ->> 'limit')::int, 50), 1), 1000)) ROWS WITH TIES
 )
 SELECT json_build_object(
     'events', coalesce(json_agg(
-        json_build_object('kernel', writer, 'seq', seq, 'hash', hash, 'event', body::json) ORDER BY place @ORDER@
+        json_build_object('kernel', writer, 'seq', seq, 'hash', hash, 'event', body::json) ORDER BY place @ORDER@, writer, seq
     ), '[]'),
-    'next_behind', CASE WHEN count(*) = least(greatest(coalesce(($1::text::json ->> 'limit')::int, 50), 1), 1000) THEN
+    'next_behind', CASE WHEN count(*) >= least(greatest(coalesce(($1::text::json ->> 'limit')::int, 50), 1), 1000) THEN
         CASE '@ORDER@' WHEN 'ASC' THEN max(place) ELSE min(place) END
     END
 )::text FROM page

@@ -68,25 +68,24 @@ impl LogEntry {
     ///
     /// The number is that of this log, so that a receiver that misses an event can ask for it.
     pub fn to_notification(&self) -> Request {
-        let params = Object::parse(self.with_place(false)).unwrap_or_default();
+        let params = Object::parse(with_place(&self.event, self.seq, &[])).unwrap_or_default();
         Request::notify(method::AUDIT, params)
     }
 
-    /// Returns the bytes of the event with its place in the chain as a last member, `_mgp`.
-    pub(crate) fn with_place(&self, with_hash: bool) -> Vec<u8> {
-        let event = self.event.as_bytes();
-        let open = event.strip_suffix(b"}").unwrap_or(event);
-        let hash = if with_hash { format!(r#","hash":"{}""#, self.hash) } else { String::new() };
-        let place = format!(r#","_mgp":{{"seq":{}{hash}}}}}"#, self.seq);
-        [open, place.as_bytes()].concat()
+    /// Returns the event as a line of JSON without its end, with its number and link under `_mgp`.
+    pub fn to_line(&self) -> String {
+        with_place(&self.event, self.seq, &[("hash", &*self.hash.to_string())])
     }
+}
 
-    /// Returns the event as a line of JSON, with its number and link under `_mgp`.
-    pub fn to_line(&self) -> Vec<u8> {
-        let mut line = self.with_place(true);
-        line.push(b'\n');
-        line
-    }
+/// Returns an event as a line of JSON without its end. Its last member, `_mgp`, has its number in a record, and `more` about its
+/// place there.
+pub fn with_place(event: &RawJson, seq: u64, more: &[(&str, &str)]) -> String {
+    let event = String::from_utf8_lossy(event.as_bytes()).replace(['\n', '\r'], " ");
+    let open = event.strip_suffix('}').unwrap_or(&event);
+    let more = more.iter().map(|(name, text)| format!(r#","{name}":{}"#, serde_json::Value::from(*text)));
+    let more = more.collect::<Vec<_>>().concat();
+    format!(r#"{open},"_mgp":{{"seq":{seq}{more}}}}}"#)
 }
 
 /// Returns an event that the log reports of itself.

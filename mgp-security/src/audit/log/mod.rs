@@ -21,7 +21,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 pub use self::chain::{LogFlaw, LogHead, VerifiedLog, VerifyError};
-pub use self::entry::{EventFacets, LogEntry};
+pub use self::entry::{EventFacets, LogEntry, with_place};
 pub use self::reader::{Filter, LogSubscription, Order, Query};
 pub use self::store::{LogStore, PRUNED, Retention};
 pub use self::writer::{GAP, KERNEL_LOST};

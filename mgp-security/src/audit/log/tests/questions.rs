@@ -71,7 +71,7 @@ async fn an_event_is_exported_as_a_line() {
     let log = log();
     log.record(sample::event(1_300)).await.unwrap();
     let entry = log.reader().query(&Query::new(Filter::default())).unwrap().remove(0);
-    let line: serde_json::Value = serde_json::from_slice(&entry.to_line()).unwrap();
+    let line: serde_json::Value = serde_json::from_str(&entry.to_line()).unwrap();
     assert_eq!((&line["_mgp"]["seq"], &line["event_type"]), (&json!(1), &json!("TOOL_BLOCKED")));
 }
 

@@ -106,7 +106,8 @@ impl OAuth {
     pub async fn logout(&self) -> Result<bool, OAuthError> {
         self.whole(|authorizer| async move {
             let mut login = authorizer.login.lock().await;
-            let had = login.take().or(authorizer.store.load(&authorizer.key).await?);
+            // A login that cannot be read is forgotten all the same.
+            let had = login.take().or(authorizer.store.load(&authorizer.key).await.unwrap_or_default());
             authorizer.current.store(None);
             let removed = authorizer.store.remove(&authorizer.key).await?;
             if let Some(had) = had {

@@ -10,6 +10,8 @@ use mgp_types::{BoxFuture, random_bytes};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tokio::time::{Instant, sleep};
 
+use crate::terminal::with_causes;
+
 /// The logins of all kernels.
 #[derive(Clone)]
 pub(crate) struct SharedLogins {
@@ -51,6 +53,13 @@ impl SharedLogins {
         Ok(Some((String::from_utf8_lossy(&self.key.open_row(name, sealed)?).into_owned(), turn)))
     }
 
+    /// Returns the row of a login in this kernel's copy.
+    async fn row(&self, key: &LoginKey) -> Result<Option<LoginRow>, OAuthError> {
+        let (logins, name) = (self.clone(), self.name_of(key));
+        let found = off_the_runtime(move || logins.find(&logins.database.connection(), &name)).await;
+        found.map_err(|error| unusable(&error))
+    }
+
     /// Has `change` change the newest row of a login, of which connections hear here and at other kernels.
     async fn change<T: Send + 'static>(
         &self,
@@ -59,12 +68,15 @@ impl SharedLogins {
     ) -> Result<T, OAuthError> {
         let (logins, name) = (self.clone(), self.name_of(key));
         let work = move || {
+            let mut is_changed = false;
             let done = logins.database.change(|changing| {
-                // A row that cannot be read any more is replaced by the next login.
-                let before = logins.find(changing.reading(), &name).unwrap_or_default();
+                // A row that cannot be read any more has a text that is no login, until somebody signs in or out.
+                let before = logins.find(changing.reading(), &name);
+                let before = before.unwrap_or_else(|_| Some((String::new(), None)));
                 let mut row = before.clone();
                 let outcome = change(&mut row);
-                if row != before {
+                is_changed = row != before;
+                if is_changed {
                     let put = "INSERT OR REPLACE INTO logins (name, sealed, turn) VALUES (?1, ?2, ?3)";
                     let turn = row.as_ref().and_then(|(_, turn)| *turn);
                     let sealed = row.map(|(login, _)| logins.key.seal_row(&name, login.as_bytes()));
@@ -72,8 +84,8 @@ impl SharedLogins {
                 }
                 Ok(outcome)
             });
-            // Here it is told even if whoever wanted the change is gone by now.
-            logins.note_change();
+            // A change that failed may have been made.
+            logins.revision.fetch_add(is_changed.into(), Ordering::Relaxed);
             done
         };
         off_the_runtime(work).await.map_err(|error| unusable(&error))
@@ -82,14 +94,7 @@ impl SharedLogins {
 
 impl TokenStore for SharedLogins {
     fn load<'a>(&'a self, key: &'a LoginKey) -> LoginFuture<'a, Option<StoredLogin>> {
-        let (logins, name) = (self.clone(), self.name_of(key));
-        Box::pin(async move {
-            let found = off_the_runtime(move || logins.find(&logins.database.connection(), &name)).await;
-            found
-                .map_err(|error| unusable(&error))?
-                .map(|(login, _)| StoredLogin::from_json(&login))
-                .transpose()
-        })
+        Box::pin(async move { self.row(key).await?.map(|row| StoredLogin::from_json(&row.0)).transpose() })
     }
 
     fn save<'a>(&'a self, key: &'a LoginKey, login: &'a StoredLogin) -> LoginFuture<'a, ()> {
@@ -115,13 +120,18 @@ impl TokenStore for SharedLogins {
                 let lost = seen.filter(|_| since.elapsed() >= LONGEST_TURN);
                 let held = before.clone();
                 let take = move |row: &mut Option<LoginRow>| {
-                    let (_, turn) = row.as_mut().filter(|(login, _)| *login == held)?;
+                    let (_, turn) = row.as_mut().filter(|(login, _)| is_same(login, &held))?;
                     if turn.is_none() || *turn == lost {
                         *turn = Some(own);
                     }
                     *turn
                 };
-                match self.change(key, take).await? {
+                // The order is asked only for a turn that seems to be free: this kernel's copy follows what others have.
+                let mut turn = take(&mut self.row(key).await?);
+                if turn == Some(own) {
+                    turn = self.change(key, take).await?;
+                }
+                match turn {
                     None => return self.load(key).await,
                     Some(turn) if turn == own => break,
                     turn if turn != seen => (seen, since) = (turn, Instant::now()),
@@ -131,11 +141,13 @@ impl TokenStore for SharedLogins {
             }
             let renewed = renewal.await;
             let is_new = renewed.is_ok();
-            let login = renewed.as_ref().map_or_else(|_| before.clone(), StoredLogin::to_json);
+            let login = renewed.as_ref().ok().map(StoredLogin::to_json);
             let end = move |row: &mut Option<LoginRow>| {
                 // A login that was replaced or ended meanwhile stays what it is, and so does the turn of another kernel.
-                if row.as_ref().is_some_and(|(was, turn)| *was == before && (is_new || *turn == Some(own))) {
-                    *row = Some((login, None));
+                let is_own =
+                    |(was, turn): &mut LoginRow| is_same(was, &before) && (is_new || *turn == Some(own));
+                if let Some((was, _)) = row.take_if(is_own) {
+                    *row = Some((login.unwrap_or(was), None));
                 }
             };
             // The refresh token before is used up, so a new one is not given up because the order is away for a while.
@@ -143,7 +155,7 @@ impl TokenStore for SharedLogins {
                 if !is_new || since.elapsed() >= 10 * LONGEST_TURN {
                     return Err(error);
                 }
-                sleep(LOOK_EVERY).await;
+                sleep(5 * LOOK_EVERY).await;
             }
             renewed?;
             self.load(key).await
@@ -155,9 +167,20 @@ impl TokenStore for SharedLogins {
     }
 }
 
-fn unusable(error: &StoreError) -> OAuthError {
-    OAuthError::Store(error.to_string().into())
+/// Returns whether a stored text is this login, as far as this version of the program knows what is in it.
+fn is_same(stored: &str, login: &str) -> bool {
+    StoredLogin::from_json(stored).is_ok_and(|stored| stored.to_json() == login)
 }
+
+/// Returns the error that callers get, agents among them, and tells the operator the cause.
+fn unusable(error: &StoreError) -> OAuthError {
+    let reason = with_causes(&error.to_string(), error);
+    tracing::warn!(%reason, "a login that kernels share cannot be read or written");
+    let is_damaged = matches!(error, StoreError::Damaged(_));
+    OAuthError::Store(if is_damaged { DAMAGED.into() } else { error.to_string().into() })
+}
+
+const DAMAGED: &str = "run `mgp store check` and, if that finds no fault, `mgp login SERVER`";
 
 /// The table of the logins. There is none any more where `sealed` is NULL.
 const TABLE: &str =

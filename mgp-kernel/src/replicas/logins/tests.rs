@@ -122,10 +122,25 @@ fn shared(database: Database, order: &Arc<MemoryOrder>) -> SharedLogins {
     SharedLogins::open(database, OrderKey::new("secret")).unwrap()
 }
 
-/// Does what a kernel does several times a second.
+/// Does what a kernel does several times a second. What is out of reach is followed later.
 fn follow(logins: &SharedLogins) {
-    if logins.database.catch_up().unwrap().contains("logins") {
+    if logins.database.catch_up().unwrap_or_default().contains("logins") {
         logins.note_change();
+    }
+}
+
+async fn keep_following(kernels: [&SharedLogins; 2]) {
+    loop {
+        kernels.into_iter().for_each(follow);
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Has two kernels follow each other while `work` goes on.
+async fn followed<T>(kernels: [&SharedLogins; 2], work: impl Future<Output = T>) -> T {
+    tokio::select! {
+        done = work => done,
+        () = keep_following(kernels) => unreachable!("they follow without end"),
     }
 }
 
@@ -173,7 +188,8 @@ async fn two_kernels_that_renew_one_login_at_once_use_the_refresh_token_once() {
     one.save(&key, &login).await.unwrap();
     follow(&other);
     let (first, second) = (issuer.oauth(&one), issuer.oauth(&other));
-    let mut tokens = tokio::join!(issuer.visit(&first), issuer.visit(&second));
+    let visits = async { tokio::join!(issuer.visit(&first), issuer.visit(&second)) };
+    let mut tokens = followed([&one, &other], visits).await;
     tokens.0.append(&mut tokens.1);
     assert!(tokens.0.iter().all(|token| token == "Bearer access-2"), "{tokens:?}");
     for oauth in [first, second] {
@@ -227,6 +243,37 @@ async fn a_renewal_of_a_kernel_that_died_is_made_by_another_after_its_time() {
     wake.send(()).unwrap();
     let late = lost.await.unwrap().unwrap().unwrap();
     assert_eq!([renewed.to_json(), late.to_json()], [2, 2].map(|number| numbered(number).to_json()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kernel_that_waits_for_the_turn_of_another_leaves_the_order_and_its_connections_alone() {
+    let order = Arc::<MemoryOrder>::default();
+    let [one, other] = [(); 2].map(|()| kernel(&order));
+    let (key, before) = (LoginKey::new("https://a.example/mcp", ""), numbered(1));
+    one.save(&key, &before).await.unwrap();
+    follow(&other);
+    let revision = other.revision();
+    let (tell, told) = oneshot::channel::<()>();
+    let slow = async {
+        tell.send(()).unwrap();
+        sleep(LONGEST_TURN / 3).await;
+        // Who asks for the turn now fails.
+        order.set_away(true);
+        sleep(LONGEST_TURN / 3).await;
+        order.set_away(false);
+        Ok::<_, OAuthError>(numbered(2))
+    };
+    let waiting = async {
+        told.await.unwrap();
+        other.renew(&key, &before, refused()).await
+    };
+    let both = async { tokio::join!(one.renew(&key, &before, Box::pin(slow)), waiting) };
+    let (renewed, waited) = followed([&one, &other], both).await;
+    for login in [renewed, waited] {
+        assert_eq!(login.unwrap().unwrap().to_json(), numbered(2).to_json());
+    }
+    let changes = other.revision() - revision;
+    assert!(changes <= 2, "of the turn and the login, and {changes} were told");
 }
 
 #[tokio::test(start_paused = true)]
@@ -301,6 +348,33 @@ async fn a_login_that_was_renewed_already_is_not_renewed_again() {
     // The issuer is not asked: it would refuse.
     let renewed = other.renew(&key, &before, refused()).await.unwrap().unwrap();
     assert_eq!(renewed.to_json(), numbered(2).to_json());
+}
+
+#[tokio::test]
+async fn a_login_of_a_newer_version_is_renewed_and_keeps_what_this_one_does_not_know() {
+    let ([one, other], key, before) = two_with_a_login().await;
+    let newer = before.to_json().replacen('{', r#"{"new":1,"#, 1);
+    let stored = newer.clone();
+    one.change(&key, move |row| *row = Some((stored, None))).await.unwrap();
+    follow(&other);
+    assert!(matches!(other.renew(&key, &before, refused()).await, Err(OAuthError::NoAnswer(_))));
+    assert_eq!(other.row(&key).await.unwrap(), Some((newer, None)));
+    let renewed = other.renew(&key, &before, to(2)).await.unwrap().unwrap();
+    assert_eq!(renewed.to_json(), numbered(2).to_json());
+}
+
+#[tokio::test]
+async fn a_login_that_cannot_be_read_tells_how_to_replace_it_and_a_logout_removes_it() {
+    let (order, issuer) = (Arc::default(), Issuer::start(0).await);
+    let one = kernel(&order);
+    let (key, login) = issuer.login(1, None);
+    one.save(&key, &login).await.unwrap();
+    one.database.execute("UPDATE logins SET sealed = x'00'", &[]).unwrap();
+    let error = one.load(&key).await.unwrap_err().to_string();
+    assert!(error.contains("`mgp login SERVER`") && !error.contains("sealed"), "{error}");
+    let oauth = issuer.oauth(&one);
+    assert!(oauth.logout().await.unwrap());
+    assert!(!oauth.logout().await.unwrap(), "it is gone");
 }
 
 #[tokio::test]

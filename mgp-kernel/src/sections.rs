@@ -130,6 +130,9 @@ fn follow_decisions(link: &ClusterLink, policies: &Arc<Policies>, changes: &Arc<
             if sections.contains("access") {
                 changes.may_use_others(None, EntryType::ServerGrant);
             }
+            if sections.contains("logins") {
+                changes.fleet.all().iter().for_each(|server| server.follow_logins());
+            }
             Ok(())
         })
     });

@@ -19,7 +19,8 @@ use crate::replicas::SharedLogins;
 use crate::settings;
 
 /// Returns the authorization of connections to a server for `owner`, an agent with a connection of its own, or for all. It is
-/// `None` where the configuration says nothing of it and nobody signed in: then requests carry what `headers` says.
+/// `None` where the configuration says nothing of it and nobody signed in, nor can at another kernel: then requests carry what
+/// `headers` says.
 ///
 /// # Errors
 /// The configuration leads nowhere, or the logins cannot be read.
@@ -50,7 +51,7 @@ pub(crate) async fn of_server(
         _ => builder,
     };
     let oauth = oauth.build()?;
-    if grant.is_some() {
+    if grant.is_some() || policies.logins.is_some() {
         return Ok(Some(oauth));
     }
     // Most servers need no login, and are reached even if nobody can tell whether there is one.
@@ -240,6 +241,19 @@ const PREFIX: &str = "mgp-login.";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "postgres")]
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_connection_without_a_login_may_get_one_later_where_kernels_share_logins() {
+        // The database is not reached, which nobody waits for here.
+        let store = r#"{"store":{"url":"postgres://127.0.0.1:1/none","key":"a secret"}}"#;
+        let kernel = crate::test_kernel::TestKernel::with(store).await;
+        let mut server = ServerConfig::default();
+        server.id = "tickets".into();
+        let (config, url) = (kernel.config.load_full(), Secret::from("https://a.example/mcp".to_owned()));
+        let oauth = of_server(&config, &server, None, &kernel.policies, &url).await.unwrap();
+        assert!(oauth.is_some());
+    }
 
     #[test]
     fn a_login_belongs_to_its_entry_its_url_and_its_owner() {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
-use mgp_types::mgp::ShutdownReason;
+use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{ClientSessionId, Error, Principal, code};
 use tokio::task::JoinSet;
 
@@ -197,6 +197,16 @@ impl Upstream {
                 tracing::debug!(server = %this.id, %error, "a server does not run yet where its lease is");
             }
         });
+    }
+
+    /// Connects at once where the next attempt to reach a server over HTTP is to come later: somebody may have signed in at another
+    /// kernel.
+    pub(crate) fn follow_logins(&self) {
+        let waits = |own: &Arc<ServerConnection>| own.supervised.state() == ServerState::Restarting;
+        for own in self.all().into_iter().filter(|own| self.config.url.is_some() && waits(own)) {
+            // The supervisor tells why there still is no connection.
+            self.run(async move { drop(own.supervised.restart(ShutdownReason::ConfigurationChange).await) });
+        }
     }
 
     /// Replaces the first connection, which holds what its client left there, by a new one with the same lists.

@@ -81,11 +81,15 @@ fn effect_of(
         (NameManner::Ends, Some(false)) => CallEffect::Writes,
         (told, _) => told.effect(),
     };
-    let says = |heading: &str| list(heading).any(|phrase| has_phrase(name, phrase));
-    let from_phrases = PHRASES.iter().filter(|(_, phrases)| says(phrases)).map(|(effect, _)| *effect);
     let gives_power = is_any("powers") && by_manner != CallEffect::Reads;
     let more = [gives_power.then_some(CallEffect::GivesAccess), runs.then_some(CallEffect::Runs)];
-    from_phrases.chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
+    phrase_effects(name).chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
+}
+
+/// Returns the effects that the phrases in a name tell.
+pub(crate) fn phrase_effects(name: &[String]) -> impl Iterator<Item = CallEffect> {
+    let says = move |heading: &str| list(heading).any(|phrase| has_phrase(name, phrase));
+    PHRASES.iter().filter(move |(_, phrases)| says(phrases)).map(|(effect, _)| *effect)
 }
 
 /// Returns whether the words of a phrase stand in a name, in order and with at most one other word between two of them; or
@@ -194,7 +198,7 @@ impl NameManner {
     /// Returns the manner that the name of a tool tells.
     pub(crate) fn of(name: &str) -> Self {
         let words = words(name);
-        let joined = words.split(|word| matches!(&**word, "and" | "or" | "then"));
+        let joined = words.split(|word| matches!(&**word, "and" | "or" | "then" | "y" | "et" | "und"));
         joined.filter_map(Self::of_words).max().unwrap_or(Self::Unclear)
     }
 

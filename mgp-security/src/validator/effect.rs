@@ -15,7 +15,7 @@ use serde_json::Value;
 use self::command::{of_code, of_command, of_vector};
 use super::readonly::check_sql;
 use crate::data_file::{Named as _, named};
-use crate::tool::{ArgumentNature, ArgumentNatures, NameManner, is_listed, list};
+use crate::tool::{ArgumentNature, ArgumentNatures, NameManner, is_listed, list, phrase_effects};
 use mgp_types::words;
 
 named! {
@@ -129,7 +129,10 @@ impl CallEffects {
                     self.starts_programs && is_in(MemberList::Mount) && is_folder_of_system(name);
                 let of_name = if is_mounted {
                     CallEffect::GivesAccess
-                } else if is_listed("member that destroys", name) {
+                } else if is_listed("member that destroys", name)
+                    // As in `{"deleteSheet":{"sheetId":1}}`.
+                    || value.is_object() && !self.is_reader && NameManner::of(name) == NameManner::Destroys
+                {
                     CallEffect::Destroys
                 } else {
                     CallEffect::Reads
@@ -218,7 +221,8 @@ fn of_told_verb(arguments: &Value) -> CallEffect {
     let members = arguments.as_object().into_iter().flatten();
     let told = members.filter(|(name, _)| is_listed("member that tells the verb", name));
     let verbs = told.filter_map(|(_, value)| value.as_str().filter(|verb| verb.len() <= MAX_CHOICE_BYTES));
-    verbs.map(|verb| NameManner::of(verb).effect()).max().unwrap_or(CallEffect::Unknown)
+    let of_verb = |verb| phrase_effects(&words(verb)).fold(NameManner::of(verb).effect(), CallEffect::max);
+    verbs.map(of_verb).max().unwrap_or(CallEffect::Unknown)
 }
 
 /// Returns the effect of pressing what has this text, such as `Delete account`.

@@ -9,7 +9,7 @@ use mgp_types::mgp::CallEffect;
 
 use super::{first, is_folder_of_system, may_be_there, worst};
 use crate::shell;
-use crate::shell::syntax::{Body, Direction, Item, Part, Pipeline, Redirect, Simple, Stage, Word};
+use crate::shell::syntax::{Body, Direction, Item, Part, Pipeline, Redirect, Simple, Stage, Word, text_of};
 use crate::tool::{NameManner, is_listed, list};
 use crate::validator::readonly::check_sql;
 use crate::validator::sandbox::bare_name;
@@ -149,7 +149,7 @@ fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
     if hides_program(&command.words) {
         return CallEffect::Destroys;
     }
-    let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
+    let words: Vec<String> = command.words.iter().map(|word| shown(&word.parts)).collect();
     let has = |is_kind: fn(&str) -> bool| words.iter().any(|word| is_kind(&bare_name(word)));
     if has(is_interpreter) && command.words.iter().any(|word| runs_within(word, brings_code)) {
         return CallEffect::GivesAccess;
@@ -161,6 +161,18 @@ fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
     of_words(&words, input).max(of_told)
 }
 
+/// Returns a word with the variable `$_` in place of what is known only when the command runs, and nothing in place of
+/// what programs print to set up a shell.
+fn shown(parts: &[Part]) -> String {
+    let sets_up = |name: &String| is_listed("command that sets up a shell", &bare_name(name));
+    let text = |part: &Part| match part {
+        Part::Double(inner) => shown(inner),
+        Part::Command(run) if run.commands().iter().flatten().all(sets_up) => String::new(),
+        part => text_of(std::slice::from_ref(part)).unwrap_or_else(|| "$_".to_owned()),
+    };
+    parts.iter().map(text).collect()
+}
+
 /// Returns whether the program of a command, or the one that it wraps, is known only when the command runs.
 fn hides_program(words: &[Word]) -> bool {
     let is_wrapper = |word: &&Word| {
@@ -168,16 +180,9 @@ fn hides_program(words: &[Word]) -> bool {
         is_listed("command that wraps", &name) && !is_listed("command that wraps behind a word", &name)
     };
     let program = words.iter().find(|word| !is_wrapper(word));
-    program.is_some_and(|word| word.text().is_none() && !ends_with_name(&word.parts))
-}
-
-/// Returns whether a path ends with a plain name, as that of a program in a folder which is not known: `$HOME/bin/report`.
-fn ends_with_name(parts: &[Part]) -> bool {
-    match parts.last() {
-        Some(Part::Bare(plain) | Part::Single(plain)) => plain.contains('/'),
-        Some(Part::Double(inner)) => ends_with_name(inner),
-        _ => false,
-    }
+    // The name is known if only its folder is not, as in `$HOME/bin/report`.
+    let hides_name = |path: &str| path.rsplit_once('/').is_none_or(|(_, name)| name.contains("$_"));
+    program.is_some_and(|word| word.text().is_none() && hides_name(&shown(&word.parts)))
 }
 
 /// Returns the effect of a program and its arguments, which no shell reads.
@@ -193,8 +198,12 @@ fn of_words(words: &[String], input: &StandardInput) -> CallEffect {
     let of_programs = programs.iter().map(|(at, name)| of_program(name, &words[at + 1..], input));
     let runs = |heading| programs.iter().any(|(_, name)| is_listed(heading, name));
     let read = if let StandardInput::Text(text) = input { Some(text) } else { None };
-    let of_texts = if runs("command that runs text") {
-        let texts = words.iter().filter(|word| word.contains(char::is_whitespace)).chain(read);
+    let of_texts = if programs.first().is_some_and(|(_, name)| name == "alias") {
+        worst(words.iter().filter_map(|word| Some(of_command(word.split_once('=')?.1))))
+    } else if runs("command that runs text") {
+        let is_shell = |word: &String| is_listed("command that is a shell", &bare_name(word));
+        let run = operands(words).skip_while(|word| !is_shell(word)).nth(1).filter(|run| *run == "$_");
+        let texts = words.iter().filter(|word| word.contains(char::is_whitespace)).chain(run).chain(read);
         worst(texts.map(|text| of_command(text)))
     } else if runs("command that runs code") {
         worst(words.iter().chain(read).map(|text| of_code(text)))
@@ -240,7 +249,7 @@ fn is_interpreter(program: &str) -> bool {
 fn of_program(name: &str, words: &[String], input: &StandardInput) -> CallEffect {
     let is = |heading| is_listed(heading, name);
     let called = |heading| list(heading).any(|phrase| is_command(name, words, phrase));
-    if called("command that changes nothing") {
+    if changes_nothing(name, words) {
         return CallEffect::Runs;
     }
     let of_phrases = first(&PHRASES, called);
@@ -274,10 +283,30 @@ fn of_program(name: &str, words: &[String], input: &StandardInput) -> CallEffect
     of_phrases.unwrap_or(CallEffect::Runs).max(of_kind).max(of_files)
 }
 
+/// Returns whether a command only shows or tries something, as with `--dry-run`, or asks for nothing but help.
+///
+/// An option tells nothing as the value of another one, as in `git push -o --dry-run`, or behind the end of the options.
+fn changes_nothing(name: &str, words: &[String]) -> bool {
+    let takes_nothing = |word: &String| {
+        let is_free = |option: &str| is_listed("option without a value", option);
+        !word.starts_with('-') || word.contains('=') || is_free(word) || is_free(&format!("{name} {word}"))
+    };
+    let tells = |at: &usize| {
+        let word = &words[*at];
+        let is_on = word.split_once('=').is_none_or(|(_, value)| is_listed("value that turns on", value));
+        let is_one = word.starts_with("--") || word.len() == 2 || takes_nothing(word);
+        !word.starts_with('-') || is_one && is_on && (*at == 0 || takes_nothing(&words[at - 1]))
+    };
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let telling: Vec<String> = (0..end).filter(tells).map(|at| words[at].clone()).collect();
+    words.len() == 1 && matches!(&*words[0], "--help" | "--version")
+        || list("command that changes nothing").any(|phrase| is_command(name, &telling, phrase))
+}
+
 /// Returns the effect of a program that speaks to a service, in which somebody may depend on what it changes.
 fn of_service(words: &[String]) -> CallEffect {
     let manner = |word: &String| {
-        let changes_nothing = is_listed("subcommand that changes nothing", word);
+        let changes_nothing = is_listed("subcommand that changes nothing", &word.to_ascii_lowercase());
         if changes_nothing { Some(NameManner::Reads) } else { verb(word) }
     };
     // As in `gcloud compute instances delete`.

@@ -77,3 +77,18 @@ fn links_are_followed_where_paths_are_of_this_machine() {
     }
     assert!(protected.judge("new.txt", Write).is_none());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_reader_may_ask_for_everything_in_a_folder_with_a_file_of_the_kernel() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("mgp.toml");
+    std::fs::write(&own, "").unwrap();
+    let protected = ProtectedPaths::default().with_own(&own).on_this_machine(directory.path());
+    for pattern in ["*", "**", "**/*"] {
+        assert!(protected.judge(pattern, Read).is_none(), "{pattern}");
+        assert!(protected.judge(pattern, Remove).is_some(), "{pattern}");
+    }
+    assert!(protected.judge("mgp.toml", Read).is_some());
+    assert!(protected.judge("mgp.*", Read).is_some());
+}

@@ -66,7 +66,8 @@ fn queries_read_unless_their_statement_writes() {
 
 #[test]
 fn names_and_arguments_tell_the_effect() {
-    let wrong = cases(include_str!("cases.txt")).filter_map(|(expected, call)| {
+    let all = cases(include_str!("cases.txt")).chain(cases(include_str!("commands.txt")));
+    let wrong = all.filter_map(|(expected, call)| {
         let (name, arguments) = call.split_once(' ').unwrap();
         let told = format!("{:?}", effect(name, "{}", arguments).unwrap());
         (told != expected).then(|| format!("{told} in place of {expected}: {call}"))

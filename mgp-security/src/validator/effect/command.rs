@@ -305,12 +305,13 @@ fn changes_nothing(name: &str, words: &[String]) -> bool {
 
 /// Returns the effect of a program that speaks to a service, in which somebody may depend on what it changes.
 fn of_service(words: &[String]) -> CallEffect {
+    let is_in = |heading: &str, word: &str| is_listed(heading, &word.to_ascii_lowercase());
     let manner = |word: &String| {
-        let changes_nothing = is_listed("subcommand that changes nothing", &word.to_ascii_lowercase());
+        let changes_nothing = is_in("subcommand that changes nothing", word);
         if changes_nothing { Some(NameManner::Reads) } else { verb(word) }
     };
     // As in `gcloud compute instances delete`.
-    let is_thing = words.first().is_some_and(|first| is_listed("subcommand that is also a thing", first));
+    let is_thing = words.first().is_some_and(|first| is_in("subcommand that is also a thing", first));
     let reads = |word: &String| !is_thing && manner(word) == Some(NameManner::Reads);
     if operands(words).next().is_none() || words.first().is_some_and(reads) {
         return CallEffect::Runs;

@@ -293,9 +293,9 @@ fn changes_nothing(name: &str, words: &[String]) -> bool {
     };
     let tells = |at: &usize| {
         let word = &words[*at];
-        let is_on = word.split_once('=').is_none_or(|(_, value)| is_listed("value that turns on", value));
-        let is_one = word.starts_with("--") || word.len() == 2 || takes_nothing(word);
-        !word.starts_with('-') || is_one && is_on && (*at == 0 || takes_nothing(&words[at - 1]))
+        let turns_on = word.split_once('=').is_none_or(|(_, value)| is_listed("value that turns on", value));
+        let is_alone = word.starts_with("--") || word.len() == 2 || takes_nothing(word);
+        !word.starts_with('-') || is_alone && turns_on && (*at == 0 || takes_nothing(&words[at - 1]))
     };
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let telling: Vec<String> = (0..end).filter(tells).map(|at| words[at].clone()).collect();

@@ -24,7 +24,8 @@ pub use self::call::DATA_FLOW;
 pub use self::layer::{Audit, AuditLayer};
 pub use self::log::{
     AuditLog, AuditLogSettings, Durability, EventFacets, Filter, GAP, KERNEL_LOST, LogEntry, LogFlaw,
-    LogHead, LogStore, LogSubscription, Order, PRUNED, Query, Retention, VerifiedLog, VerifyError, with_place,
+    LogHead, LogStore, LogSubscription, Order, PRUNED, Query, Retention, VerifiedLog, VerifyError,
+    with_place,
 };
 pub use self::redact::{ArgumentRecording, DigestKey, redacted};
 pub use self::trace::{TraceIdGate, notification, trace_of};

@@ -30,7 +30,11 @@ struct Answer {
 }
 
 impl Scripted {
-    fn get(&self, addresses: Vec<SocketAddr>, from: u64) -> Response<BoxStream<'static, Result<Bytes, Error>>> {
+    fn get(
+        &self,
+        addresses: Vec<SocketAddr>,
+        from: u64,
+    ) -> Response<BoxStream<'static, Result<Bytes, Error>>> {
         self.asked.lock().push((addresses, from));
         let mut answers = self.answers.lock();
         let Answer { status, etag, pieces } = if answers.len() > 1 {

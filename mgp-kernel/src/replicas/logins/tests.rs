@@ -189,7 +189,7 @@ async fn two_kernels_that_renew_one_login_at_once_use_the_refresh_token_once() {
     follow(&other);
     let (first, second) = (issuer.oauth(&one), issuer.oauth(&other));
     let visits = async { tokio::join!(issuer.visit(&first), issuer.visit(&second)) };
-    let mut tokens = followed([&one, &other], visits).await;
+    let mut tokens = Box::pin(followed([&one, &other], visits)).await;
     tokens.0.append(&mut tokens.1);
     assert!(tokens.0.iter().all(|token| token == "Bearer access-2"), "{tokens:?}");
     for oauth in [first, second] {

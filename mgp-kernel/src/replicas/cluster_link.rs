@@ -12,6 +12,7 @@ use mgp_store::{Database, Order, OrderKey, StoreError, off_the_runtime};
 use mgp_types::BoxFuture;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::freshness::Freshness;
@@ -34,8 +35,8 @@ pub(crate) struct ClusterLink {
     /// The secret that all kernels have.
     pub(crate) key: OrderKey,
     pub(super) followed: Mutex<Vec<Arc<FollowedDatabase>>>,
-    /// The other kernels that told of themselves lately.
-    pub(super) seen: Mutex<BTreeSet<String>>,
+    /// The ids and addresses of the other kernels that told of themselves lately.
+    pub(super) seen: watch::Sender<BTreeSet<String>>,
 }
 
 /// The result of a check of the events that a kernel copied to the shared database.
@@ -109,7 +110,7 @@ impl ClusterLink {
         // In doubt a kernel runs: its calls are waited for, and made by nobody else. One that begins is not in the list at once,
         // and one that ended is not in it for ever.
         let is_alive = move |kernel: &str| {
-            let (mut missed, is_seen) = (missed.lock(), link.seen.lock().contains(kernel));
+            let (mut missed, is_seen) = (missed.lock(), link.seen.borrow().contains(kernel));
             if is_seen {
                 missed.remove(kernel);
             }

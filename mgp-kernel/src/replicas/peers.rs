@@ -1,10 +1,13 @@
 //! The way from this kernel to the others, over mutual TLS, and the marks of the requests on it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fs;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use hyper::body::Incoming;
@@ -15,9 +18,12 @@ use mgp_store::OrderKey;
 use mgp_transport::http::{HttpBody, HttpClient, HttpClientBuilder};
 use mgp_transport::token::SealingKey;
 use mgp_types::{BoxFuture, Error, Principal, PrincipalKind};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::leases::{Lease, Leases};
 use crate::StartError;
+use crate::call::RefusingService;
 
 /// A function that answers a request of a client over HTTP.
 pub(crate) type ClientFront =
@@ -36,6 +42,10 @@ pub(crate) struct Peers {
     pub(crate) session_key: SealingKey,
     /// The kernel as its clients meet it over HTTP, once it serves them.
     pub(crate) clients: OnceLock<Weak<ClientFront>>,
+    /// The clients of other kernels by their addresses, with the time at which each was made.
+    to_others: ArcSwap<BTreeMap<String, (Instant, HttpClient<RefusingService>)>>,
+    /// The ids and addresses of the other kernels that told of themselves lately.
+    pub(crate) seen: watch::Sender<BTreeSet<String>>,
 }
 
 impl Peers {
@@ -50,8 +60,9 @@ impl Peers {
         // Without an authority, nobody is let in.
         tls.client_ca = Some(settings.authority.unwrap_or_default());
         let (session_key, clients) = (SealingKey::new(key.derived("sessions")), OnceLock::new());
-        let (leases, is_open) = (Leases::default(), AtomicBool::default());
-        Ok(Some(Self { address, tls, leases, is_open, session_key, clients }))
+        let (leases, is_open, to_others) = (Leases::default(), AtomicBool::default(), ArcSwap::default());
+        let seen = watch::Sender::default();
+        Ok(Some(Self { address, tls, leases, is_open, session_key, clients, to_others, seen }))
     }
 
     /// Returns the kernel as its clients meet it, for a request of a client that another kernel passed on. It has to bring the
@@ -61,12 +72,31 @@ impl Peers {
         self.clients.get().filter(|_| is_passed_on && headers.contains_key(AUTHORIZATION))?.upgrade()
     }
 
-    /// Returns the client of the kernel at this address, with the certificates as they are now.
+    /// Returns the client of the kernel at this address, with the certificates as they were a minute ago at most.
     ///
     /// # Errors
-    /// Fails if a file of `[cluster]` cannot be read.
-    pub(crate) fn client(&self, address: &str) -> Result<HttpClientBuilder, Error> {
-        Ok(self.secured()?(HttpClient::builder(format!("https://{address}/"))))
+    /// Fails if a file of `[cluster]` cannot be read or used.
+    pub(crate) fn client(&self, address: &str) -> Result<HttpClient<RefusingService>, Error> {
+        let known = self.to_others.load();
+        if let Some((_, client)) = known.get(address).filter(|(made, _)| made.elapsed() < RENEWED_AFTER) {
+            return Ok(client.clone());
+        }
+        let transport = self.secured()?(HttpClient::builder(format!("https://{address}/")));
+        let client = transport.connect_with(RefusingService(Error::invalid_request("kernels ask nothing")))?;
+        let mut known = BTreeMap::clone(&known);
+        known.insert(address.to_owned(), (Instant::now(), client.clone()));
+        self.to_others.store(Arc::new(known));
+        Ok(client)
+    }
+
+    /// Waits until the kernel at this address does not tell of itself any more.
+    pub(crate) fn lost(&self, address: String) -> impl Future<Output = ()> + Send + use<> {
+        let (mut seen, mut missed) = (self.seen.subscribe(), 0);
+        async move {
+            while missed < MOST_MISSED && seen.changed().await.is_ok() {
+                missed = if seen.borrow().contains(&address) { 0 } else { missed + 1 };
+            }
+        }
     }
 
     /// Returns the configuration of a client of a server that the kernel with `lease` runs, for a connection of `caller`.
@@ -97,6 +127,13 @@ impl Peers {
         })
     }
 }
+
+/// The number of lists in a row in which a kernel may be missing: one that the database was away for tells of itself later than
+/// others.
+const MOST_MISSED: u8 = 5;
+
+/// The time after which the certificates of a client are read again.
+const RENEWED_AFTER: Duration = Duration::from_mins(1);
 
 /// The marks of a request of another kernel, which only kernels can send.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,8 +172,9 @@ mod tests {
         /// Returns the way to the other kernels of one that listens at a free port.
         pub(crate) fn at_loopback(tls: ListenTls) -> Self {
             let (session_key, clients) = (SealingKey::new([1; 32]), OnceLock::new());
-            let (leases, is_open) = (Leases::default(), AtomicBool::default());
-            Self { address: "127.0.0.1:0".to_owned(), tls, leases, is_open, session_key, clients }
+            let (leases, is_open, to_others) = (Leases::default(), AtomicBool::default(), ArcSwap::default());
+            let (address, seen) = ("127.0.0.1:0".to_owned(), watch::Sender::default());
+            Self { address, tls, leases, is_open, session_key, clients, to_others, seen }
         }
     }
 

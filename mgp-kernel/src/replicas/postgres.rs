@@ -38,17 +38,17 @@ impl ClusterLink {
             database.share(Arc::new(postgres.order(record::ORDER)), key.clone())?;
             database.section("record", &[include_str!("record/vouched.sql")])
         });
-        let orders = postgres.clone();
+        let (orders, peers) = (postgres.clone(), Peers::of(config, &key)?);
         Ok(Some(Arc::new(Self {
             id: id_of(state)?,
-            peers: Peers::of(config, &key)?,
+            seen: peers.as_ref().map(|peers| peers.seen.clone()).unwrap_or_default(),
+            peers,
             postgres,
             freshness: Arc::new(Freshness::new()),
             vouched: vouched.map_err(|error| StartError::Kept { path, error })?,
             orders: Box::new(move |name| -> Arc<dyn Order> { Arc::new(orders.order(name)) }),
             key,
             followed: Mutex::default(),
-            seen: Mutex::default(),
         })))
     }
 
@@ -139,7 +139,7 @@ impl ClusterLink {
             "version": env!("CARGO_PKG_VERSION"), "knows": knows, "record": format!("{}:{}", record.seq, record.hash), "lag_ms": status.lag_ms,
             "fault": status.fault, "now": Timestamp::now().as_millis(),
         });
-        *self.seen.lock() = self.postgres.tell_of(&self.id, address, &state.to_string()).await?;
+        self.seen.send_replace(self.postgres.tell_of(&self.id, address, &state.to_string()).await?);
         Ok(())
     }
 }

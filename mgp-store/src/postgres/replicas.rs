@@ -8,7 +8,7 @@ use crate::Result;
 
 impl Postgres {
     /// Tells the others that the kernel `id` runs, how they reach it, and what it says of itself, as JSON, and returns the ids
-    /// of the others that told something within ten seconds. Kernels that nobody has seen for a day are forgotten, and limits of which
+    /// and addresses of the others that told something within ten seconds. Kernels that nobody has seen for a day are forgotten, and limits of which
     /// nobody has used anything for a month.
     ///
     /// # Errors
@@ -19,7 +19,7 @@ impl Postgres {
             unused AS (DELETE FROM mgp_limit WHERE used_at < now() - interval '32 days'),
             told AS (INSERT INTO mgp_replica (id, address, state) VALUES ($1, $2, $3)
             ON CONFLICT (id) DO UPDATE SET address = excluded.address, seen_at = now(), state = excluded.state)
-            SELECT id FROM mgp_replica WHERE seen_at >= now() - interval '10 seconds' AND id <> $1";
+            SELECT unnest(ARRAY[id, address]) FROM mgp_replica WHERE seen_at >= now() - interval '10 seconds' AND id <> $1";
         let seen = in_time(client.query(tell, &[&id, &address, &state])).await;
         given_back(client, seen.map(|rows| rows.iter().map(|row| row.get(0)).collect()))
     }

@@ -1,19 +1,22 @@
 //! Sessions of revisions before 2026-07-28 at any of several kernels. Their ids are sealed with the address of the kernel that
 //! began them, and a kernel passes a request of a session of another one on to it.
 
+use std::error::Error as StdError;
+use std::io;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::future::select;
-use http::header::{AUTHORIZATION, CONNECTION, TRANSFER_ENCODING};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
-use hyper::client::conn::http1::handshake;
-use hyper::rt::{Read, Write};
+use futures_util::stream::poll_fn;
+use futures_util::{FutureExt as _, StreamExt as _};
+use http::header::{AUTHORIZATION, CONNECTION, HOST, ORIGIN, TRANSFER_ENCODING};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use mgp_transport::Accept;
 use mgp_transport::http::header::SESSION_ID;
 use mgp_transport::http::{HttpBody, Routes};
 use mgp_transport::token::{TokenBinding, TokenPurpose};
-use mgp_types::{PeerCertificate, Principal};
+use mgp_types::{Error, PeerCertificate, Principal, code};
 
 use super::{Answer, MessageBody, uncached};
 use crate::lifecycle::{Lifecycle, or_never};
@@ -50,12 +53,15 @@ pub(super) async fn answer<A: Accept>(
     if let Some((id, owner)) = session {
         if owner == peers.address {
             request.headers_mut().insert(SESSION_ID, id);
-        } else if let Some(key) = key {
-            let opening = async { peers.client(&owner)?.open().await };
-            match opening.await {
-                Ok(stream) => return Ok(pass_on(stream, key, Arc::clone(lifecycle), request).await),
-                Err(error) => tracing::warn!(%owner, %error, "the kernel with a session is not reached"),
+        } else if let Some(CallerKey(key)) = key {
+            request.headers_mut().insert(AUTHORIZATION, key);
+            let (head, body) = request.into_parts();
+            // The kernel of the session sees neither the host nor the origin that the client named.
+            if let Some(refusal) = routes.server().refusal(&head) {
+                return Ok(refusal);
             }
+            let passed = pass_on(peers, &owner, lifecycle, Request::from_parts(head, body)).await;
+            return Ok(passed.unwrap_or_else(|error| unanswered(peers, &owner, &error)));
         }
     }
     let mut response = routes.handle(request).await?;
@@ -67,31 +73,55 @@ pub(super) async fn answer<A: Accept>(
     Ok(response)
 }
 
-/// Passes a request on with the caller's key, and returns the answer as it comes. The connection lasts until the answer was read,
-/// or its reader is gone; for a stream of no call, until this kernel ends.
+/// Passes a request on, and returns the answer as it comes. It breaks off where that of the other kernel does, or when that is
+/// lost; a stream of no call ends with this kernel.
 async fn pass_on(
-    stream: impl Read + Write + Unpin + Send + 'static,
-    CallerKey(key): CallerKey,
-    lifecycle: Arc<Lifecycle>,
+    peers: &Peers,
+    owner: &str,
+    lifecycle: &Arc<Lifecycle>,
     mut request: Request<MessageBody>,
-) -> Response<HttpBody> {
-    let is_listening = *request.method() == Method::GET;
-    let ending = async move { or_never(is_listening.then(|| lifecycle.stopping())).await };
-    request.headers_mut().insert(AUTHORIZATION, key);
-    // What the client said there counts for nothing.
-    request.headers_mut().insert(MARKS, HeaderValue::from_static(OF_CLIENT));
-    let asking = async {
-        let (mut sender, connection) = handshake::<_, MessageBody>(stream).await?;
-        tokio::spawn(select(connection, Box::pin(ending)));
-        sender.send_request(request).await
+) -> Result<Response<HttpBody>, Error> {
+    let (is_listening, lifecycle) = (request.method() == Method::GET, Arc::clone(lifecycle));
+    let stopping = async move { or_never(is_listening.then(|| lifecycle.stopping())).await };
+    let losing = peers.lost(owner.to_owned()).map(|()| Some(Error::disconnected(UNANSWERED)));
+    let ending = select(losing.boxed(), stopping.map(|()| None::<Error>).boxed());
+    let mut ending = ending.map(|ended| ended.factor_first().0);
+    *request.uri_mut() = request.uri().path_and_query().cloned().map_or_else(Uri::default, Uri::from);
+    request.headers_mut().remove(CONNECTION);
+    // What the client said there counts for nothing, or was judged.
+    for (name, value) in [(MARKS, OF_CLIENT), (HOST, "localhost"), (ORIGIN, "http://localhost")] {
+        request.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    let sending = Box::pin(async { peers.client(owner)?.pass_on(request).await });
+    let answer = tokio::select! {
+        answer = sending => answer?,
+        _ = &mut ending => return Err(Error::disconnected(UNANSWERED)),
     };
-    let Ok(mut answer) = asking.await else {
-        return uncached(StatusCode::BAD_GATEWAY, "text/plain; charset=utf-8", UNANSWERED);
-    };
+    let (mut head, mut body) = answer.into_parts();
     // The connection to the client is another one.
-    answer.headers_mut().remove(CONNECTION);
-    answer.headers_mut().remove(TRANSFER_ENCODING);
-    answer.map(HttpBody::from)
+    head.headers.remove(CONNECTION);
+    head.headers.remove(TRANSFER_ENCODING);
+    let pieces = poll_fn(move |cx| match ending.poll_unpin(cx) {
+        Poll::Ready(end) => Poll::Ready(end.map(Err)),
+        Poll::Pending => body.poll_next_unpin(cx),
+    });
+    Ok(Response::from_parts(head, pieces.boxed().into()))
+}
+
+/// Returns the answer to a request that the kernel of its session did not answer: 404, which ends a session, only where that
+/// kernel is gone.
+fn unanswered(peers: &Peers, owner: &str, error: &Error) -> Response<HttpBody> {
+    tracing::warn!(%owner, %error, "the kernel with a session does not answer");
+    let opening = error.source().filter(|cause| cause.is::<io::Error>());
+    let refused = |cause: &io::Error| cause.kind() == io::ErrorKind::ConnectionRefused;
+    let cause = opening.and_then(StdError::source).and_then(<dyn StdError>::downcast_ref);
+    let is_gone = cause.is_some_and(refused) || !peers.seen.borrow().contains(owner);
+    let (status, why) = match (error.code(), opening) {
+        (code::UPSTREAM_UNAVAILABLE, None) => (StatusCode::BAD_GATEWAY, UNANSWERED),
+        (code::UPSTREAM_UNAVAILABLE, Some(_)) if is_gone => (StatusCode::NOT_FOUND, GONE),
+        _ => (StatusCode::SERVICE_UNAVAILABLE, UNREACHED),
+    };
+    uncached(status, "text/plain; charset=utf-8", why)
 }
 
 /// Returns the id of a session as its kernel knows it, and the address of that, if a kernel sealed them for this caller.
@@ -101,6 +131,8 @@ fn opened(peers: &Peers, id: &HeaderValue, binding: &TokenBinding) -> Option<(He
     Some((HeaderValue::from_str(id).ok()?, owner.to_owned()))
 }
 
+const GONE: &str = "the kernel of the session is gone: begin a new session with `initialize`\n";
+const UNREACHED: &str = "the kernel of the session is not reached: try again, and see the log of this one\n";
 const UNANSWERED: &str = "the kernel of the session was lost, and may have done what it was asked for\n";
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn link_over(order: &Arc<MemoryOrder>) -> Arc<ClusterLink> {
         orders: Box::new(move |_| -> Arc<dyn Order> { Arc::<MemoryOrder>::clone(&order) }),
         key: OrderKey::new("secret"),
         followed: Mutex::default(),
-        seen: Mutex::default(),
+        seen: watch::Sender::default(),
     })
 }
 

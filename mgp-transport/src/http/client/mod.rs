@@ -30,9 +30,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::{BoxStream, try_unfold};
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use hyper::rt::{Read, Write};
+use http_body::Body;
+use http_body_util::{BodyExt as _, Either};
 use hyper_util::rt::TokioIo;
 use mgp_types::frame::check_result;
 use mgp_types::{BoxFuture, Error, RawJson, Request, Response, RpcService, Session};
@@ -45,7 +48,7 @@ pub use self::binary::BinaryArguments;
 pub use self::body::{HttpStatus, SessionLost};
 use self::core::{ClientCore, ClientOwner, Tasks};
 pub use self::head::MirroredHeaders;
-use self::pool::{ClientIo, ClientTls, ConnectionPool, Dial, HttpLink, dial_network, dialled};
+use self::pool::{BoxError, ClientIo, ClientTls, ConnectionPool, Dial, HttpLink, dial_network};
 use crate::ConnectionLimits;
 
 /// A server behind Streamable HTTP in both eras, or behind HTTP+SSE, as the service that answers its requests.
@@ -105,6 +108,26 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 impl<I: RpcService> HttpClient<I> {
     fn new(core: Arc<ClientCore<I>>) -> Self {
         Self(Arc::new(ClientOwner(core)))
+    }
+
+    /// Sends a request as it is, over a connection to the server, and returns the answer once its head is there, with its body as
+    /// it comes. Neither has a part in what the client does by itself.
+    ///
+    /// # Errors
+    /// The server cannot be reached, for which the source of the error is an [`io::Error`]; or the connection broke, and the
+    /// server may have done what it was asked for.
+    pub async fn pass_on<B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static>(
+        &self,
+        request: http::Request<B>,
+    ) -> Result<http::Response<BoxStream<'static, Result<Bytes, Error>>>, Error> {
+        let ClientCore { link, url, .. } = &*self.0.0;
+        let request = request.map(|body| Either::Right(body.map_err(Into::<BoxError>::into).boxed_unsync()));
+        let (head, body) = link.pool.send(url, request).await?.into_parts();
+        // The connection lasts as long as the client.
+        let pieces = try_unfold((body, self.clone()), |(mut body, client)| async move {
+            body.next_chunk().await.map(|piece| piece.map(|piece| (piece, (body, client))))
+        });
+        Ok(http::Response::from_parts(head, pieces.boxed()))
     }
 
     /// Ends the session that `session` was agreed in, if there is one, and all work that this client started. The wait
@@ -252,16 +275,6 @@ impl HttpClientBuilder {
             .await
             .unwrap_or_else(|_| Err(Error::timeout("the server did not send the `endpoint` event in time")))
             .map(HttpClient::new)
-    }
-
-    /// Opens a connection to the server, on which the caller writes requests of HTTP/1.1.
-    ///
-    /// # Errors
-    /// The URL cannot be reached, or not in time.
-    pub async fn open(self) -> Result<impl Read + Write + Unpin + Send, Error> {
-        let url = origin::parse(&self.url).ok_or_else(unusable)?;
-        let dial = self.dial.map_or_else(|| dial_network(self.tls), Ok)?;
-        dialled(&dial, &url, self.connect_timeout).await
     }
 
     fn core<I: RpcService>(mut self, inbound: I) -> Result<ClientCore<I>, Error> {

@@ -1,5 +1,6 @@
 //! The connections to one server: opening them (TCP, TLS, or the dialler of the caller), pooling, and redirects.
 
+use std::error::Error as StdError;
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use bytes::Bytes;
 use http::header::LOCATION;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
-use http_body_util::Full;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{Either, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::rt::{Read, Write};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -42,7 +44,12 @@ struct Idle {
     since: Instant,
 }
 
-type HttpSender = SendRequest<Full<Bytes>>;
+type HttpSender = SendRequest<RequestBody>;
+
+/// The body of a request: a message of the client, or what another one sends.
+type RequestBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, BoxError>>;
+
+pub(super) type BoxError = Box<dyn StdError + Send + Sync>;
 
 const READY_TIMEOUT: Duration = Duration::from_millis(100);
 /// The time for which a connection may be idle. It is shorter than the five seconds after which common servers close,
@@ -60,7 +67,7 @@ impl ConnectionPool {
     pub(super) async fn send(
         self: &Arc<Self>,
         origin: &Uri,
-        mut request: Request<Full<Bytes>>,
+        mut request: Request<RequestBody>,
     ) -> Result<Response<ResponseBody>, Error> {
         loop {
             let (mut sender, is_new) = match self.waiting().await {
@@ -109,8 +116,10 @@ impl ConnectionPool {
     }
 
     async fn connect(&self, origin: &Uri) -> Result<HttpSender, Error> {
-        let stream = dialled(&self.dial, origin, self.connect_timeout).await?;
-        let (sender, connection) = handshake(stream).await.map_err(broken)?;
+        let dialled = timeout(self.connect_timeout, (self.dial)(origin.clone())).await;
+        let dialled = dialled.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)));
+        let unreached = |error| Error::disconnected("the server cannot be reached").with_source(error);
+        let (sender, connection) = handshake(dialled.map_err(unreached)?).await.map_err(broken)?;
         self.tasks.spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection to the server broke");
@@ -118,13 +127,6 @@ impl ConnectionPool {
         });
         Ok(sender)
     }
-}
-
-/// Opens a connection to the server of a URL within this time.
-pub(super) async fn dialled(dial: &Dial, origin: &Uri, within: Duration) -> Result<ClientIo, Error> {
-    let dialled = timeout(within, dial(origin.clone())).await;
-    let dialled = dialled.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)));
-    dialled.map_err(|error| Error::disconnected("the server cannot be reached").with_source(error))
 }
 
 fn broken(error: hyper::Error) -> Error {
@@ -226,7 +228,7 @@ impl HttpLink {
                     headers.insert(name, value.clone());
                 }
             }
-            let mut request = Request::new(Full::new(body.clone()));
+            let mut request = Request::new(Either::Left(Full::new(body.clone())));
             *request.method_mut() = method.clone();
             // The server itself gets a part of the URL.
             *request.uri_mut() =

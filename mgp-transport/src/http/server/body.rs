@@ -1,16 +1,16 @@
 //! The bodies of requests, read within their bounds, and of answers: one JSON text, or a stream of events.
 
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BufMut, Bytes};
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
 use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
-use mgp_types::Id;
+use mgp_types::{Error, Id};
 use pin_project_lite::pin_project;
 use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
@@ -37,8 +37,8 @@ enum BodyContent {
     Full(Bytes),
     Events(Box<EventBody>),
     Pieces(mpsc::Receiver<Bytes>),
-    /// The body of another answer, which ends where that breaks off.
-    Passed(Incoming),
+    /// The body of another answer, which breaks off where that does.
+    Passed(BoxStream<'static, Result<Bytes, Error>>),
 }
 
 impl HttpBody {
@@ -61,7 +61,11 @@ mgp_types::convert!(
     mpsc::Receiver<Bytes> => HttpBody, pieces => Self { content: BodyContent::Pieces(pieces), active: None }
 );
 
-mgp_types::convert!(Incoming => HttpBody, body => Self { content: BodyContent::Passed(body), active: None });
+mgp_types::convert!(
+    /// Creates a body of the pieces of another one. It breaks off at an error, and the reader sees that.
+    BoxStream<'static, Result<Bytes, Error>> => HttpBody,
+    pieces => Self { content: BodyContent::Passed(pieces), active: None }
+);
 
 impl Default for HttpBody {
     /// Returns an empty body.
@@ -72,21 +76,16 @@ impl Default for HttpBody {
 
 impl Body for HttpBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = Error;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let this = self.get_mut();
         let bytes = match &mut this.content {
             BodyContent::Full(bytes) if bytes.is_empty() => None,
             BodyContent::Full(bytes) => Some(std::mem::take(bytes)),
             BodyContent::Events(events) => ready!(events.poll_next(cx)),
             BodyContent::Pieces(pieces) => ready!(pieces.poll_recv(cx)),
-            BodyContent::Passed(body) => {
-                ready!(Pin::new(body).poll_frame(cx)).and_then(|frame| frame.ok()?.into_data().ok())
-            }
+            BodyContent::Passed(pieces) => ready!(pieces.poll_next_unpin(cx)).transpose()?,
         };
         if let (Some(active), Some(bytes)) = (&this.active, &bytes) {
             active.0.note_queued(bytes.len());

@@ -163,6 +163,11 @@ impl<A: Accept> HttpServer<A> {
         Box::pin(call_once(service, request)).await
     }
 
+    /// Returns the refusal of a request that a web page may have sent, or that two readers may read differently.
+    pub fn refusal(&self, head: &Parts) -> Option<http::Response<HttpBody>> {
+        self.guarded(head).err().map(HttpRefusal::into_response)
+    }
+
     fn proceed<B: Body>(
         &self,
         request: http::Request<B>,

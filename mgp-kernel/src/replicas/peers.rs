@@ -82,7 +82,8 @@ impl Peers {
             return Ok(client.clone());
         }
         let transport = self.secured()?(HttpClient::builder(format!("https://{address}/")));
-        let client = transport.connect_with(RefusingService(Error::invalid_request("kernels ask nothing")))?;
+        let client =
+            transport.connect_with(RefusingService(Error::invalid_request("kernels ask nothing")))?;
         let mut known = BTreeMap::clone(&known);
         known.insert(address.to_owned(), (Instant::now(), client.clone()));
         self.to_others.store(Arc::new(known));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::header::LOCATION;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
@@ -120,11 +121,12 @@ impl ConnectionPool {
         let dialled = dialled.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)));
         let unreached = |error| Error::disconnected("the server cannot be reached").with_source(error);
         let (sender, connection) = handshake(dialled.map_err(unreached)?).await.map_err(broken)?;
-        self.tasks.spawn(async move {
-            if let Err(error) = connection.await {
+        // No block: the compiler would not see that its future can be sent.
+        self.tasks.spawn(connection.map(|ended| {
+            if let Err(error) = ended {
                 tracing::debug!(%error, "a connection to the server broke");
             }
-        });
+        }));
         Ok(sender)
     }
 }

@@ -51,6 +51,12 @@ def until(what, is_so, patience=PATIENCE):
     return time.monotonic() - began
 
 
+def listens(port):
+    """Returns whether a program listens at a port of this machine."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -88,7 +88,9 @@ impl Freshness {
 
     /// Returns the state of the link.
     pub(crate) fn status(&self) -> LinkStatus {
-        LinkStatus { stale: self.is_stale(), lag_ms: self.lag_ms(), fault: self.fault.lock().clone() }
+        let (stale, lag_ms, fault) = (self.is_stale(), self.lag_ms(), self.fault.lock().clone());
+        let unanswered = || stale.then(|| "the shared database does not answer".to_owned());
+        LinkStatus { stale, lag_ms, fault: fault.or_else(unanswered) }
     }
 
     fn millis(&self, at: Instant) -> u64 {
@@ -191,6 +193,8 @@ mod tests {
         assert_eq!(error.code(), code::SERVER_NOT_READY);
         let recovery = error.recovery().unwrap();
         assert!(recovery.may_retry() && recovery.retry_after_ms.is_some(), "{recovery:?}");
+        let status = gate.freshness.as_ref().unwrap().status();
+        assert!(status.stale && status.text().contains("database does not answer"), "{status:?}");
         gate.freshness.as_ref().unwrap().confirm(Instant::now());
         gate.admit(&call_of(CallEffect::Spends)).unwrap();
     }

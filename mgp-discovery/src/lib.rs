@@ -28,7 +28,6 @@ pub mod catalog;
 pub mod clients;
 pub mod config;
 mod document;
-mod enumerated;
 pub mod launch;
 mod names;
 mod nearest;

@@ -22,50 +22,67 @@ pub use self::import::{
 };
 pub use self::secret::{args_without_secrets, line_without_secrets, without_secrets};
 pub use crate::document::Format;
-use crate::enumerated::enumerated;
 pub use crate::names::ReferenceKind;
 
-enumerated! {
-    /// An MCP client whose files are read and written.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    #[non_exhaustive]
-    pub enum ClientKind {
-        /// Claude Desktop.
-        ClaudeDesktop,
-        /// Claude Code.
-        ClaudeCode,
-        /// Cursor.
-        Cursor,
-        /// VS Code.
-        VsCode,
-        /// Zed.
-        Zed,
-        /// Windsurf.
-        Windsurf,
-        /// Gemini CLI.
-        Gemini,
-        /// Cline.
-        Cline,
-        /// Continue.
-        Continue,
-        /// Goose.
-        Goose,
-        /// Codex.
-        Codex,
-        /// opencode.
-        Opencode,
-        /// Crush.
-        Crush,
-        /// LM Studio.
-        LmStudio,
-        /// Kiro.
-        Kiro,
-        /// Sema4.
-        Sema4,
-    }
+/// An MCP client whose files are read and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ClientKind {
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Claude Code.
+    ClaudeCode,
+    /// Cursor.
+    Cursor,
+    /// VS Code.
+    VsCode,
+    /// Zed.
+    Zed,
+    /// Windsurf.
+    Windsurf,
+    /// Gemini CLI.
+    Gemini,
+    /// Cline.
+    Cline,
+    /// Continue.
+    Continue,
+    /// Goose.
+    Goose,
+    /// Codex.
+    Codex,
+    /// opencode.
+    Opencode,
+    /// Crush.
+    Crush,
+    /// LM Studio.
+    LmStudio,
+    /// Kiro.
+    Kiro,
+    /// Sema4.
+    Sema4,
 }
 
 impl ClientKind {
+    /// All clients.
+    pub const ALL: [Self; 16] = [
+        Self::ClaudeDesktop,
+        Self::ClaudeCode,
+        Self::Cursor,
+        Self::VsCode,
+        Self::Zed,
+        Self::Windsurf,
+        Self::Gemini,
+        Self::Cline,
+        Self::Continue,
+        Self::Goose,
+        Self::Codex,
+        Self::Opencode,
+        Self::Crush,
+        Self::LmStudio,
+        Self::Kiro,
+        Self::Sema4,
+    ];
+
     /// Returns what `kinds.txt` says about the client.
     fn facts(self) -> [&'static str; 7] {
         let mut lines = include_str!("kinds.txt").lines().filter(|line| !line.starts_with('#'));

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::enumerated::enumerated;
-
 /// A specification document, read line by line.
 ///
 /// The reader knows headings with `#`, tables with `|` at the start of each row, and code between fences. A tool begins
@@ -230,22 +228,32 @@ const TOOL: &str = "Tool:";
 /// The beginning of the line that declares the version.
 pub(super) const VERSION: &str = "**Version**:";
 
-enumerated! {
-    /// A section of the template, in its order, which is that of `sections.txt`.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-    pub(super) enum SectionKind {
-        Purpose,
-        InvocationName,
-        InputSchema,
-        OutputSchema,
-        ErrorHandling,
-        Idempotency,
-        Examples,
-        Security,
-    }
+/// A section of the template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SectionKind {
+    Purpose,
+    InvocationName,
+    InputSchema,
+    OutputSchema,
+    ErrorHandling,
+    Idempotency,
+    Examples,
+    Security,
 }
 
 impl SectionKind {
+    /// The sections in the order of the template, which is that of `sections.txt`.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Purpose,
+        Self::InvocationName,
+        Self::InputSchema,
+        Self::OutputSchema,
+        Self::ErrorHandling,
+        Self::Idempotency,
+        Self::Examples,
+        Self::Security,
+    ];
+
     /// Returns the titles of the section: that of the template, and the shorter ones that are accepted.
     fn titles(self) -> impl Iterator<Item = &'static str> {
         include_str!("sections.txt").lines().nth(self as usize).unwrap_or_default().split(" | ")

@@ -182,7 +182,7 @@ fn unusable(error: &StoreError) -> OAuthError {
 
 const DAMAGED: &str = "run `mgp store check` and, if that finds no fault, `mgp login SERVER`";
 
-/// The table of the logins. There is none any more where `sealed` is NULL.
+/// The table of the logins. A login whose `sealed` is NULL was ended.
 const TABLE: &str =
     "CREATE TABLE logins (name BLOB PRIMARY KEY, sealed BLOB, turn INTEGER) STRICT, WITHOUT ROWID";
 

@@ -1,4 +1,4 @@
-//! What databases that share an order of changes do, whichever order that is: it comes from the test that has this module.
+//! Tests of databases that share an order of changes, over whichever order the test program brings that includes this module.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What happens when the database or a kernel stops, and how both go on.
+//! Tests of a PostgreSQL or a kernel that stops, and of how both go on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};

@@ -116,7 +116,7 @@ impl Shared {
 /// Returns the place in the order up to which a database knows it.
 pub(crate) fn position(connection: &Connection) -> Result<Position> {
     let query = "SELECT version, link FROM mgp_order";
-    let found = connection.query_row(query, [], |row| {
+    let found = connection.prepare_cached(query)?.query_row([], |row| {
         Ok(Position { version: row.get::<_, i64>(0)?.cast_unsigned(), link: row.get(1)? })
     });
     Ok(found.optional()?.unwrap_or_default())

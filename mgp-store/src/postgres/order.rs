@@ -3,7 +3,7 @@
 use deadpool_postgres::Object;
 use tokio_postgres::{GenericClient, Row};
 
-use super::{Postgres, in_time};
+use super::{Postgres, in_time, query_prepared};
 use crate::{Entry, News, Order, Result, Snapshot, StoreError, Turn};
 
 /// An order of changes that lies in a database of PostgreSQL.
@@ -27,10 +27,9 @@ impl Order for PostgresOrder {
         let (database, name) = (self.database.clone(), self.name);
         self.database.wait(async move {
             let client = database.client().await?;
-            let last =
-                in_time(client.query_opt("SELECT version FROM mgp_order WHERE name = $1", &[&name])).await;
-            let news = match last {
-                Ok(last) => news(&**client, name, version, last.as_ref()).await,
+            let last = "SELECT version FROM mgp_order WHERE name = $1";
+            let news = match query_prepared(&client, last, &[&name]).await {
+                Ok(last) => news(&**client, name, version, last.first()).await,
                 Err(error) => Err(error),
             };
             given_back(client, news)

@@ -1,9 +1,9 @@
-//! The list of the kernels that share a database, and what they use of limits together.
+//! The list of the kernels that share a database, their records, and what they use of limits together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::given_back;
-use super::{Postgres, in_time};
+use super::{Postgres, in_time, query_prepared};
 use crate::Result;
 
 impl Postgres {
@@ -20,7 +20,7 @@ impl Postgres {
             told AS (INSERT INTO mgp_replica (id, address, state) VALUES ($1, $2, $3)
             ON CONFLICT (id) DO UPDATE SET address = excluded.address, seen_at = now(), state = excluded.state)
             SELECT unnest(ARRAY[id, address]) FROM mgp_replica WHERE seen_at >= now() - interval '10 seconds' AND id <> $1";
-        let seen = in_time(client.query(tell, &[&id, &address, &state])).await;
+        let seen = query_prepared(&client, tell, &[&id, &address, &state]).await;
         given_back(client, seen.map(|rows| rows.iter().map(|row| row.get(0)).collect()))
     }
 
@@ -54,8 +54,23 @@ impl Postgres {
             ON CONFLICT (id) DO UPDATE SET used_at = now(), returned = excluded.returned, used = excluded.used
                 + greatest(mgp_limit.used - mgp_limit.returned * extract(epoch FROM now() - mgp_limit.used_at)::float8, 0)
             RETURNING id, used";
-        let sums = in_time(client.query(add, &[&ids, &amounts, &returned])).await;
+        let sums = query_prepared(&client, add, &[&ids, &amounts, &returned]).await;
         given_back(client, sums.map(|rows| rows.iter().map(|row| (row.get(0), row.get(1))).collect()))
+    }
+
+    /// Adds events to the record of the kernel `id`: all of them or, if one of their numbers is taken, none. An event is its
+    /// number, its JSON and its link.
+    ///
+    /// # Errors
+    /// Fails if a number is taken, or the database cannot be reached; the events may have been added in the latter case.
+    pub async fn add_events(&self, id: &str, events: &[(i64, &str, &[u8])]) -> Result<()> {
+        let client = self.client().await?;
+        let (numbers, bodies, links): (Vec<i64>, Vec<&str>, Vec<&[u8]>) = events.iter().copied().collect();
+        let add = "INSERT INTO mgp_event (writer, seq, body, hash)
+            SELECT $1::text, seq, body, encode(link, 'hex')
+            FROM unnest($2::bigint[], $3::text[], $4::bytea[]) AS events (seq, body, link)";
+        let added = query_prepared(&client, add, &[&id, &numbers, &bodies, &links]).await;
+        given_back(client, added.map(drop))
     }
 
     /// Renews the leases of the kernel `id`, takes free ones of `servers` up to its part of them, and returns those of `servers`

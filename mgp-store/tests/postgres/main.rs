@@ -223,6 +223,24 @@ fn what_kernels_use_of_limits_adds_up_and_returns_with_time() {
 }
 
 #[test]
+fn events_of_a_record_are_added_as_they_are_and_all_or_none() {
+    let postgres = COMMON.connect(&COMMON.new_database());
+    let body =
+        r#"{"timestamp":"2026-01-02T03:04:05.678Z","actor":{"type":"agent","id":"\\ \"\u0000\" {é}"}}"#;
+    let link: &[u8] = &[0xab; 32];
+    let add = |events: &[(i64, &str, &[u8])]| RUNTIME.block_on(postgres.add_events("one", events));
+    add(&[(1, body, link), (2, body, link)]).unwrap();
+    let read = "SELECT writer, body, hash FROM mgp_event WHERE seq = 1";
+    let added = async { postgres.client().await.unwrap().query_one(read, &[]).await.unwrap() };
+    let added = RUNTIME.block_on(added);
+    let text = |column: usize| added.get::<_, String>(column);
+    assert_eq!([0, 1, 2].map(text), ["one", body, &"ab".repeat(32)]);
+    add(&[(3, body, link), (2, body, link)]).unwrap_err();
+    assert_eq!(count(&postgres, "SELECT count(*) FROM mgp_event"), 2);
+    add(&[(3, body, link)]).unwrap();
+}
+
+#[test]
 fn a_kernel_is_listed_with_what_it_says_of_itself_until_it_leaves() {
     let postgres = COMMON.connect(&COMMON.new_database());
     let kernels = || {

@@ -5,6 +5,7 @@ mod entry;
 mod open_calls;
 mod queue;
 mod reader;
+mod recent;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -176,7 +177,8 @@ impl AuditLog {
     /// Returns a subscription to the events behind the number `after`, and then to each further event when it is
     /// durable.
     pub fn subscribe(&self, after: u64) -> LogSubscription {
-        LogSubscription { store: self.reader(), head: self.inner.state.head.subscribe(), after }
+        let (state, store) = (&self.inner.state, self.reader());
+        LogSubscription { store, head: state.head.subscribe(), recent: Arc::clone(&state.recent), after }
     }
 
     /// Waits until all events recorded before are durable.

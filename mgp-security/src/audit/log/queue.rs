@@ -11,6 +11,8 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use super::chain::LogHead;
+use super::entry::LogEntry;
+use super::recent::{MAX_BYTES, RecentEntries};
 use super::store::Retention;
 
 /// The state that the writer and the callers that record events share.
@@ -21,6 +23,8 @@ pub(super) struct AuditLogState {
     fault: ArcSwapOption<Error>,
     pub(super) missing: Mutex<MissingEvents>,
     pub(super) head: watch::Sender<LogHead>,
+    /// The newest entries, which each subscription shares, and which are kept while there is one.
+    pub(super) recent: Arc<RecentEntries>,
 }
 
 /// The number of events and calls that are missing in the log because it could not be written.
@@ -39,6 +43,7 @@ impl AuditLogState {
             fault: ArcSwapOption::empty(),
             missing: Mutex::default(),
             head: watch::Sender::new(head),
+            recent: Arc::default(),
         }
     }
 
@@ -57,6 +62,14 @@ impl AuditLogState {
             self.queue.push(Job::Flush(oneshot::channel().0));
         }
         full
+    }
+
+    /// Tells the subscriptions that `entries`, which end at `head`, are durable.
+    pub(super) fn tell(&self, head: LogHead, entries: Vec<LogEntry>) {
+        let is_followed = Arc::strong_count(&self.recent) > 1;
+        // A subscription that is told of the head looks for its entries in memory.
+        self.recent.add(entries, if is_followed { MAX_BYTES } else { 0 });
+        self.head.send_replace(head);
     }
 
     pub(super) fn count_unrecorded(&self, events: usize) {

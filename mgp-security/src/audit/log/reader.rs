@@ -1,6 +1,7 @@
 //! The queries on an audit log, the counts of its events, and the subscription that follows it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
@@ -9,6 +10,7 @@ use tokio::sync::watch;
 
 use super::chain::LogHead;
 use super::entry::LogEntry;
+use super::recent::RecentEntries;
 use super::store::{LogStore, integer, natural};
 use crate::StoreError;
 use mgp_store::off_the_runtime;
@@ -154,12 +156,13 @@ fn whole_millis(width: Duration) -> i64 {
 /// the log to others starts here.
 ///
 /// The subscription is a position in the log and not a queue: a slow subscriber falls behind, but loses nothing and
-/// holds up nobody. Only events that retention removes before the subscriber has read them are missing, and the
-/// numbers show it.
+/// holds up nobody. The newest events come from memory, and older ones from the store. Only events that retention removes
+/// before the subscriber has read them are missing, and the numbers show it.
 #[derive(Debug)]
 pub struct LogSubscription {
     pub(super) store: LogStore,
     pub(super) head: watch::Receiver<LogHead>,
+    pub(super) recent: Arc<RecentEntries>,
     pub(super) after: u64,
 }
 
@@ -178,9 +181,11 @@ impl LogSubscription {
             if self.head.wait_for(|head| head.seq > after).await.is_err() && self.head.borrow().seq <= after {
                 return Ok(None);
             }
-            let store = self.store.clone();
-            let query = Query::after(Filter::default(), after, PAGE);
-            let entries = off_the_runtime(move || store.query(&query)).await?;
+            let mut entries = self.recent.behind(after, PAGE).unwrap_or_default();
+            if entries.is_empty() {
+                let (store, query) = (self.store.clone(), Query::after(Filter::default(), after, PAGE));
+                entries = off_the_runtime(move || store.query(&query)).await?;
+            }
             if let Some(last) = entries.last() {
                 self.after = last.seq;
                 return Ok(Some(entries));
@@ -194,5 +199,5 @@ impl LogSubscription {
     }
 }
 
-/// The number of events that are read at a time.
+/// The largest number of events that are returned at a time.
 const PAGE: usize = 256;

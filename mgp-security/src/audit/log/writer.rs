@@ -141,7 +141,7 @@ impl LogWriter {
         reported.unrecorded -= missing.unrecorded;
         reported.refused -= missing.refused;
         drop(reported);
-        self.state.head.send_replace(head);
+        self.state.tell(head, entries);
         if let Some(calls) = &self.open_calls {
             calls.clear(batch.iter().flat_map(|record| &record.events).filter_map(|event| event.ends));
         }
@@ -209,7 +209,7 @@ impl LogWriter {
         let checkpoint = Checkpoint { end, removed, reason: rule.reason().to_owned(), told_by: note.seq };
         self.store.forget(&checkpoint, &note).or_else(|error| self.durable(head, error))?;
         (self.head, self.newest) = (head, newest);
-        self.state.head.send_replace(head);
+        self.state.tell(head, vec![note]);
         Ok(removed)
     }
 }

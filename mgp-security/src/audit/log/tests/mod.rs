@@ -1,4 +1,5 @@
 mod chain;
+mod following;
 mod questions;
 mod retention;
 mod sql;

@@ -77,13 +77,13 @@ impl ClusterLink {
     }
 
     async fn add(&self, entries: &[LogEntry]) -> Result<(), StoreError> {
-        let row = |entry: &LogEntry| {
-            let body = String::from_utf8_lossy(entry.event.as_bytes());
-            json!({ "seq": entry.seq, "body": body, "hash": entry.hash })
-        };
-        let rows: Vec<_> = entries.iter().map(row).collect();
-        let rows = json!({ "kernel": self.id, "events": rows });
-        self.ask::<u64>(include_str!("record/add.sql"), &rows).await.map(drop)
+        let mut events = Vec::with_capacity(entries.len());
+        for LogEntry { seq, event, hash, .. } in entries {
+            let body = str::from_utf8(event.as_bytes());
+            let body = body.map_err(|error| StoreError::Damaged(format!("event {seq}: {error}")))?;
+            events.push((seq.cast_signed(), body, &hash.as_bytes()[..]));
+        }
+        self.postgres.add_events(&self.id, &events).await
     }
 
     /// Vouches for the events of this kernel up to `end`.

@@ -37,6 +37,30 @@ impl KernelCounts {
     }
 }
 
+/// The number of things of one kind within a minute, of which only [`MAX_A_MINUTE`] are written.
+#[derive(Debug, Default)]
+pub(crate) struct MinuteCount {
+    /// The minute that is counted, from the beginning of the clock on.
+    minute: i64,
+    number: u64,
+}
+
+impl MinuteCount {
+    /// Counts one more in this minute. Returns how many like it were left out before; `None` if it is left out, too.
+    pub(crate) fn count(&mut self, minute: i64) -> Option<u64> {
+        let mut before = 0;
+        if self.minute != minute {
+            before = self.number.saturating_sub(MAX_A_MINUTE);
+            (self.minute, self.number) = (minute, 0);
+        }
+        self.number += 1;
+        (self.number <= MAX_A_MINUTE).then_some(before)
+    }
+}
+
+/// The largest number of things of one kind that are written in a minute.
+pub(crate) const MAX_A_MINUTE: u64 = 60;
+
 /// The numbers of refusals by section and rule. Takes no lock, and allocates for a rule that nobody has met yet.
 #[derive(Debug, Default)]
 pub(crate) struct RefusalCounts(ArcSwap<BTreeMap<RefusalRule, Arc<AtomicU64>>>);
@@ -126,6 +150,15 @@ const MAX_SHOWN: usize = 128;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flood_is_counted_and_not_written() {
+        let mut failed_logins = MinuteCount::default();
+        let recorded = (0..1_000).filter(|_| failed_logins.count(7).is_some()).count();
+        assert_eq!(recorded as u64, MAX_A_MINUTE);
+        assert_eq!(failed_logins.count(8), Some(1_000 - MAX_A_MINUTE));
+        assert_eq!(failed_logins.count(8), Some(0));
+    }
 
     #[test]
     fn refusals_are_counted_by_section_and_rule() {

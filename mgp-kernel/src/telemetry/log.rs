@@ -21,6 +21,7 @@ use tracing_subscriber::{Layer, Registry};
 
 use super::otlp::{LINES, attribute, log_record};
 use crate::StartError;
+use crate::counts::MinuteCount;
 
 /// Returns the filter that says how much is logged.
 ///
@@ -54,15 +55,15 @@ where
 /// A format that writes each event as one line, and escapes characters that a terminal would act upon, or nobody would
 /// see: names and messages of peers are in it, and must neither begin a line nor change how another is shown.
 ///
-/// They are escaped in the form of JSON, which lines in JSON need. So that no peer can fill the log, [`MAX_A_MINUTE`]
-/// warnings are written of each place in the program each minute, and the next one says how many were left out.
+/// They are escaped in the form of JSON, which lines in JSON need. So that no peer can fill the log, a [`MinuteCount`]
+/// bounds the warnings that are written of each place in the program, and the next one says how many were left out.
 struct OneLineFormat<F> {
     format: F,
     counted: Mutex<LineCounts>,
 }
 
-/// The numbers of the lines of each place of the program: its module and its line there. Each has the minute that is counted.
-type LineCounts = HashMap<(&'static str, u32), (i64, u64)>;
+/// The numbers of the lines of each place of the program: its module and its line there.
+type LineCounts = HashMap<(&'static str, u32), MinuteCount>;
 
 impl<F> OneLineFormat<F> {
     fn new(format: F) -> Self {
@@ -77,14 +78,7 @@ fn count(counts: &mut LineCounts, line: &Metadata<'static>, minute: i64) -> Opti
         return Some(0);
     }
     let place = (line.target(), line.line().unwrap_or_default());
-    let (counted, number) = counts.entry(place).or_insert((minute, 0));
-    let mut before = 0;
-    if *counted != minute {
-        before = number.saturating_sub(MAX_A_MINUTE);
-        (*counted, *number) = (minute, 0);
-    }
-    *number += 1;
-    (*number <= MAX_A_MINUTE).then_some(before)
+    counts.entry(place).or_default().count(minute)
 }
 
 /// Returns the number of lines of this process that were left out because there were too many of their kind.
@@ -94,8 +88,6 @@ pub(crate) fn lines_left_out() -> u64 {
 
 /// The number of lines that were left out.
 static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
-/// The largest number of lines of one kind in a minute.
-const MAX_A_MINUTE: u64 = 60;
 
 impl<S, N, F> FormatEvent<S, N> for OneLineFormat<F>
 where
@@ -263,6 +255,7 @@ mod tests {
 
     use super::super::otlp::ExportQueue;
     use super::*;
+    use crate::counts::MAX_A_MINUTE;
 
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);

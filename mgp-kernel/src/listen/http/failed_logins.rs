@@ -13,23 +13,14 @@ use mgp_types::Object;
 use mgp_types::mgp::{Actor, ActorType, AuditPort as _, EventType, Outcome};
 use parking_lot::Mutex;
 
-use crate::counts::short;
+use crate::counts::{MinuteCount, short};
 use crate::sections::Sections;
 
 /// A recorder of failed logins: from where, to which path, by which key or with which claims.
 ///
-/// Anybody can fail to log in, so no more than [`MAX_A_MINUTE`] are recorded each minute, and the next event says how many
-/// there were beside.
+/// Anybody can fail to log in, so only so many are recorded each minute, and the next event says how many there were beside.
 #[derive(Default)]
-pub(super) struct FailedLogins(Mutex<LoginCounts>);
-
-#[derive(Debug, Default)]
-struct LoginCounts {
-    /// The minute that is counted, from the beginning of the clock on.
-    minute: i64,
-    recorded: u32,
-    beside: u32,
-}
+pub(super) struct FailedLogins(Mutex<MinuteCount>);
 
 impl FailedLogins {
     /// Records an attempt if it failed, by its answer.
@@ -116,37 +107,5 @@ impl LoginAttempt {
         let said = |claim, name| claims.text(claim).map(|text| (name, short(&text)));
         let named = [said("iss", "issuer"), said("sub", "subject")];
         std::iter::once(("credential", "token".to_owned())).chain(named.into_iter().flatten()).collect()
-    }
-}
-
-impl LoginCounts {
-    /// Counts a failed login in this minute. Returns how many were not recorded before it, if it is to be recorded.
-    fn count(&mut self, minute: i64) -> Option<u32> {
-        if minute != self.minute {
-            (self.minute, self.recorded) = (minute, 0);
-        }
-        if self.recorded >= MAX_A_MINUTE {
-            self.beside = self.beside.saturating_add(1);
-            return None;
-        }
-        self.recorded += 1;
-        Some(std::mem::take(&mut self.beside))
-    }
-}
-
-/// The largest number of failed logins that are recorded in a minute.
-const MAX_A_MINUTE: u32 = 60;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flood_of_failed_logins_is_counted_and_not_recorded() {
-        let mut counts = LoginCounts::default();
-        let recorded = (0..1_000).filter(|_| counts.count(7).is_some()).count();
-        assert_eq!(recorded, MAX_A_MINUTE as usize);
-        assert_eq!(counts.count(8), Some(1_000 - MAX_A_MINUTE));
-        assert_eq!(counts.count(8), Some(0));
     }
 }

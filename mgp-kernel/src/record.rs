@@ -21,7 +21,7 @@ use mgp_types::mgp::{
 use mgp_types::{Error, Principal, Response, random_bytes};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{sleep, timeout};
 
 use crate::StartError;
 use crate::log_positions::{AuditLogEnds, ForwardedPositions};
@@ -170,10 +170,7 @@ pub(crate) fn forget(config: &Config, audit: Arc<AuditTrail>) -> impl Future<Out
     let by_age = config.audit.keep_days.map(days);
     let by_size = config.audit.keep_bytes.map(Retention::SizeBased);
     async move {
-        let mut hours = interval(Duration::from_hours(1));
-        hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while by_age.is_some() || by_size.is_some() {
-            hours.tick().await;
             let through = audit.removable();
             for rule in by_age.into_iter().chain(by_size) {
                 match audit.log.retain(rule, through).await {
@@ -182,6 +179,7 @@ pub(crate) fn forget(config: &Config, audit: Arc<AuditTrail>) -> impl Future<Out
                     Err(error) => tracing::error!(%error, "the record cannot be shortened"),
                 }
             }
+            sleep(Duration::from_hours(1)).await;
         }
     }
 }
@@ -189,25 +187,23 @@ pub(crate) fn forget(config: &Config, audit: Arc<AuditTrail>) -> impl Future<Out
 /// Logs that the disk of the state is nearly full, once until there is room again, for as long as it is polled. Has a log
 /// that cannot be written look whether it can.
 pub(crate) async fn watch_disk(state: PathBuf, log: AuditLog) {
-    let mut looks = interval(BETWEEN_LOOKS);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_told = false;
     loop {
-        looks.tick().await;
         if log.fault().is_some() {
             // The log reports what cannot be written now.
             let _ = log.flush().await;
         }
         let folder = state.clone();
-        let Ok(Some((free, all))) = tokio::task::spawn_blocking(move || disk_room(&folder)).await else {
-            continue;
-        };
-        let (used, state) = (100u64.saturating_sub(free.saturating_mul(100) / all), state.display());
-        let was_told = is_told;
-        is_told = is_nearly_full(used, was_told);
-        if is_told && !was_told {
-            tracing::warn!(used, free, %state, "the disk of the state is nearly full: free some space");
+        let room = tokio::task::spawn_blocking(move || disk_room(&folder)).await;
+        if let Ok(Some((free, all))) = room {
+            let (used, state) = (100u64.saturating_sub(free.saturating_mul(100) / all), state.display());
+            let was_told = is_told;
+            is_told = is_nearly_full(used, was_told);
+            if is_told && !was_told {
+                tracing::warn!(used, free, %state, "the disk of the state is nearly full: free some space");
+            }
         }
+        sleep(BETWEEN_LOOKS).await;
     }
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use mgp_types::Error;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
-use tokio::time::{Instant, interval_at};
+use tokio::time::{Instant, sleep};
 
 use super::operation::{Operation, OperatorCall};
 use crate::state_copy::StateCopy;
@@ -36,11 +36,10 @@ impl Operation for BackUp {
         let copying = move || StateCopy::make(&state, &folder, now, || runtime.block_on(log.flush()));
         let mut copying = tokio::task::spawn_blocking(copying);
         let began = Instant::now();
-        let mut times = interval_at(began + TELL_EVERY, TELL_EVERY);
         let copied = loop {
             tokio::select! {
                 copied = &mut copying => break copied,
-                _ = times.tick() => {
+                () = sleep(TELL_EVERY) => {
                     let secs = began.elapsed().as_secs_f64();
                     call.waiting.tell(secs, &format!("the state is copied for {secs:.0} s by now")).await;
                 }

@@ -326,8 +326,6 @@ async fn until_ordered(
     taken: &mut Vec<FileVersion>,
 ) -> KernelEnd {
     let mut seen = taken.clone();
-    let mut looks = tokio::time::interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             _ = signals.interrupt.recv() => return KernelEnd::Stop,
@@ -344,7 +342,7 @@ async fn until_ordered(
                 reread(kernel.sections()).await;
                 manager.tell(READY);
             }
-            _ = looks.tick(), if !watched.is_empty() => {
+            () = tokio::time::sleep(LOOK_EVERY), if !watched.is_empty() => {
                 let now = versions(watched);
                 // A file that is just being written or replaced is looked at again.
                 let is_settled = now == std::mem::replace(&mut seen, now.clone());

@@ -11,7 +11,7 @@ use ratatui::style::{Style, Stylize as _};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, List, ListState, Paragraph, Wrap};
 use ratatui::{DefaultTerminal, Frame};
-use tokio::time::{Instant, interval};
+use tokio::time::{Instant, sleep};
 
 use super::input::is_person_there;
 use super::link::KernelLink;
@@ -106,7 +106,6 @@ impl Board {
     /// Shows what happens until a key asks for something.
     async fn follow(&mut self, mut terminal: DefaultTerminal, link: &KernelLink) -> Result<Wish, Failure> {
         let mut keys = EventStream::new();
-        let mut ticks = interval(LOOK_EVERY);
         loop {
             let known = self.questions.iter().map(|question| question.id.clone()).collect();
             let seen = WatchQuestions { known };
@@ -116,7 +115,7 @@ impl Board {
                 terminal.draw(|frame| self.draw(frame)).map_err(|error| Failure::usage(error.to_string()))?;
                 tokio::select! {
                     new = &mut new => break drop(new?),
-                    _ = ticks.tick() => self.look(link).await?,
+                    () = sleep(LOOK_EVERY) => self.look(link).await?,
                     key = keys.next() => match key {
                         Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => {
                             let is_end = key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL;

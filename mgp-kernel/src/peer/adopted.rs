@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mgp_transport::child::is_awaited;
 use rustix::process::{Pid, WaitOptions, waitpid};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::sleep;
 
 /// Makes all that descends from this process its descendant for good. Returns whether the system does so.
 pub(crate) fn adopt_orphans() -> bool {
@@ -24,11 +24,9 @@ pub(crate) fn adopt_orphans() -> bool {
 
 /// Waits for adopted processes that have ended, for as long as it is polled: nobody else waits for them.
 pub(crate) async fn reap_adopted() -> Infallible {
-    let mut looks = interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut ended = BTreeSet::new();
     loop {
-        looks.tick().await;
+        sleep(LOOK_EVERY).await;
         let now: BTreeSet<_> = children().into_iter().filter(|child| has_ended(*child)).collect();
         // The starter of a new process may not have said yet that it waits for it, so a process has to be seen
         // twice.

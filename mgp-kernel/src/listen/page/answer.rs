@@ -14,7 +14,7 @@ use mgp_types::mgp::CallOptions;
 use mgp_types::{BoxFuture, Error, Object, RawJson};
 use percent_encoding::percent_decode_str;
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::sleep;
 
 use super::form::Form;
 use super::guard::{self, Browser};
@@ -258,8 +258,6 @@ pub(super) fn changes(server: &Arc<PageServer>, login: Arc<PageLogin>) -> Respon
     tokio::spawn(async move {
         let Some(_open) = sections.lifecycle.connections.command() else { return };
         let mut asked = sections.policies.pending.asked();
-        let mut ticks = interval(LOOK_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut last = None;
         while login.holds() {
             // A page shows something else once one of these differs.
@@ -270,7 +268,7 @@ pub(super) fn changes(server: &Arc<PageServer>, login: Arc<PageLogin>) -> Respon
                 return;
             }
             tokio::select! {
-                _ = ticks.tick() => {}
+                () = sleep(LOOK_EVERY) => {}
                 _ = asked.changed() => {}
                 _ = stopped.wait_for(|stopped| *stopped) => return,
             }

@@ -8,7 +8,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Method, Object, Outbox, RawJson, Request};
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 /// The first start of a server, which may still go on. Clones share it.
 #[derive(Clone)]
@@ -69,14 +69,12 @@ impl FirstStart {
         let until = *self.0.began.lock() + self.0.patience;
         let waited = timeout_at(until, self.over());
         let telling = async {
-            let mut times = interval(TELL_EVERY);
-            times.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
-                times.tick().await;
                 // Progress only ever grows, and what is told of an approval and by the server itself comes later: from -0.001
                 // on, and from zero on.
                 let progress = (self.age().as_secs_f64() / 1_000.0).min(0.998) - 1.0;
                 call.tell(progress, &format!("the server `{}` is starting", self.0.server)).await;
+                sleep(TELL_EVERY).await;
             }
         };
         tokio::select! {

@@ -292,10 +292,11 @@ impl ServerRow {
 impl CallCounts {
     pub(super) fn of(server: &Upstream) -> Self {
         let reading = server.of_server.meter.read();
-        let micros = |part| Some(u64::try_from(reading.quantile(part)?.as_micros()).unwrap_or(u64::MAX));
+        let micros =
+            |percent| Some(u64::try_from(reading.percentile(percent)?.as_micros()).unwrap_or(u64::MAX));
         Self {
-            p50_micros: micros(0.5),
-            p95_micros: micros(0.95),
+            p50_micros: micros(50),
+            p95_micros: micros(95),
             ended: reading.calls,
             failed: reading.failed,
             in_work: reading.in_work,

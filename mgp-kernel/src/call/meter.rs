@@ -158,16 +158,10 @@ impl MeterReading {
         self.took.iter_mut().zip(part.took).for_each(|(all, part)| *all += part);
     }
 
-    /// Returns the time that this part of the calls took at most, as far as buckets tell; `None` without calls, and for
+    /// Returns the time that this percentage of the calls took at most, as far as buckets tell; `None` without calls, and for
     /// calls beyond the last bound.
-    pub(crate) fn quantile(&self, part: f64) -> Option<Duration> {
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a rank among fewer calls than a double counts exactly"
-        )]
-        let rank = ((self.calls as f64 * part).ceil() as u64).max(1);
+    pub(crate) fn percentile(&self, percent: u64) -> Option<Duration> {
+        let rank = self.calls.saturating_mul(percent).div_ceil(100).max(1);
         let mut seen = 0;
         let bucket = self.took.iter().position(|count| {
             seen += count;
@@ -240,17 +234,17 @@ mod tests {
         }
         let reading = meter.read();
         assert_eq!((reading.calls, reading.failed, reading.in_work), (100, 5, 0));
-        assert_eq!(reading.quantile(0.5), Some(Duration::from_millis(50)));
-        assert_eq!(reading.quantile(0.95), Some(Duration::from_millis(100)));
+        assert_eq!(reading.percentile(50), Some(Duration::from_millis(50)));
+        assert_eq!(reading.percentile(95), Some(Duration::from_millis(100)));
         assert_eq!(reading.micros, 5_050_000);
     }
 
     #[test]
     fn nothing_is_said_of_calls_that_never_were() {
-        assert_eq!(Meter::default().read().quantile(0.5), None);
+        assert_eq!(Meter::default().read().percentile(50), None);
         let meter = Meter::default();
         meter.of_tool("slow").ended(Duration::from_hours(1), &Ok(answer("{}")));
-        assert_eq!(meter.read().quantile(0.5), None, "it took longer than can be said");
+        assert_eq!(meter.read().percentile(50), None, "it took longer than can be said");
     }
 
     #[test]

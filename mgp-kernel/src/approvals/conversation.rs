@@ -334,14 +334,6 @@ impl CallConversation {
         }
         driver.into_iter().for_each(Waker::wake);
     }
-
-    fn take_back(&self, key: &str) {
-        let mut state = self.state.lock();
-        let at = state.questions.iter().position(|question| *question.asked.key == *key);
-        let question = at.map(|at| state.questions.remove(at));
-        drop(state);
-        drop(question);
-    }
 }
 
 impl CallConversationState {
@@ -356,7 +348,11 @@ impl CallConversationState {
 
 impl Drop for PendingQuestion {
     fn drop(&mut self) {
-        self.conversation.take_back(&self.key);
+        let mut state = self.conversation.state.lock();
+        let at = state.questions.iter().position(|question| *question.asked.key == *self.key);
+        let question = at.map(|at| state.questions.remove(at));
+        drop(state);
+        drop(question);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 use mgp_security::definition::{DefinitionChange, DefinitionName};
+use mgp_types::Error;
 use mgp_types::mgp::ServerId;
-use mgp_types::{Error, RawJson};
 
 use super::super::form::Form;
 use super::super::layout::{Page, block, button, form, json, more, segment, table, visible};
@@ -37,11 +37,6 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
         (more("/definitions", query, "offset:json", found.next_offset))
     };
     Ok(Page::new("Definitions", body))
-}
-
-/// Reads the name of a definition in an address.
-fn named(name: &str) -> Result<DefinitionName, Error> {
-    RawJson::from_text(name).to().map_err(|error| Error::invalid_params(error.to_string()))
 }
 
 fn row(pin: &PinRow) -> Markup {
@@ -79,7 +74,7 @@ fn state(pin: &PinRow) -> Markup {
 }
 
 pub(super) async fn one(client: &PageClient, server: &str, name: &str) -> Result<Page, Error> {
-    let wanted = PinnedName { server_id: ServerId::from(server), name: named(name)? };
+    let wanted = PinnedName { server_id: ServerId::from(server), name: DefinitionName::from(name) };
     let found = client.ask(&wanted).await?;
     let PinDiff { row, definition, changes, omitted, .. } = &found;
     let change = |change: &DefinitionChange| {

@@ -41,7 +41,7 @@ pub(super) fn run(output: &Output, args: &NewServerArgs) -> Result {
     let written = files.iter().try_for_each(|(file, text)| {
         let path = folder.join(file);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        fs::write(path, text.replace("{{name}}", name))
+        fs::write(path, text.replace("{{project-name}}", name))
     });
     written.map_err(unwritten)?;
     let names: Vec<_> = files.iter().map(|(file, _)| format!("{name}/{file}")).collect();
@@ -50,17 +50,17 @@ pub(super) fn run(output: &Output, args: &NewServerArgs) -> Result {
 }
 
 impl ServerLanguage {
-    /// Returns the files of a server, with `{{name}}` in the place of its name.
+    /// Returns the files of a server, with `{{project-name}}` in the place of its name.
     const fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Rust => &[
-                ("Cargo.toml", include_str!("templates/rust/Cargo.toml.txt")),
-                ("src/main.rs", include_str!("templates/rust/main.rs.txt")),
+                ("Cargo.toml", include_str!("templates/rust/Cargo.toml.liquid")),
+                ("src/main.rs", include_str!("templates/rust/src/main.rs.liquid")),
             ],
-            Self::Python => &[("server.py", include_str!("templates/python/server.py.txt"))],
+            Self::Python => &[("server.py", include_str!("templates/python/server.py.liquid"))],
             Self::Typescript => &[
-                ("package.json", include_str!("templates/typescript/package.json.txt")),
-                ("server.ts", include_str!("templates/typescript/server.ts.txt")),
+                ("package.json", include_str!("templates/typescript/package.json.liquid")),
+                ("server.ts", include_str!("templates/typescript/server.ts.liquid")),
             ],
         }
     }

@@ -20,6 +20,15 @@ struct Manifest {
     server: BundledServer,
     #[serde(default)]
     user_config: BTreeMap<String, Setting>,
+    #[serde(default)]
+    compatibility: Compatibility,
+}
+
+/// The systems that a bundle is made for; empty if it runs on all of them.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Compatibility {
+    platforms: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -58,13 +67,18 @@ pub(super) fn source(package: &Package) -> Result<(&str, String)> {
 
 /// Returns the launch of a bundle that lies in `folder`.
 pub(super) fn launch(manifest: &str, folder: &Path, filler: &mut Filler<'_>) -> Result<PreparedLaunch> {
-    let Manifest { server, user_config } = serde_json::from_str(manifest).map_err(|why| unreadable(&why))?;
+    let Manifest { server, user_config, compatibility: Compatibility { platforms } } =
+        serde_json::from_str(manifest).map_err(|why| unreadable(&why))?;
     let mut start = server.mcp_config;
     let platform = match OS {
         "macos" => "darwin",
         "windows" => "win32",
         other => other,
     };
+    if !platforms.is_empty() && platforms.iter().all(|other| other != platform) {
+        let platforms = visible(&platforms.join(", "));
+        return Err(LaunchError::Refused(format!("the bundle is for {platforms}, and not for {platform}")));
+    }
     let own = start.platform_overrides.remove(platform).unwrap_or_default();
     start.env.extend(own.env);
     let mut texts = BundleTexts { folder: literal(&folder.to_string_lossy()), settings: BTreeMap::new() };

@@ -238,8 +238,10 @@ fn check_options(container: bool, words: &[String]) -> Result<()> {
 /// Returns whether a word of an option mounts the whole machine, files of the system, or a socket: that of the program that
 /// runs containers is a way to everything.
 fn mounts_machine(word: &str) -> bool {
-    let pairs: Vec<&str> = word.split([',', '=']).collect();
-    let named = pairs.windows(2).filter(|pair| ["src", "source"].contains(&pair[0])).map(|pair| pair[1]);
+    // Names are read in either case, and fields in quotes; `device` is the source of a volume that is made for it.
+    let pairs: Vec<&str> = word.split([',', '=', '"']).filter(|part| !part.is_empty()).collect();
+    let is_source = |name: &str| ["src", "source", "device"].iter().any(|it| it.eq_ignore_ascii_case(name));
+    let named = pairs.windows(2).filter(|pair| is_source(pair[0])).map(|pair| pair[1]);
     // Of `-v SOURCE:/TARGET`, with or without the option in front.
     let volume = word.find('/').filter(|at| word.contains(":/") && !word[..*at].ends_with(':'));
     named.chain(volume.and_then(|at| word[at..].split(':').next())).any(|source| {

@@ -186,6 +186,13 @@ fn options_that_open_the_machine_or_run_other_code_are_refused() {
         ("oci", r#""-v", "/var/run/docker.sock:/s""#),
         ("oci", r#""--mount", "type=bind,source=/,target=/h""#),
         ("oci", r#""--mount=src=/x/podman.sock,target=/h""#),
+        ("oci", r#""--mount", "type=bind,\"src=/\",dst=/h""#),
+        ("oci", r#""--mount=type=bind,SRC=/etc,dst=/h""#),
+        (
+            "oci",
+            r#""--mount", "type=volume,dst=/h,volume-opt=type=none,volume-opt=o=bind,volume-opt=device=/""#,
+        ),
+        ("oci", r#""--cap-add=DAC_READ_SEARCH""#),
         ("npm", r#""-c", "rm -rf ~""#),
         ("npm", r#""--node-options=--import=data:x""#),
     ] {
@@ -279,6 +286,19 @@ fn a_bundle_starts_nothing_else_and_refers_to_no_variable() {
     assert_eq!(bundled(own, &[]).unwrap().config.command.as_deref(), Some("/data/w/sh"));
     assert!(matches!(bundled("{", &[]), Err(LaunchError::Document { .. })));
     assert!(bundled(r#"{"server": {"type": "node"}}"#, &[]).is_err());
+}
+
+#[test]
+fn a_bundle_for_other_systems_is_refused_with_their_names() {
+    let manifest = |platforms: &str| {
+        format!(
+            r#"{{"server": {{"mcp_config": {{"command": "node"}}}}, "compatibility": {{"platforms": [{platforms}]}}}}"#
+        )
+    };
+    let refused = bundled(&manifest(r#""plan9", "amiga""#), &[]).unwrap_err();
+    assert!(is_refused(&refused, "the bundle is for plan9, amiga, and not for"), "{refused}");
+    assert!(bundled(&manifest(r#""plan9", "linux", "darwin", "win32""#), &[]).is_ok());
+    assert!(bundled(&manifest(""), &[]).is_ok());
 }
 
 #[test]

@@ -67,6 +67,8 @@ mod state_folder;
 mod telemetry;
 mod terminal;
 #[cfg(test)]
+mod test_disk;
+#[cfg(test)]
 mod test_kernel;
 mod visibility;
 

@@ -126,6 +126,7 @@ mod tests {
     use zip::{CompressionMethod, ZipWriter};
 
     use super::*;
+    use crate::test_disk::SmallDisk;
 
     fn options() -> SimpleFileOptions {
         SimpleFileOptions::default().compression_method(CompressionMethod::Stored)
@@ -187,6 +188,20 @@ mod tests {
         }
         let (outcome, within) = unpacked(b"no archive".to_vec());
         assert!(outcome.is_err() && fs::read_dir(within.path()).unwrap().count() == 0);
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_bundle_on_a_disk_that_has_no_room() {
+        let within = tempfile::tempdir().unwrap();
+        let Some(_disk) = SmallDisk::mounted(within.path(), "64k") else {
+            println!("no disk can be mounted here: a full one is not tested");
+            return;
+        };
+        let large = vec![7; 1 << 20];
+        let bytes = zipped(&[("manifest.json", b"{}", 0o644), ("large", large.as_slice(), 0o644)]);
+        let bundle = Bundle { bytes: bytes.into(), folder: within.path().join("w-1") };
+        bundle.unpack().unwrap_err();
+        assert_eq!(fs::read_dir(within.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use super::*;
+use crate::test_disk::SmallDisk;
 
 /// A folder with a program, and a list of versions beside it.
 struct Scene {
@@ -160,6 +161,19 @@ async fn a_folder_that_cannot_be_written_to_is_named() {
     let refused = scene.source.install(&list, Path::new("/proc/self/mgp")).await.unwrap_err();
     assert!(refused.message().contains("nothing was changed: /proc/self"), "{}", refused.message());
     assert!(refused.advice().unwrap().contains("writable"));
+}
+
+#[tokio::test]
+async fn nothing_is_left_on_a_disk_that_has_no_room() {
+    let scene = Scene::new();
+    scene.publish("0.2.0", &"x".repeat(2 << 20), &here());
+    let bin = scene.folder.path().join("bin");
+    let Some(_disk) = SmallDisk::mounted(&bin, "1m") else {
+        println!("no disk can be mounted here: a full one is not tested");
+        return;
+    };
+    std::fs::write(scene.program(), OLD).unwrap();
+    scene.refuses("nothing was changed").await;
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! New versions of the program itself.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
+
 use crate::home::Home;
 
 #[test]
@@ -29,4 +33,25 @@ fn no_version_is_looked_for_before_a_list_and_its_key_are_known() {
     home.write("releases.json", "Test");
     let forged = home.run(["self", "check"]);
     assert!(forged.err.contains("not signed with the key"), "{forged:?}");
+}
+
+#[test]
+fn an_older_version_is_told_of_and_not_installed_though_it_is_signed() {
+    const KEY_ID: &[u8] = b"Ed12345678";
+    let home = Home::with_state();
+    let key = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
+    let public = STANDARD.encode([KEY_ID, key.public_key().as_ref()].concat());
+    home.configure(&format!("[downloads]\nreleases = 'releases.json'\nreleases_key = '{public}'\n"));
+    let list = r#"{"version": "0.0.1", "archives": []}"#;
+    let signed = key.sign(list.as_bytes());
+    let whole = key.sign(&[signed.as_ref(), "old".as_bytes()].concat());
+    let signature = STANDARD.encode([KEY_ID, signed.as_ref()].concat());
+    let whole = STANDARD.encode(whole.as_ref());
+    let lines = format!("untrusted comment: x\n{signature}\ntrusted comment: old\n{whole}");
+    home.write("releases.json", list);
+    home.write("releases.json.minisig", &lines);
+    let checked = home.json(["self", "check"]);
+    assert!(checked["newest"] == "0.0.1" && checked["newer"] == false, "{checked}");
+    let update = home.run(["self", "update", "--yes"]);
+    assert!(update.code == Some(1) && update.err.contains("0.0.1 is not newer than"), "{update:?}");
 }

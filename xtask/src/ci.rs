@@ -1,6 +1,6 @@
 //! `cargo xtask ci`: everything but the tests of the workspace that a change must pass, stopping at the first failure.
 
-use std::time::Instant;
+use std::{process::Command, time::Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -22,6 +22,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         None => step("public items", || api::run(workspace, &api::Args::default()))?,
         Some(obstacle) => println!("    left out  public items: {obstacle}"),
     }
+    match oldest_toolchain(workspace) {
+        Some(mut check) => step("the oldest toolchain", || process::run(&mut check))?,
+        None => println!("    left out  the oldest toolchain: `rustup toolchain install {OLDEST}` brings it"),
+    }
     for (name, arguments) in feature_sets(workspace) {
         step(&name, || process::run(workspace.cargo().args(["check", "--quiet"]).args(&arguments)))?;
     }
@@ -36,6 +40,18 @@ fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     work().with_context(|| format!("step `{name}` failed"))?;
     println!("{:6.1} s  {name}", started.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Returns the command that checks the workspace by the oldest toolchain that it promises to build with; nothing where that is not
+/// installed.
+fn oldest_toolchain(workspace: &Workspace) -> Option<Command> {
+    let mut cargo = Command::new("rustup");
+    cargo.args(["run", OLDEST, "cargo"]).current_dir(&workspace.root);
+    let mut check = Command::new("rustup");
+    check.args(["run", OLDEST, "cargo", "check", "--quiet", "--workspace"]).current_dir(&workspace.root);
+    // What the other toolchain has built stays fit for use.
+    check.arg("--target-dir").arg(workspace.target.join("oldest"));
+    process::succeeds(cargo.arg("--version")).then_some(check)
 }
 
 /// Each crate with none of its features, and with each of them alone: features only ever add.
@@ -64,6 +80,9 @@ fn deny(workspace: &Workspace) -> Result<()> {
         workspace.cargo().args(["deny", "--log-level", "error", "check", "licenses", "bans", "sources"]),
     )
 }
+
+/// The `rust-version` of the workspace.
+const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
 
 /// The version that `.ci/run` installs.
 const DENY_VERSION: &str = "0.20.2";

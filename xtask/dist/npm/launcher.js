@@ -3,6 +3,7 @@
 "use strict";
 
 const { spawn } = require("node:child_process");
+const { isatty } = require("node:tty");
 
 const platform = `@mgp/cli-${process.platform}-${process.arch}`;
 const ending = process.platform === "win32" ? ".exe" : "";
@@ -11,8 +12,11 @@ let program;
 try {
   program = require.resolve(`${platform}/bin/mgp${ending}`);
 } catch {
-  console.error(`error: the package ${platform} is not installed
-hint: install @mgp/cli again without --omit=optional; if there is no such package, see @repository@`);
+  const way =
+    process.platform === "win32"
+      ? "on Windows, run this command in WSL"
+      : "install @mgp/cli again without --omit=optional; if there is no such package, see @repository@";
+  console.error(`error: the package ${platform} is not installed\nhint: ${way}`);
   process.exit(1);
 }
 
@@ -21,8 +25,10 @@ if (process.platform !== "win32" && process.execve) {
   process.execve(program, [program, ...args], process.env);
 }
 const child = spawn(program, args, { stdio: "inherit" });
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
-  process.on(signal, () => child.kill(signal));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"]) {
+  // A key that interrupts reaches the program from the terminal; a second signal would end it before it is done.
+  const isKey = signal === "SIGINT" || signal === "SIGQUIT";
+  process.on(signal, () => (isKey && isatty(0)) || child.kill(signal));
 }
 child.on("error", (error) => {
   console.error(`error: ${program} cannot be started: ${error.message}`);

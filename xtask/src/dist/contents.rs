@@ -39,9 +39,10 @@ impl OwnTexts {
     /// Has a program that runs here write its texts.
     pub(super) fn of(mgp: &Path, release: &Release) -> Result<Self> {
         let folder = release.empty("texts")?;
-        // The user's configuration has no part in them.
+        // The user's configuration and environment have no part in them.
         let output = |arguments: &[&str]| {
-            process::output(Command::new(mgp).args(arguments).current_dir(&folder).env("HOME", &folder))
+            let mut mgp = Command::new(mgp);
+            process::output(mgp.args(arguments).current_dir(&folder).env_clear().env("HOME", &folder))
         };
         let pages_folder = folder.join("man");
         output(&["man", "--dir", "man", "--json"])?;
@@ -83,7 +84,7 @@ impl Contents {
         licences.add("LINKED.txt", linked.licences()?.into_bytes());
         let bill = linked.bill_of_materials(release, target);
         release.write(&format!("{}.cdx.json", release.name_for(&target.triple)), bill.as_bytes())?;
-        licences.add("mgp.cdx.json", bill.into_bytes());
+        licences.add(BILL, bill.into_bytes());
         let mut both = FileTree::default();
         both.add_program(format!("mgp{}", target.ending()), programs.mgp.clone());
         both.add_program(format!("mgp-patterns{}", target.ending()), programs.patterns.clone());
@@ -95,6 +96,26 @@ impl Contents {
             licences,
             configuration: fs::read(workspace.root.join("mgp-kernel/src/cli/init.toml"))?.into(),
         })
+    }
+
+    /// Returns contents with one small file of each kind.
+    #[cfg(test)]
+    pub(super) fn sample() -> Self {
+        let of = |names: &[&str]| {
+            let mut files = FileTree::default();
+            names.iter().for_each(|name| files.add(*name, name.as_bytes()));
+            files
+        };
+        let mut programs = FileTree::default();
+        programs.add_program("mgp", b"program".as_slice());
+        Self {
+            programs,
+            pages: of(&["mgp.1"]),
+            completions: of(&SHELLS.map(|(_, file)| file)),
+            units: of(&["mgp.conf", "mgp.service"]),
+            licences: of(&["LICENSE-APACHE", "LICENSE-MIT", "LINKED.txt", BILL]),
+            configuration: b"# nothing\n".as_slice().into(),
+        }
     }
 
     /// Returns the files as they are installed on a Linux system with systemd, without the completions of zsh: systems have
@@ -136,6 +157,9 @@ fn name_of(path: &Path) -> String {
 
 /// Where the configuration of the system's service lies, from the root of the system.
 pub(super) const CONFIGURATION: &str = "etc/mgp/mgp.toml";
+
+/// The name of the bill of materials among the licences.
+pub(super) const BILL: &str = "mgp.cdx.json";
 
 /// The name of the completion script of zsh.
 pub(super) const ZSH: &str = "_mgp";

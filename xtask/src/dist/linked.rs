@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
-    fs,
+    fs, iter,
     path::{Path, PathBuf},
 };
 
@@ -85,9 +85,11 @@ impl LinkedCrates {
     pub(super) fn bill_of_materials(&self, release: &Release, target: &Target) -> String {
         let components: Vec<_> =
             self.packages.iter().map(|(id, package)| self.component(id, package)).collect();
-        let dependencies = self.uses.iter().map(|(id, used)| {
-            json!({ "ref": reference(id), "dependsOn": used.iter().map(reference).collect::<Vec<_>>() })
-        });
+        let uses = |id: String, used: Vec<String>| json!({ "ref": id, "dependsOn": used });
+        let roots = self.uses.keys().filter(|(name, _)| ROOTS.contains(&name.as_str())).map(reference);
+        let root = uses("mgp".to_owned(), roots.collect());
+        let others =
+            self.uses.iter().map(|(id, used)| uses(reference(id), used.iter().map(reference).collect()));
         let bill = json!({
             "bomFormat": "CycloneDX",
             "specVersion": "1.5",
@@ -99,11 +101,11 @@ impl LinkedCrates {
                     "bom-ref": "mgp",
                     "name": "mgp",
                     "version": release.version,
-                    "properties": [{ "name": "cdx:rustc:target", "value": target.triple }],
+                    "properties": [{ "name": "cdx:rustc:sbom:target:triple", "value": target.triple }],
                 },
             },
             "components": components,
-            "dependencies": dependencies.collect::<Vec<_>>(),
+            "dependencies": iter::once(root).chain(others).collect::<Vec<_>>(),
         });
         format!("{bill:#}\n")
     }
@@ -132,7 +134,8 @@ impl Package {
 }
 
 fn reference((name, version): &CrateId) -> String {
-    format!("pkg:cargo/{name}@{version}")
+    // Addresses of packages have no plain `+`, which stands before what a version says of its build.
+    format!("pkg:cargo/{name}@{}", version.replace('+', "%2B"))
 }
 
 /// Returns which crate uses which, from what `cargo tree` prints: a crate stands below the one that uses it, by a depth before
@@ -183,6 +186,9 @@ fn licence_files(folder: &Path) -> Result<Vec<String>> {
     texts.collect()
 }
 
+/// The crates of the workspace that have the programs.
+const ROOTS: [&str; 2] = ["mgp-kernel", "mgp-patterns"];
+
 /// How the names of licence files begin, in lower case.
 const NAMES: [&str; 5] = ["licen", "copying", "copyright", "notice", "unlicense"];
 
@@ -201,6 +207,12 @@ mod tests {
         assert_eq!(uses[&id("a")], BTreeSet::from([id("b"), id("d")]));
         assert_eq!(uses[&id("b")], BTreeSet::from([id("c")]));
         assert_eq!(uses[&id("d")], BTreeSet::from([id("b")]));
+    }
+
+    #[test]
+    fn the_address_of_a_crate_has_its_version_with_the_mark_of_its_build() {
+        let id = ("toml_parser".to_owned(), "1.1.3+spec-1.1.0".to_owned());
+        assert_eq!(reference(&id), "pkg:cargo/toml_parser@1.1.3%2Bspec-1.1.0");
     }
 
     #[test]

@@ -115,3 +115,33 @@ fn shown<'p>(path: &'p Path, root: &Path) -> std::path::Display<'p> {
 
 /// The packages of the short form.
 const SHORT: [Kind; 4] = [Kind::Archive, Kind::Deb, Kind::Npm, Kind::Wheel];
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_same_contents_make_the_same_packages() {
+        let target = targets::named("x86_64-unknown-linux-musl").unwrap();
+        let made = ["one", "other"].map(|name| {
+            let release = Release::sample(name);
+            for kind in [Kind::Archive, Kind::Deb, Kind::Oci, Kind::Npm, Kind::Wheel, Kind::Mcpb] {
+                write(kind, &release, &target, &Contents::sample()).unwrap();
+            }
+            release.folder
+        });
+        let mut compared = 0;
+        for entry in fs::read_dir(&made[0]).unwrap() {
+            let name = entry.unwrap().file_name();
+            let same = made.each_ref().map(|folder| fs::read(folder.join(&name)).unwrap());
+            assert!(same[0] == same[1], "{}", name.display());
+            compared += 1;
+        }
+        assert_eq!(compared, 7, "npm has two packages");
+        for folder in made {
+            fs::remove_dir_all(folder).unwrap();
+        }
+    }
+}

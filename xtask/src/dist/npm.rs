@@ -55,3 +55,80 @@ const CLI: &str = include_str!("../../dist/npm/cli.json");
 const LAUNCHER: &str = include_str!("../../dist/npm/launcher.js");
 const PLATFORM: &str = include_str!("../../dist/npm/platform.json");
 const README: &str = include_str!("../../dist/npm/README.md");
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{
+        env, fs,
+        io::{BufRead as _, BufReader, Write as _},
+        os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
+        path::PathBuf,
+        process::{Command, Stdio},
+        thread,
+    };
+
+    use super::*;
+    use crate::process;
+
+    /// Returns a folder with the launcher; nothing where there is no Node.
+    fn launcher_folder(name: &str) -> Option<PathBuf> {
+        process::installed("node")?;
+        let folder = env::temp_dir().join(format!("mgp-dist-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("package.json"), "{}").unwrap();
+        fs::write(folder.join("mgp.js"), LAUNCHER).unwrap();
+        Some(folder)
+    }
+
+    #[test]
+    fn the_launcher_passes_bytes_codes_and_signals_on() {
+        let host = targets::host().ok().and_then(|target| target.node);
+        let (Some([os, cpu]), Some(folder)) = (host, launcher_folder("launcher")) else { return };
+        let programs = folder.join(format!("node_modules/@mgp/cli-{os}-{cpu}/bin"));
+        fs::create_dir_all(&programs).unwrap();
+        let program = programs.join("mgp");
+        fs::write(&program, PROGRAM).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let launch = |word: &str| {
+            let mut node = Command::new("node");
+            node.arg(folder.join("mgp.js")).arg(word);
+            node
+        };
+        assert_eq!(launch("code").status().unwrap().code(), Some(7));
+        assert_eq!(launch("dies").status().unwrap().signal(), Some(15));
+
+        let bytes: Vec<_> = (0..=255_u8).cycle().take(1 << 20).collect();
+        let mut echo = launch("bytes").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut input, sent) = (echo.stdin.take().unwrap(), bytes.clone());
+        let writer = thread::spawn(move || input.write_all(&sent).unwrap());
+        let ended = echo.wait_with_output().unwrap();
+        writer.join().unwrap();
+        assert!(ended.status.success() && ended.stdout == bytes);
+
+        let mut waiting = launch("waits").stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(waiting.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        process::run(Command::new("kill").arg(waiting.id().to_string())).unwrap();
+        assert_eq!(waiting.wait().unwrap().code(), Some(9));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_launcher_says_how_to_get_the_package_of_the_platform() {
+        let Some(folder) = launcher_folder("lacking") else { return };
+        let ended = Command::new("node").arg(folder.join("mgp.js")).output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.code() == Some(1) && said.contains("--omit=optional"), "{said}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// A program that ends as its first argument says.
+    const PROGRAM: &str = "#!/bin/sh
+case $1 in
+    code) exit 7 ;;
+    dies) kill -TERM $$ ;;
+    bytes) exec cat ;;
+    waits) trap 'kill $!; exit 9' TERM; sleep 60 & echo ready; wait ;;
+esac
+";
+}

@@ -62,6 +62,21 @@ impl Release {
         })
     }
 
+    /// Returns a release whose packages are written to a new folder of this name.
+    #[cfg(test)]
+    pub(super) fn sample(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("mgp-dist-{name}-{}", std::process::id()));
+        Self {
+            version: "1.2.3".to_owned(),
+            time: 1_000_000_000,
+            date: "2001-09-09T01:46:40Z".to_owned(),
+            repository: "https://repository.example/mgp".to_owned(),
+            folder: empty(&folder).expect("folders for what is temporary can be written"),
+            work: folder,
+            compression: Compression::fast(),
+        }
+    }
+
     /// Returns the name that archives and the like of a target begin with.
     pub(super) fn name_for(&self, triple: &str) -> String {
         format!("mgp-{}-{triple}", self.version)

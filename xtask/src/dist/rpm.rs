@@ -35,7 +35,9 @@ pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> 
     build.args(["-bb", "--quiet", "--target", &format!("{}-linux", target.architecture)]);
     build.arg("--define").arg(format!("_topdir {}", folder.display()));
     build.args(["--define", "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm"]);
-    process::run_quietly(build.arg(&spec).env("SOURCE_DATE_EPOCH", release.time.to_string()))?;
+    // The macros of a user and the language of a machine have no part in the package.
+    build.env("HOME", &folder).env("LC_ALL", "C").env("SOURCE_DATE_EPOCH", release.time.to_string());
+    process::run_quietly(build.arg(&spec))?;
     let name = name(release, target);
     release.write(&name, &fs::read(folder.join("RPMS").join(&name))?)
 }

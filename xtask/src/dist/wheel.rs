@@ -6,7 +6,12 @@ use anyhow::Result;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
 
-use super::{contents::Contents, release::Release, targets::Target, tree::FileTree};
+use super::{
+    contents::{BILL, Contents},
+    release::Release,
+    targets::Target,
+    tree::FileTree,
+};
 
 /// Writes the wheel.
 pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> Result<()> {
@@ -17,7 +22,11 @@ pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> 
     let wheel = release.filled(include_str!("../../dist/wheel/WHEEL"), &[("tags", tags.trim_end())])?;
     let mut files = FileTree::default();
     files.add_tree(&format!("{own}.data/scripts"), &contents.programs);
-    files.add_tree(&format!("{own}.dist-info/licenses"), &contents.licences);
+    for (name, text) in contents.licences.files() {
+        // Tools of Python look for bills of materials in a folder of their own.
+        let folder = if name == BILL { "sboms" } else { "licenses" };
+        files.add(format!("{own}.dist-info/{folder}/{name}"), text);
+    }
     files.add(format!("{own}.dist-info/METADATA"), metadata.into_bytes());
     files.add(format!("{own}.dist-info/WHEEL"), wheel.into_bytes());
     let mut record = String::new();

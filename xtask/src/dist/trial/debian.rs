@@ -12,7 +12,7 @@ use anyhow::{Result, ensure};
 use super::{
     Trial,
     place::Place,
-    report::{Outcome, missing_for_root},
+    report::{Outcome, missing_for_root, unfetched},
 };
 use crate::{
     dist::{archive, deb, rpm},
@@ -21,83 +21,93 @@ use crate::{
 
 /// Unpacks the archive, uses it, and removes it.
 pub(super) fn archive(trial: &Trial<'_>) -> Result<Outcome> {
-    if let Some(left_out) = missing_for_root(&[MMDEBSTRAP]) {
-        return Ok(left_out);
-    }
-    let root = fresh_root(trial)?;
-    let before = listing(&root)?;
-    let folder = format!("/opt/{}", trial.release.name_for(&trial.target.triple));
-    let place = Place::root(&root, "0:0", &format!("{folder}/mgp"))?;
-    let package = trial.release.folder.join(archive::name(trial.release, trial.target));
-    process::run_quietly(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(root.join("opt")))?;
-    place.works(&trial.release.version)?;
-    fs::remove_dir_all(root.join(folder.trim_start_matches('/')))?;
-    fs::remove_dir_all(&place.home)?;
-    left_nothing(&before, &listing(&root)?)
+    in_fresh_root(trial, &[], |root| {
+        let before = listing(root)?;
+        let folder = format!("/opt/{}", trial.release.name_for(&trial.target.triple));
+        let place = Place::root(root, "0:0", &format!("{folder}/mgp"))?;
+        let package = trial.release.folder.join(archive::name(trial.release, trial.target));
+        process::run_quietly(Command::new("tar").arg("-xzf").arg(package).arg("-C").arg(root.join("opt")))?;
+        place.works(&trial.release.version)?;
+        fs::remove_dir_all(root.join(folder.trim_start_matches('/')))?;
+        fs::remove_dir_all(&place.home)?;
+        left_nothing(&before, &listing(root)?)
+    })
 }
 
 /// Installs the package of Debian, uses it, removes and purges it.
 pub(super) fn deb(trial: &Trial<'_>) -> Result<Outcome> {
-    if let Some(left_out) = missing_for_root(&[MMDEBSTRAP]) {
-        return Ok(left_out);
-    }
-    let root = fresh_root(trial)?;
-    let before = listing(&root)?;
-    let place = Place::root(&root, "0:0", "/usr/bin/mgp")?;
-    let name = deb::name(trial.release, trial.target);
-    fs::copy(trial.release.folder.join(&name), root.join("mgp.deb"))?;
-    let dpkg =
-        |arguments: &[&str]| process::run_quietly(&mut place.command(&[&["dpkg"], arguments].concat()));
-    dpkg(&["--install", "/mgp.deb"])?;
-    let users = fs::read_to_string(root.join("etc/passwd"))?;
-    ensure!(users.contains("\nmgp:"), "the package made no user");
-    ensure!(root.join("usr/lib/systemd/system/mgp.service").is_file(), "the package brought no service");
-    place.works(&trial.release.version)?;
-    let configuration = root.join("etc/mgp/mgp.toml");
-    fs::write(&configuration, "# changed\n")?;
-    fs::create_dir_all(root.join("var/lib/mgp"))?;
-    dpkg(&["--remove", "mgp"])?;
-    ensure!(configuration.is_file(), "the configuration went before the purge");
-    dpkg(&["--purge", "mgp"])?;
-    fs::remove_file(root.join("mgp.deb"))?;
-    fs::remove_dir_all(&place.home)?;
-    left_nothing(&before, &listing(&root)?)
+    in_fresh_root(trial, &[], |root| {
+        let before = listing(root)?;
+        let place = Place::root(root, "0:0", "/usr/bin/mgp")?;
+        let name = deb::name(trial.release, trial.target);
+        fs::copy(trial.release.folder.join(&name), root.join("mgp.deb"))?;
+        let dpkg =
+            |arguments: &[&str]| process::run_quietly(&mut place.command(&[&["dpkg"], arguments].concat()));
+        dpkg(&["--install", "/mgp.deb"])?;
+        let users = fs::read_to_string(root.join("etc/passwd"))?;
+        ensure!(users.contains("\nmgp:"), "the package made no user");
+        ensure!(root.join("usr/lib/systemd/system/mgp.service").is_file(), "the package brought no service");
+        place.works(&trial.release.version)?;
+        let configuration = root.join("etc/mgp/mgp.toml");
+        fs::write(&configuration, "# changed\n")?;
+        fs::create_dir_all(root.join("var/lib/mgp"))?;
+        dpkg(&["--remove", "mgp"])?;
+        ensure!(configuration.is_file(), "the configuration went before the purge");
+        dpkg(&["--purge", "mgp"])?;
+        fs::remove_file(root.join("mgp.deb"))?;
+        fs::remove_dir_all(&place.home)?;
+        left_nothing(&before, &listing(root)?)
+    })
 }
 
 /// Installs the package of Fedora by `rpm`, uses it and removes it.
 pub(super) fn rpm(trial: &Trial<'_>) -> Result<Outcome> {
-    if let Some(left_out) = missing_for_root(&[MMDEBSTRAP, ("rpm", "rpm")]) {
-        return Ok(left_out);
-    }
-    let root = fresh_root(trial)?;
-    let before = listing(&root)?;
-    let place = Place::root(&root, "0:0", "/usr/bin/mgp")?;
-    let package = trial.release.folder.join(rpm::name(trial.release, trial.target));
-    let rpm = |words: &[&str], last: &Path| {
-        process::run_quietly(Command::new("rpm").arg("--root").arg(&root).args(words).arg(last))
-    };
-    // The root has no package that rpm knows of, so `/bin/sh` is missing to it.
-    rpm(&["--install", "--nodeps"], &package)?;
-    ensure!(root.join("usr/lib/systemd/system/mgp.service").is_file(), "the package brought no service");
-    place.works(&trial.release.version)?;
-    rpm(&["--erase"], Path::new("mgp"))?;
-    fs::remove_dir_all(&place.home)?;
-    let mut after = listing(&root)?;
-    // There is no purge, so users stay: they may own files elsewhere.
-    after.retain(|path, _| ACCOUNTS.iter().all(|account| path != Path::new(account)));
-    left_nothing(&before, &after)
+    in_fresh_root(trial, &[("rpm", "rpm")], |root| {
+        let before = listing(root)?;
+        let place = Place::root(root, "0:0", "/usr/bin/mgp")?;
+        let package = trial.release.folder.join(rpm::name(trial.release, trial.target));
+        let rpm = |words: &[&str], last: &Path| {
+            process::run_quietly(Command::new("rpm").arg("--root").arg(root).args(words).arg(last))
+        };
+        // The root has no package that rpm knows of, so `/bin/sh` is missing to it.
+        rpm(&["--install", "--nodeps"], &package)?;
+        ensure!(root.join("usr/lib/systemd/system/mgp.service").is_file(), "the package brought no service");
+        place.works(&trial.release.version)?;
+        rpm(&["--erase"], Path::new("mgp"))?;
+        fs::remove_dir_all(&place.home)?;
+        let mut after = listing(root)?;
+        // There is no purge, so users stay: they may own files elsewhere.
+        after.retain(|path, _| ACCOUNTS.iter().all(|account| path != Path::new(account)));
+        left_nothing(&before, &after)
+    })
 }
 
-/// Returns a root of Debian that nothing was done in: a copy of one that is made once.
-fn fresh_root(trial: &Trial<'_>) -> Result<PathBuf> {
+/// Makes a trial in a root of Debian that nothing was done in: a copy of one that is made once.
+fn in_fresh_root(
+    trial: &Trial<'_>,
+    programs: &[(&str, &str)],
+    run: impl FnOnce(&Path) -> Result<Outcome>,
+) -> Result<Outcome> {
+    if let Some(left_out) = missing_for_root(&[&[MMDEBSTRAP], programs].concat()) {
+        return Ok(left_out);
+    }
     let made = trial.release.work.join("debian");
-    if !made.join("usr").exists() {
-        let words = ["--quiet", "--variant=minbase", "--include=systemd-standalone-sysusers", "bookworm"];
-        process::run_quietly(Command::new("mmdebstrap").args(words).arg(&made))?;
+    if !made.exists()
+        && let Err(error) = make_root(trial, &made)
+    {
+        return Ok(unfetched("the packages of Debian", &error));
     }
     let root = trial.release.empty("trial/root")?;
     process::run_quietly(Command::new("cp").args(["-a", "--reflink=auto"]).arg(made.join(".")).arg(&root))?;
-    Ok(root)
+    run(&root)
+}
+
+/// Makes a root of Debian: the whole of it, or nothing.
+fn make_root(trial: &Trial<'_>, goal: &Path) -> Result<()> {
+    let unfinished = trial.release.empty("debian.part")?;
+    let words = ["--quiet", "--variant=minbase", "--include=systemd-standalone-sysusers", "bookworm"];
+    process::run_quietly(Command::new("mmdebstrap").args(words).arg(&unfinished))?;
+    Ok(fs::rename(unfinished, goal)?)
 }
 
 /// Returns the files of a root, and the users and groups; without what package managers note for themselves.

@@ -1,18 +1,25 @@
 //! The packages of npm and Python and the bundle of Claude Desktop, installed from their files into folders of their own.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use anyhow::{Context, Result, ensure};
+use serde_json::json;
 
 use super::{
     Trial,
     place::Place,
-    report::{Outcome, missing},
+    report::{Outcome, missing, unfetched},
 };
 use crate::{
     dist::{archive, deb, mcpb, npm, wheel},
     node::Node,
     process, python,
+    session::{Era, Session},
 };
 
 /// Unpacks the archive into a folder of this machine, and uses it.
@@ -58,18 +65,37 @@ pub(super) fn npm(trial: &Trial<'_>) -> Result<Outcome> {
     let mgp = folder.join("node_modules/.bin/mgp");
     let node = process::installed("node").unwrap_or_default();
     use_command(trial, &folder, &[&node.display().to_string(), &mgp.display().to_string()])?;
-    let printed = process::output(&mut npm(&["exec", "--no", "--", "@mgp/cli", "--version"]))?;
-    ensure!(printed.contains(&trial.release.version), "`npx @mgp/cli --version` printed `{printed}`");
+    npx(trial, &folder, &node)?;
     let [os, cpu] = trial.target.node.as_ref().context("npm has no packages for the target")?;
     process::run_quietly(&mut npm(&["uninstall", "@mgp/cli", &format!("@mgp/cli-{os}-{cpu}")]))?;
     ensure!(!mgp.exists(), "npm leaves {}", mgp.display());
     Ok(Outcome::Passed)
 }
 
-/// Installs the wheel by pip, uses it, and removes it; runs it by `uvx` besides.
+/// Uses the installed packages of npm as a client does whose configuration says `npx @mgp/cli serve`.
+fn npx(trial: &Trial<'_>, folder: &Path, node: &Path) -> Result<()> {
+    let npm = process::installed("npm").context("`npm` is not installed")?.display().to_string();
+    let words = [npm.as_str(), "exec", "--offline", "--no", "--", "@mgp/cli"];
+    let mut place = Place::here(folder.join("npx"), &words)?;
+    let beside = node.parent().context("`node` lies in no folder")?.display();
+    let path = format!("{beside}:{}", place.variables["PATH"]);
+    place.variables.insert("PATH".to_owned(), path);
+    place.says_version(&trial.release.version)?;
+    let mut status = place.mgp(&["status"]);
+    let ended = process::status_within(status.stdout(Stdio::null()), LIMIT)?;
+    ensure!(
+        ended.is_some_and(|ended| ended.code() == Some(4)),
+        "`npx @mgp/cli status` without a kernel: {ended:?}"
+    );
+    let mut session = Session::start(&mut place.mgp(&["serve"]), Era::Legacy)?;
+    let answer = session.ask("tools/list", json!({}))?;
+    ensure!(answer.contains("\"tools\""), "`npx @mgp/cli serve` answers {answer}");
+    Ok(())
+}
+
+/// Installs the wheel by pip, uses it, and removes it.
 pub(super) fn wheel(trial: &Trial<'_>) -> Result<Outcome> {
     let folder = trial.release.empty("trial/wheel")?;
-    let uv = python::environment(&trial.release.work.join("uv"), &["uv"])?.with_file_name("uv");
     let python = python::environment(&folder.join("venv"), &[])?;
     let package = trial.release.folder.join(wheel::name(trial.release, trial.target));
     let pip = |words: &[&str]| {
@@ -82,6 +108,17 @@ pub(super) fn wheel(trial: &Trial<'_>) -> Result<Outcome> {
     use_program(trial, &folder, &mgp)?;
     process::run_quietly(&mut pip(&["uninstall", "--yes", "mgp"]))?;
     ensure!(!mgp.exists(), "pip leaves {}", mgp.display());
+    Ok(Outcome::Passed)
+}
+
+/// Runs the wheel by `uvx`.
+pub(super) fn uvx(trial: &Trial<'_>) -> Result<Outcome> {
+    let uv = match python::environment(&trial.release.work.join("uv"), &["uv"]) {
+        Ok(python) => python.with_file_name("uv"),
+        Err(error) => return Ok(unfetched("uv", &error)),
+    };
+    let folder = trial.release.empty("trial/uvx")?;
+    let package = trial.release.folder.join(wheel::name(trial.release, trial.target));
     let mut uvx = Command::new(uv);
     uvx.args(["tool", "run", "--offline", "--quiet", "--cache-dir"]).arg(folder.join("cache"));
     let printed = process::output(uvx.arg("--from").arg(&package).args(["mgp", "--version"]))?;
@@ -94,7 +131,10 @@ pub(super) fn mcpb(trial: &Trial<'_>) -> Result<Outcome> {
     if let Some(left_out) = missing(&[("npm", "npm")]) {
         return Ok(left_out);
     }
-    let node = Node::install(&trial.release.work.join("npm"), &["@anthropic-ai/mcpb@2.1.2"])?;
+    let node = match Node::install(&trial.release.work.join("npm"), &["@anthropic-ai/mcpb@2.1.2"]) {
+        Ok(node) => node,
+        Err(error) => return Ok(unfetched("the program that checks bundles", &error)),
+    };
     let folder = trial.release.empty("trial/mcpb")?;
     let package = trial.release.folder.join(mcpb::name(trial.release, trial.target));
     let tool = node.module("@anthropic-ai/mcpb").join("dist/cli/cli.js");
@@ -114,3 +154,5 @@ fn use_command(trial: &Trial<'_>, folder: &Path, words: &[&str]) -> Result<Outco
     fs::remove_dir_all(&place.home)?;
     Ok(Outcome::Passed)
 }
+
+const LIMIT: Duration = Duration::from_mins(2);

@@ -91,7 +91,10 @@ pub(super) fn emulated(trial: &Trial<'_>) -> Result<Outcome> {
         ("windows", _) => ("wine", "wine64"),
         _ => return Ok(Outcome::LeftOut("no emulator of it is known".to_owned())),
     };
-    if let Some(left_out) = missing(&[(emulator, package), ("unzip", "unzip")]) {
+    let unzip = ("unzip", "unzip");
+    let needed = [(emulator, package), unzip];
+    let needed = if target.os == "windows" { &needed[..] } else { &needed[..1] };
+    if let Some(left_out) = missing(needed) {
         return Ok(left_out);
     }
     let folder = trial.release.empty("trial/emulated")?;

@@ -60,6 +60,11 @@ pub(super) fn missing(programs: &[(&str, &str)]) -> Option<Outcome> {
     Some(Outcome::LeftOut(format!("`{program}` is not installed (on Debian: apt-get install {package})")))
 }
 
+/// Returns that a trial is left out because what it needs cannot be fetched, as where there is no network.
+pub(super) fn unfetched(what: &str, error: &anyhow::Error) -> Outcome {
+    Outcome::LeftOut(format!("{what} cannot be fetched: {error:#}"))
+}
+
 /// Returns the reason to leave out a trial in a root of its own, which only the root of this machine enters.
 pub(super) fn missing_for_root(programs: &[(&str, &str)]) -> Option<Outcome> {
     let is_root = process::output(Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0");

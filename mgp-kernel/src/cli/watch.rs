@@ -107,6 +107,7 @@ impl Board {
     async fn follow(&mut self, mut terminal: DefaultTerminal, link: &KernelLink) -> Result<Wish, Failure> {
         let mut keys = EventStream::new();
         loop {
+            self.look(link).await?;
             let known = self.questions.iter().map(|question| question.id.clone()).collect();
             let seen = WatchQuestions { known };
             let mut new = pin!(link.ask(&seen));
@@ -129,7 +130,6 @@ impl Board {
                     },
                 }
             }
-            self.look(link).await?;
         }
     }
 

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::unfold;
 use http::request::Parts;
-use http::{Request as HttpRequest, StatusCode};
+use http::{Method, Request as HttpRequest, Response as HttpResponse, StatusCode};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use mgp_transport::Accept;
 use mgp_transport::era::ServerEra;
@@ -21,7 +24,7 @@ use tower_service::Service;
 use super::http::{Answer, FnService, ListenCertificate, uncached};
 use crate::StartError;
 use crate::lifecycle::wait_for_stop;
-use crate::replicas::PeerMarks;
+use crate::replicas::{MARKS, OF_CLIENT, PeerMarks};
 use crate::sections::Sections;
 use crate::servers::upstream::DecidedCalls;
 
@@ -82,11 +85,19 @@ async fn answer<A: Accept>(
     routes: Routes<A>,
     mut request: HttpRequest<Incoming>,
 ) -> Answer {
-    if let Some(front) = kernel.peers().and_then(|peers| peers.front_for(request.headers())) {
-        return front(request).await;
+    if let Some((front, in_work)) = kernel.peers().and_then(|peers| peers.front_for(request.headers())) {
+        // Nobody waits for a stream of no call, which goes on until it is closed.
+        let in_work = (request.method() != Method::GET).then_some(in_work);
+        let (head, body) = front(request).await?.into_parts();
+        let pieces = unfold((body.into_data_stream(), in_work), |(mut body, in_work)| async move {
+            body.next().await.map(|piece| (piece, (body, in_work)))
+        });
+        return Ok(HttpResponse::from_parts(head, pieces.boxed().into()));
     }
     let Some(marks) = PeerMarks::of(request.headers()) else {
-        return Ok(uncached(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", "there is nothing here\n"));
+        let is_of_client = request.headers().get(MARKS).is_some_and(|marks| marks == OF_CLIENT);
+        let why = if is_of_client { ENDING } else { "there is nothing here\n" };
+        return Ok(uncached(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", why));
     };
     request.extensions_mut().insert(marks.caller.clone());
     request.extensions_mut().insert(marks);
@@ -153,6 +164,8 @@ impl PeerSession {
 
 /// The time that a server has to start for a session with it.
 const LONGEST_START: Duration = Duration::from_mins(1);
+
+const ENDING: &str = "the kernel of the session ends, and did not do what it was asked for: begin a new session with `initialize`\n";
 
 #[cfg(test)]
 mod tests;

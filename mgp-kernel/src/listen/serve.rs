@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use mgp_transport::{connect, stdio};
 use mgp_types::Principal;
 use mgp_types::mgp::ShutdownReason;
@@ -26,6 +27,7 @@ use super::{control, page};
 use crate::lifecycle::{HttpListening, KernelEnd, ServedKernel, or_never, wait_for_stop};
 use crate::notifications;
 use crate::peer::Lineage;
+use crate::replicas::Peers;
 use crate::sections::Sections;
 use crate::{Kernel, StartError};
 
@@ -235,9 +237,9 @@ impl ServingTasks {
         Self { clients, operators, sharers, stopping, closing }
     }
 
-    /// Ends all that is served: the ways in, once the calls that clients wait for now are answered or have had `drain`; then the
-    /// connections, with the calls that came meanwhile; then servers. When `hurried` is done, calls have no more time. Returns
-    /// whether it was.
+    /// Ends all that is served: the ways in, once the calls that clients wait for now, and then those that other kernels passed on,
+    /// are answered or have had `drain`; then the connections, with the calls that came meanwhile; then servers. When `hurried` is
+    /// done, calls have no more time. Returns whether it was.
     async fn end(
         mut self,
         kernel: &Kernel,
@@ -247,6 +249,7 @@ impl ServingTasks {
     ) -> bool {
         let Sections { config, lifecycle, .. } = kernel.sections();
         let (began, reason) = (Instant::now(), ShutdownReason::KernelShutdown);
+        let left = || drain.saturating_sub(began.elapsed()).max(LATEST_END.min(drain));
         let ending = async {
             let _ = timeout(drain, lifecycle.unanswered.answered()).await;
             let listens = lifecycle.served.get().is_some_and(|served| served.http.lock().is_some());
@@ -259,6 +262,10 @@ impl ServingTasks {
                 KernelNote::remove(config.state());
             }
             kernel.stop_waiting();
+            // Sessions end with the ways in, and with them what other kernels passed on to them.
+            let refusing = OptionFuture::from(kernel.sections().peers().map(Peers::refuse_clients));
+            tokio::pin!(refusing);
+            let _refused = timeout(left(), &mut refusing).await;
             let _ = self.stopping.send(true);
             // Connections end with `drain` by themselves, before servers do: a call is not to be answered with the end of its
             // server.
@@ -267,8 +274,7 @@ impl ServingTasks {
                 while self.sharers.join_next().await.is_some() {}
             };
             let _ = timeout(drain + LATEST_END, drained).await;
-            let left = drain.saturating_sub(began.elapsed()).max(LATEST_END.min(drain));
-            kernel.shutdown(reason, left).await;
+            kernel.shutdown(reason, left()).await;
         };
         let is_hurried = tokio::select! {
             () = ending => false,

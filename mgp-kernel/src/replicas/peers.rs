@@ -18,7 +18,7 @@ use mgp_store::OrderKey;
 use mgp_transport::http::{HttpBody, HttpClient, HttpClientBuilder};
 use mgp_transport::token::SealingKey;
 use mgp_types::{BoxFuture, Error, Principal, PrincipalKind};
-use tokio::sync::watch;
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 use tokio::time::Instant;
 
 use super::leases::{Lease, Leases};
@@ -42,6 +42,8 @@ pub(crate) struct Peers {
     pub(crate) session_key: SealingKey,
     /// The kernel as its clients meet it over HTTP, once it serves them.
     pub(crate) clients: OnceLock<Weak<ClientFront>>,
+    /// Read for each request of a client that another kernel passed on, until it is answered.
+    passed_on: Arc<RwLock<()>>,
     /// The clients of other kernels by their addresses, with the time at which each was made.
     to_others: ArcSwap<BTreeMap<String, (Instant, HttpClient<RefusingService>)>>,
     /// The ids and addresses of the other kernels that told of themselves lately.
@@ -61,15 +63,26 @@ impl Peers {
         tls.client_ca = Some(settings.authority.unwrap_or_default());
         let (session_key, clients) = (SealingKey::new(key.derived("sessions")), OnceLock::new());
         let (leases, is_open, to_others) = (Leases::default(), AtomicBool::default(), ArcSwap::default());
-        let seen = watch::Sender::default();
-        Ok(Some(Self { address, tls, leases, is_open, session_key, clients, to_others, seen }))
+        let (passed_on, seen) = (Arc::default(), watch::Sender::default());
+        Ok(Some(Self { address, tls, leases, is_open, session_key, clients, passed_on, to_others, seen }))
     }
 
     /// Returns the kernel as its clients meet it, for a request of a client that another kernel passed on. It has to bring the
-    /// client's key: what a client without one may do is decided where it connects.
-    pub(crate) fn front_for(&self, headers: &HeaderMap) -> Option<Arc<ClientFront>> {
+    /// client's key: what a client without one may do is decided where it connects. The guard is held until the request is
+    /// answered.
+    pub(crate) fn front_for(
+        &self,
+        headers: &HeaderMap,
+    ) -> Option<(Arc<ClientFront>, OwnedRwLockReadGuard<()>)> {
         let is_passed_on = headers.get(MARKS).is_some_and(|marks| marks == OF_CLIENT);
-        self.clients.get().filter(|_| is_passed_on && headers.contains_key(AUTHORIZATION))?.upgrade()
+        let clients = self.clients.get().filter(|_| is_passed_on && headers.contains_key(AUTHORIZATION))?;
+        Some((clients.upgrade()?, Arc::clone(&self.passed_on).try_read_owned().ok()?))
+    }
+
+    /// Waits until the requests of clients that other kernels passed on are answered. From the first poll on no other is taken,
+    /// for as long as the future or its output is held.
+    pub(crate) fn refuse_clients(&self) -> impl Future<Output = OwnedRwLockWriteGuard<()>> + Send + use<> {
+        Arc::clone(&self.passed_on).write_owned()
     }
 
     /// Returns the client of the kernel at this address, with the certificates as they were a minute ago at most.
@@ -167,6 +180,8 @@ pub(crate) const OF_CLIENT: &str = "client";
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     impl Peers {
@@ -175,7 +190,8 @@ mod tests {
             let (session_key, clients) = (SealingKey::new([1; 32]), OnceLock::new());
             let (leases, is_open, to_others) = (Leases::default(), AtomicBool::default(), ArcSwap::default());
             let (address, seen) = ("127.0.0.1:0".to_owned(), watch::Sender::default());
-            Self { address, tls, leases, is_open, session_key, clients, to_others, seen }
+            let passed_on = Arc::default();
+            Self { address, tls, leases, is_open, session_key, clients, passed_on, to_others, seen }
         }
     }
 
@@ -209,6 +225,24 @@ mod tests {
         assert!(!comes_in(&[header(MARKS, "7 agent/ada"), key]), "it is for a server");
         drop(front);
         assert!(!comes_in(&passed_on), "this kernel serves clients no more");
+    }
+
+    #[test]
+    fn a_kernel_that_ends_takes_nothing_from_others_and_waits_for_what_it_took() {
+        let peers = Peers::at_loopback(ListenTls::default());
+        let front: Arc<ClientFront> = Arc::new(|_| Box::pin(async { Ok(Response::default()) }));
+        peers.clients.set(Arc::downgrade(&front)).unwrap();
+        let key = HeaderValue::from_static("Bearer mgp_1");
+        let headers = [(MARKS, HeaderValue::from_static(OF_CLIENT)), (AUTHORIZATION, key)];
+        let headers = HeaderMap::from_iter(headers);
+        let (_, in_work) = peers.front_for(&headers).unwrap();
+        let mut refusing = Box::pin(peers.refuse_clients());
+        assert!((&mut refusing).now_or_never().is_none(), "a request is in work");
+        assert!(peers.front_for(&headers).is_none());
+        drop(in_work);
+        assert!(peers.front_for(&headers).is_none(), "it does not pass the end, which waits");
+        let refused = refusing.now_or_never();
+        assert!(refused.is_some() && peers.front_for(&headers).is_none());
     }
 
     #[test]

@@ -6,8 +6,10 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::FutureExt as _;
 use mgp_client_sdk::{Client, EraMode};
 use mgp_discovery::config::model::ListenTls;
+use mgp_transport::http::HttpBody;
 use mgp_types::{BoxedService, Object};
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, date_time_ymd,
@@ -18,12 +20,13 @@ use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::*;
-use crate::replicas::{ClusterLink, Peers};
+use crate::replicas::{ClientFront, ClusterLink, Peers};
 use crate::servers::upstream::Upstream;
 use crate::servers::upstream::fake_server::FakeServer;
 use crate::test_kernel::{TestKernel, TestServer};
@@ -274,6 +277,38 @@ async fn a_call_that_is_sent_again_runs_once() {
     assert_eq!(owner.calls(), 0);
     owner.send(Some(&kernel), &call("/servers/files", &format!("{MARKS}{session}"), 3)).await;
     assert_eq!(owner.calls(), 1);
+}
+
+#[tokio::test]
+async fn a_kernel_that_ends_answers_what_was_passed_on_to_it_and_says_that_later_requests_did_not_run() {
+    let authority = Authority::new();
+    let (owner, kernel) = (Owner::start(&authority, &authority.kernel()).await, authority.kernel());
+    let peers = owner.link.peers.as_ref().unwrap();
+    let (begun, done) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (begins, ends) = (Arc::clone(&begun), Arc::clone(&done));
+    let front: Arc<ClientFront> = Arc::new(move |_| {
+        let (begins, ends) = (Arc::clone(&begins), Arc::clone(&ends));
+        Box::pin(async move {
+            begins.add_permits(1);
+            ends.acquire().await.unwrap().forget();
+            Ok(HttpResponse::new(HttpBody::from("paid".to_owned())))
+        })
+    });
+    peers.clients.set(Arc::downgrade(&front)).unwrap();
+    let request = call("/mcp", &format!("mgp-peer: client\r\n{KEY}"), 2);
+    let (first, refusing) = (owner.send(Some(&kernel), &request), peers.refuse_clients());
+    tokio::pin!(first, refusing);
+    tokio::select! {
+        answer = &mut first => panic!("{answer}"),
+        begun = begun.acquire() => begun.unwrap().forget(),
+    }
+    assert!((&mut refusing).now_or_never().is_none(), "a call is in work");
+    let second = owner.send(Some(&kernel), &request).await;
+    assert!(second.starts_with("HTTP/1.1 404") && second.contains("did not do"), "{second}");
+    done.add_permits(2);
+    let (first, _refused) = tokio::join!(first, refusing);
+    assert!(first.starts_with("HTTP/1.1 200") && first.contains("paid"), "{first}");
+    assert_eq!(begun.available_permits(), 0, "the second one ran");
 }
 
 #[tokio::test]

@@ -142,7 +142,7 @@ fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result {
 
 async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result {
     let plan = ServicePlan::of(whose);
-    let files = plan.paths()?;
+    let files: Vec<_> = plan.paths()?.into_iter().map(|path| installed_at(path, Path::new("/"))).collect();
     let installed = files.iter().all(|path| path.is_file());
     let commands = if installed { Vec::new() } else { plan.after_install };
     let socket = plan.socket.map_or_else(|| cx.read().map(|read| read.socket), Ok)?;
@@ -208,6 +208,15 @@ impl ServicePlan {
     }
 }
 
+/// Returns the path at which a package installed a file of a service of the system, if it did, and the file is not at `own`, which
+/// systemd prefers. Paths begin at `root`.
+fn installed_at(own: PathBuf, root: &Path) -> PathBuf {
+    let Ok(file) = own.strip_prefix(root.join("etc")) else { return own };
+    let of_package = ["usr/lib", "lib"].map(|folder| root.join(folder).join(file));
+    let found = of_package.into_iter().find(|path| path.is_file());
+    found.filter(|_| !own.is_file()).unwrap_or(own)
+}
+
 fn in_home(path: &str) -> Result<PathBuf> {
     let home = env::var_os("HOME").map(PathBuf::from).or_else(|| path.starts_with('/').then(PathBuf::new));
     let none = || Failure::usage("there is no home directory for a service of this user");
@@ -265,6 +274,26 @@ mod tests {
         assert!(command.starts_with(expected) && !command.contains("group-operates"), "{command}");
         let command = ServicePlan::named("launchd", "user").command(Path::new("/a<b>&c"), &[], "");
         assert!(command.contains("<string>/a&lt;b&gt;&amp;c</string>"));
+    }
+
+    #[test]
+    fn a_unit_that_a_package_installed_is_found_and_one_of_an_administrator_comes_first() {
+        let root = tempfile::tempdir().unwrap();
+        let own = root.path().join("etc/systemd/system/mgp.service");
+        let put = |path: &Path| {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        };
+        assert_eq!(installed_at(own.clone(), root.path()), own, "it is nowhere");
+        for folder in ["lib", "usr/lib"] {
+            let of_package = root.path().join(folder).join("systemd/system/mgp.service");
+            put(&of_package);
+            assert_eq!(installed_at(own.clone(), root.path()), of_package);
+        }
+        put(&own);
+        assert_eq!(installed_at(own.clone(), root.path()), own);
+        let of_user = PathBuf::from("/home/ada/.config/systemd/user/mgp.service");
+        assert_eq!(installed_at(of_user.clone(), root.path()), of_user);
     }
 
     #[test]

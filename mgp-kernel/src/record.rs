@@ -25,6 +25,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::StartError;
 use crate::log_positions::{AuditLogEnds, ForwardedPositions};
+use crate::running::RunningConfig;
 
 /// The record of what was done and decided, and the clock by which it is written.
 pub(crate) struct AuditTrail {
@@ -163,26 +164,29 @@ fn open(config: &Config, state: &Path, reserve: Reserve) -> Result<AuditLog, Sta
     Ok(AuditLog::with_settings(store, settings)?.with_durability(durability))
 }
 
-/// Removes the parts of the record that the configuration does not keep, at once and every hour, for as long as it is
-/// polled.
-pub(crate) fn forget(config: &Config, audit: Arc<AuditTrail>) -> impl Future<Output = ()> + use<> {
+/// Removes the parts of the record that the configuration does not keep, at once, every hour and when the configuration changes,
+/// for as long as it is polled.
+pub(crate) async fn forget(config: Arc<RunningConfig>, audit: Arc<AuditTrail>) {
     let days = |days: u32| Retention::TimeBased(Duration::from_hours(24) * days);
-    let by_age = config.audit.keep_days.map(days);
-    let by_size = config.audit.keep_bytes.map(Retention::SizeBased);
-    async move {
-        while by_age.is_some() || by_size.is_some() {
-            let through = audit.removable();
-            for rule in by_age.into_iter().chain(by_size) {
-                match audit.log.retain(rule, through).await {
-                    Ok(0) => {}
-                    Ok(events) => tracing::info!(events, "the record is kept no longer"),
-                    Err(error) => tracing::error!(%error, "the record cannot be shortened"),
-                }
+    let mut changes = config.changes.subscribe();
+    loop {
+        let kept = config.load_full();
+        let by_age = kept.audit.keep_days.map(days);
+        let by_size = kept.audit.keep_bytes.map(Retention::SizeBased);
+        let through = audit.removable();
+        for rule in by_age.into_iter().chain(by_size) {
+            match audit.log.retain(rule, through).await {
+                Ok(0) => {}
+                Ok(events) => tracing::info!(events, "the record is kept no longer"),
+                Err(error) => tracing::error!(%error, "the record cannot be shortened"),
             }
-            sleep(Duration::from_hours(1)).await;
         }
+        let _ = timeout(FORGET_EVERY, changes.changed()).await;
     }
 }
+
+/// The longest time between two looks at what is not kept.
+pub(crate) const FORGET_EVERY: Duration = Duration::from_hours(1);
 
 /// Logs that the disk of the state is nearly full, once until there is room again, for as long as it is polled. Has a log
 /// that cannot be written look whether it can.

@@ -132,7 +132,9 @@ fn takeable(wanted: Config, running: &Config) -> Config {
         agent.stdio = running.agents.iter().any(|known| known.id == agent.id && known.stdio);
     }
     config.listen = running.listen;
+    let (keep_days, keep_bytes) = (config.audit.keep_days, config.audit.keep_bytes);
     config.audit = running.audit;
+    (config.audit.keep_days, config.audit.keep_bytes) = (keep_days, keep_bytes);
     config.effects = running.effects;
     config.tools = running.tools;
     config.ui = running.ui;
@@ -162,6 +164,18 @@ mod tests {
     use mgp_types::mgp::{AccessGrant, AccessPermission};
 
     use crate::test_kernel::TestKernel;
+
+    #[tokio::test]
+    async fn for_how_long_the_record_is_kept_is_taken_without_a_restart() {
+        let scene = TestKernel::with("{}").await;
+        let changes = scene.sections.config.changes.subscribe();
+        let wanted = serde_json::from_str(r#"{"audit":{"keep_days":7,"keep_bytes":90000}}"#).unwrap();
+        let applied = scene.sections.reconfigure(wanted).await.unwrap();
+        assert!(!applied.needs_restart.contains(&"audit".to_owned()), "{applied:?}");
+        let kept = scene.sections.config.load_full();
+        assert_eq!((kept.audit.keep_days, kept.audit.keep_bytes), (Some(7), Some(90_000)));
+        assert!(changes.has_changed().unwrap(), "those who remove events are told");
+    }
 
     #[tokio::test]
     async fn what_cannot_be_taken_leaves_what_operators_said_as_it_was() {

@@ -17,6 +17,7 @@ use mgp_types::mgp::NameStyle;
 use mgp_types::{Context, Error};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
 
 use crate::proof::is_guarded;
 use crate::settings;
@@ -27,6 +28,8 @@ use crate::terminal::Failure;
 pub(crate) struct RunningConfig {
     /// The current configuration. Sections that a reload cannot change stay as they were at the start.
     current: ArcSwap<Config>,
+    /// Notified when another configuration was put into effect.
+    pub(crate) changes: watch::Sender<()>,
     /// The configuration as it was read last.
     wanted: ArcSwap<Config>,
     pub(crate) accepted: AcceptedConfig,
@@ -56,7 +59,7 @@ impl RunningConfig {
         let memory = settings::message_memory(&held);
         let wanted = ArcSwap::from_pointee(config);
         let (current, source) = (ArcSwap::from_pointee(held), OnceLock::new());
-        Self { current, wanted, accepted, state, memory, source }
+        Self { current, changes: watch::Sender::default(), wanted, accepted, state, memory, source }
     }
 
     /// Notes the configuration that was read, and returns the part of it that takes effect now.
@@ -105,6 +108,7 @@ impl RunningConfig {
     /// Puts another configuration into effect.
     pub(crate) fn store(&self, config: Arc<Config>) {
         self.current.store(config);
+        self.changes.send_replace(());
     }
 
     /// Returns the folder in which the kernel keeps its state.

@@ -121,13 +121,13 @@ impl Kernel {
         beside.spawn(publish_record(audit.log.clone(), sections.events.clone()));
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
         beside.spawn(audit.forwarded.keep());
-        beside.spawn(record::forget(&config.load(), Arc::clone(audit)));
+        beside.spawn(record::forget(Arc::clone(config), Arc::clone(audit)));
         beside.spawn(record_push::push(&config.load(), Arc::clone(audit)));
         beside.spawn(record::watch_disk(config.state().to_owned(), audit.log.clone()));
         beside.spawn(free_unused_patterns());
         if let Some(link) = &sections.link {
             let (audit, servers) = (Arc::clone(audit), Arc::clone(&sections.fleet));
-            beside.spawn(Arc::clone(link).run(audit, config.load().audit.keep_days, servers));
+            beside.spawn(Arc::clone(link).run(audit, Arc::clone(config), servers));
             beside.spawn(Arc::clone(policies).count_together(Arc::clone(link)));
         }
         let kernel =

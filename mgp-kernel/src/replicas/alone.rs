@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::{ClusterLink, LeasedServers, VerifiedChain};
 use crate::StartError;
 use crate::record::AuditTrail;
+use crate::running::RunningConfig;
 
 impl ClusterLink {
     pub(crate) async fn open(config: &Config, _: &Path) -> Result<Option<Arc<Self>>, StartError> {
@@ -29,7 +30,13 @@ impl ClusterLink {
         }
     }
 
-    pub(crate) async fn run(self: Arc<Self>, _: Arc<AuditTrail>, _: Option<u32>, _: Arc<dyn LeasedServers>) {}
+    pub(crate) async fn run(
+        self: Arc<Self>,
+        _: Arc<AuditTrail>,
+        _: Arc<RunningConfig>,
+        _: Arc<dyn LeasedServers>,
+    ) {
+    }
 
     pub(crate) async fn leave(&self, _: &AuditTrail) {}
 

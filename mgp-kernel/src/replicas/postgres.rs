@@ -21,6 +21,7 @@ use super::{ClusterLink, LeasedServers, record};
 use crate::StartError;
 use crate::lifecycle::or_never;
 use crate::record::AuditTrail;
+use crate::running::RunningConfig;
 use crate::state_folder::{read_json, write_json};
 use crate::terminal::with_causes;
 
@@ -53,11 +54,11 @@ impl ClusterLink {
     }
 
     /// Follows the other kernels, tells them of this one, copies its record to them, and has one of them run each of `servers`,
-    /// for as long as it is polled. Events of all kernels are kept for so many days.
+    /// for as long as it is polled. Events of all kernels are kept for as long as the configuration says.
     pub(crate) async fn run(
         self: Arc<Self>,
         audit: Arc<AuditTrail>,
-        keep_days: Option<u32>,
+        config: Arc<RunningConfig>,
         servers: Arc<dyn LeasedServers>,
     ) {
         // What an earlier process said under this id holds no more.
@@ -67,7 +68,7 @@ impl ClusterLink {
             tokio::join!(this.keep_leasing(peers, servers), peers.leases.keep_to(servers));
         }));
         let (following, telling) = (self.keep_following(), self.keep_telling(&audit));
-        let (copying, removing) = (self.keep_copying(&audit), self.keep_removing(keep_days));
+        let (copying, removing) = (self.keep_copying(&audit), self.keep_removing(&config));
         tokio::join!(self.postgres.listen(), following, telling, copying, removing, leasing);
     }
 

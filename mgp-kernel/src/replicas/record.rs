@@ -8,11 +8,12 @@ use mgp_store::{StoreError, off_the_runtime};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::time::{interval, sleep};
+use tokio::time::{interval, sleep, timeout};
 
 use super::{ClusterLink, VerifiedChain};
 use crate::log_positions::holds;
-use crate::record::AuditTrail;
+use crate::record::{AuditTrail, FORGET_EVERY};
+use crate::running::RunningConfig;
 
 /// The events for which a kernel vouches: those behind `begin`, up to `end`.
 #[derive(Deserialize)]
@@ -105,13 +106,17 @@ impl ClusterLink {
         parsed(&off_the_runtime(read).await?.concat())
     }
 
-    /// Removes the events of all kernels from the shared database that are older than so many days, at once and every hour, for
-    /// as long as it is polled.
-    pub(super) async fn keep_removing(&self, days: Option<u32>) {
-        while let Some(days) = days {
-            // What cannot be removed now is removed the next time.
-            let _ = self.remove_old(days).await;
-            sleep(Duration::from_hours(1)).await;
+    /// Removes the events of all kernels from the shared database that the configuration does not keep, at once, every hour and
+    /// when the configuration changes, for as long as it is polled.
+    pub(super) async fn keep_removing(&self, config: &RunningConfig) {
+        let mut changes = config.changes.subscribe();
+        loop {
+            let days = config.load_full().audit.keep_days;
+            if let Some(days) = days {
+                // What cannot be removed now is removed the next time.
+                let _ = self.remove_old(days).await;
+            }
+            let _ = timeout(FORGET_EVERY, changes.changed()).await;
         }
     }
 

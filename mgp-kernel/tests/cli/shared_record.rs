@@ -41,6 +41,25 @@ impl Cluster {
         RUNTIME.block_on(counted)
     }
 
+    /// Has it be two days later for the database.
+    fn two_days_later(&self) {
+        self.sql(&format!(
+            "CREATE SCHEMA later;
+             CREATE FUNCTION later.now() RETURNS timestamptz LANGUAGE sql
+                AS 'SELECT pg_catalog.now() + interval ''2 days''';
+             ALTER DATABASE {} SET search_path = later, pg_catalog, public",
+            self.database
+        ));
+    }
+
+    /// Waits until the database has no event of a kernel any more.
+    fn until_no_event_of(&self, kernel: usize) {
+        let left = format!("SELECT count(*) FROM mgp_event WHERE writer = '{}'", self.id(kernel));
+        while self.count(&left) > 0 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     fn id(&self, kernel: usize) -> String {
         serde_json::from_str(&self.homes[kernel].read("state/replica.json")).unwrap()
     }
@@ -228,21 +247,21 @@ fn names_with_escapes_that_are_no_text_are_taken_and_the_clients_of_the_user_are
 #[test]
 fn old_events_of_all_kernels_are_removed_and_what_is_left_is_verified() {
     let Some(cluster) = Cluster::start() else { return };
-    // For the database it is two days later.
-    cluster.sql(&format!(
-        "CREATE SCHEMA later;
-         CREATE FUNCTION later.now() RETURNS timestamptz LANGUAGE sql
-            AS 'SELECT pg_catalog.now() + interval ''2 days''';
-         ALTER DATABASE {} SET search_path = later, pg_catalog, public",
-        cluster.database
-    ));
+    cluster.two_days_later();
     cluster.homes[0].configure("[audit]\nkeep_days = 1\n");
     let (kernel, _) = Kernel::on_http(&cluster.homes[0]);
-    let left = format!("SELECT count(*) FROM mgp_event WHERE writer = '{}'", cluster.id(1));
-    while cluster.count(&left) > 0 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    cluster.until_no_event_of(1);
     drop(kernel);
     let (ran, verified) = verify(&cluster.homes[1]);
     assert_eq!(ran.code, Some(0), "{verified}");
+}
+
+#[test]
+fn a_reload_takes_for_how_long_events_of_all_kernels_are_kept() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.two_days_later();
+    let (_kernel, _) = Kernel::on_http(&cluster.homes[0]);
+    cluster.homes[0].configure("[audit]\nkeep_days = 1\n");
+    assert_eq!(cluster.homes[0].json(["reload"])["needs_restart"], serde_json::json!([]));
+    cluster.until_no_event_of(1);
 }

@@ -18,26 +18,24 @@ use super::offer::{
 
 /// The tools, prompts and resources of all servers at one time. A snapshot does not change.
 ///
-/// All lists are in the order of the servers' ids, and for each server in its own order.
+/// All lists are in the order of the servers' ids, and for each server in its own order. A list that did not change is
+/// shared with the snapshot before.
 #[derive(Debug, Clone, Default)]
 pub struct CatalogSnapshot {
     generation: u64,
     pub(super) servers: BTreeMap<ServerId, Arc<ServerOffer>>,
-    tools: SharedList<Vec<Arc<CatalogTool>>>,
-    tool_names: SharedList<Lookup>,
-    prompts: SharedList<Vec<Arc<CatalogPrompt>>>,
-    prompt_names: SharedList<Lookup>,
+    tools: Arc<Vec<Arc<CatalogTool>>>,
+    tool_names: Arc<Lookup>,
+    prompts: Arc<Vec<Arc<CatalogPrompt>>>,
+    prompt_names: Arc<Lookup>,
     /// The first server of each resource.
-    resources: SharedList<UriOwners>,
-    templates: SharedList<UriOwners>,
-    tool_list: SharedList<TextByStyle>,
-    prompt_list: SharedList<TextByStyle>,
-    resource_list: SharedList<OnceLock<RawJson>>,
-    template_list: SharedList<OnceLock<RawJson>>,
+    resources: Arc<UriOwners>,
+    templates: Arc<UriOwners>,
+    tool_list: Arc<TextByStyle>,
+    prompt_list: Arc<TextByStyle>,
+    resource_list: Arc<OnceLock<RawJson>>,
+    template_list: Arc<OnceLock<RawJson>>,
 }
-
-/// A part that the next snapshot shares if that part does not change.
-type SharedList<T> = Arc<T>;
 
 type UriOwners = HashMap<Arc<str>, ServerId, RandomState>;
 

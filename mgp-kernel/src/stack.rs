@@ -109,7 +109,7 @@ impl ClientStack {
             gates![
                 RejectGate,
                 // What is refused is a result too, for those who want results in envelopes.
-                EnvelopeGate::new(),
+                EnvelopeGate::default(),
                 // The agent that a client speaks for is the caller, for everybody further in.
                 DelegationGate(Arc::clone(&self.sections)),
             ],

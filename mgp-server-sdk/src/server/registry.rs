@@ -128,7 +128,7 @@ impl<L> Server<L> {
     /// Readers of envelopes expect each tool to have a schema of its result. A tool without one is a warning in the log,
     /// and refused by a server that [requires schemas](Self::require_schemas).
     pub fn envelopes(self) -> Server<Stack<GateLayer<EnvelopeGate>, L>> {
-        self.declaring_envelopes().layer(EnvelopeGate::new().into_layer())
+        self.declaring_envelopes().layer(EnvelopeGate::default().into_layer())
     }
 
     /// Wraps the tools of the server for calls in this process, without a transport. They are called `module.tool`.

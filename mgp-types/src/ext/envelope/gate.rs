@@ -20,13 +20,6 @@ use crate::{Error, Flow, Gate, Method, Object, Request, RequestKind, Response};
 #[non_exhaustive]
 pub struct EnvelopeGate;
 
-impl EnvelopeGate {
-    /// Returns the gate.
-    pub const fn new() -> Self {
-        Self
-    }
-}
-
 /// Looks for the id of the extension, in every call.
 static ID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(ExtensionId::Envelopes.id()));
 
@@ -106,7 +99,7 @@ mod tests {
     }
 
     fn outcome(meta: &str, outcome: Result<Response, Error>) -> Object {
-        let gate = EnvelopeGate::new();
+        let gate = EnvelopeGate;
         let mut outcome = outcome;
         match gate.enter(&mut call(meta)) {
             Flow::Pass(pass) => gate.leave(pass, &mut outcome),

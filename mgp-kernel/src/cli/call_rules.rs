@@ -78,7 +78,8 @@ pub(super) struct AskedCalls {
     #[arg(long, value_name = "ID")]
     agent: Option<Box<str>>,
     /// Only the calls with this effect
-    #[arg(long, value_parser = PossibleValuesParser::new(CallEffect::WORDS).try_map(word::<CallEffect>))]
+    #[arg(long, value_parser = PossibleValuesParser::new(CallEffect::ALL.iter().copied().map(CallEffect::as_str))
+        .try_map(word::<CallEffect>))]
     effect: Option<CallEffect>,
 }
 

@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use super::{CodeSafety, Permission, ServerId, ToolName};
 use crate::macros::record;
-use crate::macros::words::{levels, open_words};
+use crate::macros::words::{levels, open_words, words};
 use crate::{Object, RawJson, mcp};
 
 levels! {
@@ -31,40 +29,31 @@ levels! {
     }
 }
 
-/// The effect of a call on the world, as its tool and its arguments tell; the worse one is greater.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(clippy::exhaustive_enums, reason = "whoever decides by effects decides about each")]
-pub enum CallEffect {
-    /// The call changes nothing.
-    #[default]
-    Reads,
-    /// The call makes something new, or changes something in a way that can be taken back.
-    Writes,
-    /// Nothing that is known says what the call does.
-    Unknown,
-    /// The call runs code, a command or a program.
-    Runs,
-    /// The call sends or publishes something to others.
-    Sends,
-    /// The call destroys or overwrites something.
-    Destroys,
-    /// The call spends money, or orders something.
-    Spends,
-    /// The call gives somebody power or access, or reveals what gives it.
-    GivesAccess,
+words! {
+    /// The effect of a call on the world, as its tool and its arguments tell; the worse one is greater.
+    #[derive(Default)]
+    CallEffect {
+        /// The call changes nothing.
+        #[default]
+        Reads = "reads",
+        /// The call makes something new, or changes something in a way that can be taken back.
+        Writes = "writes",
+        /// Nothing that is known says what the call does.
+        Unknown = "unknown",
+        /// The call runs code, a command or a program.
+        Runs = "runs",
+        /// The call sends or publishes something to others.
+        Sends = "sends",
+        /// The call destroys or overwrites something.
+        Destroys = "destroys",
+        /// The call spends money, or orders something.
+        Spends = "spends",
+        /// The call gives somebody power or access, or reveals what gives it.
+        GivesAccess = "gives_access",
+    }
 }
 
 impl CallEffect {
-    /// The words of all effects, from the least to the worst.
-    pub const WORDS: [&str; 8] =
-        ["reads", "writes", "unknown", "runs", "sends", "destroys", "spends", "gives_access"];
-
-    /// Returns the word for the effect.
-    pub const fn as_str(self) -> &'static str {
-        Self::WORDS[self as usize]
-    }
-
     /// Returns the words that say to a person what the call does.
     pub const fn phrase(self) -> &'static str {
         match self {
@@ -293,11 +282,13 @@ mod tests {
 
     #[test]
     fn an_effect_is_read_by_its_word_and_a_later_word_is_worse() {
-        let effects = CallEffect::WORDS.map(|word| {
+        let words = ["reads", "writes", "unknown", "runs", "sends", "destroys", "spends", "gives_access"];
+        let effects = words.map(|word| {
             let effect: CallEffect = serde_json::from_str(&format!("{word:?}")).unwrap();
             assert_eq!(effect.as_str(), word);
             effect
         });
+        assert_eq!(effects, CallEffect::ALL);
         assert!(effects.is_sorted() && effects[7] == CallEffect::GivesAccess, "{effects:?}");
     }
 }

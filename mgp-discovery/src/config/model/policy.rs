@@ -330,7 +330,7 @@ pub(super) struct AskRuleShape {
     /// The id of the agent, or a group as `@name`; all agents if left out.
     agent: Option<String>,
     /// The effect of the calls; all effects if left out.
-    #[schemars(default, with = "String", extend("enum" = CallEffect::WORDS))]
+    #[schemars(default, with = "String", extend("enum" = CallEffect::ALL))]
     effect: Option<String>,
     /// The decision: `once` asks once a day for each tool and effect, `refuse` refuses the call.
     #[schemars(extend("enum" = ["never", "once", "always", "refuse"]))]

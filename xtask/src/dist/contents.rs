@@ -103,7 +103,9 @@ impl Contents {
     pub(super) fn sample() -> Self {
         let of = |names: &[&str]| {
             let mut files = FileTree::default();
-            names.iter().for_each(|name| files.add(*name, name.as_bytes()));
+            for name in &names {
+                files.add(*name, name.as_bytes());
+            }
             files
         };
         let mut programs = FileTree::default();

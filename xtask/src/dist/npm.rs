@@ -74,9 +74,9 @@ mod tests {
     fn launcher_folder(name: &str) -> Option<PathBuf> {
         process::installed("node")?;
         let folder = env::temp_dir().join(format!("mgp-dist-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("package.json"), "{}").unwrap();
-        fs::write(folder.join("mgp.js"), LAUNCHER).unwrap();
+        fs::create_dir_all(&folder).expect("the folder is writable");
+        fs::write(folder.join("package.json"), "{}").expect("the folder is writable");
+        fs::write(folder.join("mgp.js"), LAUNCHER).expect("the folder is writable");
         Some(folder)
     }
 

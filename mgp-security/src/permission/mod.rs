@@ -48,3 +48,6 @@ pub use self::record::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, Gra
 pub(crate) use self::scope::ScopeCheck;
 pub use self::scope::ScopeError;
 pub use self::settings::PermissionSettings;
+
+/// The time in milliseconds after which a client may try again; people decide slowly.
+const RETRY_AFTER_MS: u64 = 30_000;

@@ -103,7 +103,7 @@ impl Contents {
     pub(super) fn sample() -> Self {
         let of = |names: &[&str]| {
             let mut files = FileTree::default();
-            for name in &names {
+            for name in names {
                 files.add(*name, name.as_bytes());
             }
             files

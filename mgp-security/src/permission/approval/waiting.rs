@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, ShownArguments, line, message};
 use crate::StoreError;
-use crate::permission::GrantLifetime;
+use crate::permission::{GrantLifetime, RETRY_AFTER_MS};
 use crate::refusal::advice;
 
 /// The id of an open question: a few letters and digits, to be typed by people. Knowing an id gives no right to answer.
@@ -346,8 +346,6 @@ pub(super) async fn keep_telling(question: &ApprovalQuestion, waits_for: &str) {
     std::future::pending::<()>().await;
 }
 
-/// The time in milliseconds after which a client may try again; people decide slowly.
-const RETRY_AFTER_MS: u64 = 30_000;
 /// The interval of progress notifications: less than the shortest time for which known clients wait without one.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 

@@ -16,7 +16,7 @@ use crate::permission::record::{Ruling, event};
 use crate::permission::settings::PermissionJudgement;
 use crate::permission::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, GrantLifetime, GrantVerdict,
-    ShownArguments, WaitingQuestion, WaitingSubject, check_operator, waits_for_approval,
+    RETRY_AFTER_MS, ShownArguments, WaitingQuestion, WaitingSubject, check_operator, waits_for_approval,
 };
 use crate::refusal::{advice, refusal};
 
@@ -331,6 +331,3 @@ pub(super) fn not_ready(server: &ServerId, waits: Option<&WaitingQuestion>, requ
 pub(super) fn not_resolved() -> Error {
     Error::invalid_request("nobody resolved the request, so nobody knows what it needs")
 }
-
-/// The time in milliseconds after which a client may try again; people decide slowly.
-const RETRY_AFTER_MS: u64 = 30_000;

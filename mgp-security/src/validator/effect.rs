@@ -4,6 +4,7 @@
 //! query destroys unless its statement is known to read. Nothing of what a server says makes an effect better.
 
 mod command;
+mod values;
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -33,6 +34,7 @@ named! {
         "mount" => Mount,
         "destination of a file" => Destination,
         "source of a file" => Source,
+        "patch" => Patch,
     }
 }
 
@@ -193,6 +195,9 @@ impl CallEffects {
             ArgumentNature::HttpMethod => chosen(member.lists, text),
             _ if self.presses && is_listed("what is pressed", member.name) => of_pressed(text),
             _ if is_mutation(text) => CallEffect::Sends,
+            _ if !self.is_reader && member.lists.has(MemberList::Patch) && deletes_file(text) => {
+                CallEffect::Destroys
+            }
             ArgumentNature::Path if self.replaces(member) && may_be_there(Path::new(text)) => {
                 CallEffect::Destroys
             }
@@ -256,6 +261,11 @@ fn worst(effects: impl Iterator<Item = CallEffect>) -> CallEffect {
 fn is_mutation(text: &str) -> bool {
     let behind = text.trim_start().strip_prefix("mutation");
     behind.is_some_and(|behind| !behind.starts_with(char::is_alphanumeric) && behind.contains('{'))
+}
+
+/// Returns whether a text is a patch that deletes a file.
+fn deletes_file(text: &str) -> bool {
+    text.lines().any(|line| list("line of a patch that deletes").any(|sign| line.starts_with(sign)))
 }
 
 /// Returns the effect of a member that says who pays, who sees something, or to whom it goes on.

@@ -3,11 +3,10 @@
 //! Programs whose words are data show nothing. Of a program for a service, a subcommand that is not known to read is
 //! taken to change something there. Of all other programs, the verbs among their subcommands count.
 
-use std::path::Path;
-
 use mgp_types::mgp::CallEffect;
 
-use super::{first, is_folder_of_system, may_be_there, worst};
+use super::values::{mounts_system, of_assignment, of_outputs, of_sed_scripts, of_written};
+use super::{deletes_file, first, worst};
 use crate::shell;
 use crate::shell::syntax::{Body, Direction, Item, Part, Pipeline, Redirect, Simple, Stage, Word, text_of};
 use crate::tool::{NameManner, is_listed, list};
@@ -48,8 +47,13 @@ pub(super) fn of_command(line: &str) -> CallEffect {
 /// Returns the effect of running a program, as far as its text shows.
 pub(super) fn of_code(text: &str) -> CallEffect {
     let text = text.to_lowercase();
+    let plain: String = text.replace('\'', "\"").split_whitespace().collect();
+    let has = |call: &str| match call.split_once('*') {
+        Some((begin, argument)) => plain.split_once(begin).is_some_and(|(_, rest)| rest.contains(argument)),
+        None => text.contains(call),
+    };
     let calls = [(CallEffect::Destroys, "code that destroys"), (CallEffect::Sends, "code that sends")];
-    first(&calls, |heading| list(heading).any(|call| text.contains(call))).unwrap_or(CallEffect::Runs)
+    first(&calls, |heading| list(heading).any(has)).unwrap_or(CallEffect::Runs)
 }
 
 fn of_pipeline(pipeline: &Pipeline, line: &str) -> CallEffect {
@@ -106,20 +110,6 @@ fn of_stage(stage: &Stage, line: &str, input: &StandardInput) -> CallEffect {
     worst(stage.redirects.iter().map(of_redirect)).max(of_body)
 }
 
-/// Returns the effect of writing to a file, whose name is not known if variables make it.
-fn of_written(file: Option<String>, is_kept: bool) -> CallEffect {
-    let Some(file) = file else { return CallEffect::Destroys };
-    let keeps = |file: &str| file.ends_with(['/', '.']) || is_listed("file that keeps nothing", file);
-    let is_replaced = || !is_kept && !keeps(&file) && may_be_there(Path::new(&file));
-    if list("file that gives access").any(|part| file.contains(part)) {
-        CallEffect::GivesAccess
-    } else if is_replaced() {
-        CallEffect::Destroys
-    } else {
-        CallEffect::Runs
-    }
-}
-
 /// Returns whether a stage puts out what comes from elsewhere, or was hidden.
 fn brings_code(stage: &Stage) -> bool {
     let Body::Simple(simple) = &stage.body else { return false };
@@ -149,6 +139,8 @@ fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
     if hides_program(&command.words) {
         return CallEffect::Destroys;
     }
+    let of_variables =
+        worst(command.assignments.iter().map(|it| of_assignment(&it.name, &shown(&it.value.parts))));
     let words: Vec<String> = command.words.iter().map(|word| shown(&word.parts)).collect();
     let has = |is_kind: fn(&str) -> bool| words.iter().any(|word| is_kind(&bare_name(word)));
     if has(is_interpreter) && command.words.iter().any(|word| runs_within(word, brings_code)) {
@@ -158,7 +150,7 @@ fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
     let tells = has(|name| is_listed("command that reaches a host", name))
         && command.words.iter().any(|word| runs_within(word, |stage| !is_about_machine(stage)));
     let of_told = if tells { CallEffect::Sends } else { CallEffect::Runs };
-    of_words(&words, input).max(of_told)
+    of_words(&words, input).max(of_told).max(of_variables)
 }
 
 /// Returns a word with the variable `$_` in place of what is known only when the command runs, and nothing in place of
@@ -196,7 +188,11 @@ fn of_words(words: &[String], input: &StandardInput) -> CallEffect {
         return CallEffect::Destroys;
     }
     let of_programs = programs.iter().map(|(at, name)| of_program(name, &words[at + 1..], input));
-    let runs = |heading| programs.iter().any(|(_, name)| is_listed(heading, name));
+    let runs = |heading: &str| {
+        let is_called =
+            |phrase: &str| programs.iter().any(|(at, name)| is_command(name, &words[at + 1..], phrase));
+        list(heading).any(is_called)
+    };
     let read = if let StandardInput::Text(text) = input { Some(text) } else { None };
     let of_texts = if programs.first().is_some_and(|(_, name)| name == "alias") {
         worst(words.iter().filter_map(|word| Some(of_command(word.split_once('=')?.1))))
@@ -205,36 +201,62 @@ fn of_words(words: &[String], input: &StandardInput) -> CallEffect {
         let run = operands(words).skip_while(|word| !is_shell(word)).nth(1).filter(|run| *run == "$_");
         let texts = words.iter().filter(|word| word.contains(char::is_whitespace)).chain(run).chain(read);
         worst(texts.map(|text| of_command(text)))
+    } else if runs("command that patches") && words.iter().chain(read).any(|text| deletes_file(text)) {
+        CallEffect::Destroys
     } else if runs("command that runs code") {
         worst(words.iter().chain(read).map(|text| of_code(text)))
     } else {
         CallEffect::Runs
     };
-    worst(of_programs).max(of_texts).max(CallEffect::Runs)
+    let sets = runs("command that sets variables");
+    let set = words.iter().filter(|_| sets).filter_map(|word| word.split_once('='));
+    let of_variables = set.map(|(name, value)| of_assignment(name, value));
+    worst(of_programs.chain(of_variables)).max(of_texts).max(CallEffect::Runs)
 }
 
 /// Returns the places and names of the words of a command that may be programs: the first one, those somewhere behind a
-/// wrapper, and the first word behind an interpreter that is no option.
+/// wrapper, and the first word behind an interpreter that is no option. Words that are data of a program are none.
 fn programs(words: &[String]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    let (mut is_wrapped, mut is_run, mut machine_at) = (true, false, None);
+    let (mut is_wrapped, mut is_run, mut is_data) = (true, false, false);
+    let (mut machine_at, mut begun_at, mut is_next) = (None, None, true);
     for (at, word) in words.iter().enumerate() {
         let (name, is_option) = (bare_name(word), word.starts_with('-'));
+        let begins = stands_at("word that begins a command", words, at);
+        if is_data && !begins {
+            continue;
+        }
         // The first word behind some wrappers is a subcommand, or the name of a machine.
         is_wrapped |= machine_at.is_some_and(|machine| at > machine + 1);
         let may_begin = is_wrapped || is_run;
         is_run = is_interpreter(&name) || is_run && is_option;
         is_wrapped &= at > 0;
+        // A word behind an option may be its value, and that behind some wrappers an operand of them.
+        let is_first = at == 0 || begun_at == Some(at - 1) || is_next && !words[at - 1].starts_with('-');
+        is_data = false;
         if is_listed("command that wraps behind a word", &name) {
             machine_at.get_or_insert(at);
+            is_next = false;
+        } else if begins {
+            (is_wrapped, is_next, begun_at) = (true, true, Some(at));
+        } else if stands_at("command that wraps", words, at) {
+            is_wrapped = true;
+            is_next &= is_listed("command that wraps the next command", &name);
         } else {
-            is_wrapped |= is_listed("command that wraps", &name);
+            is_data = may_begin && is_first && is_listed("command whose words are data", &name);
         }
         if may_begin && !is_option {
             found.push((at, name));
         }
     }
     found
+}
+
+/// Returns whether the word at a place is in a list, or ends a phrase of it that begins among the words before.
+fn stands_at(heading: &str, words: &[String], at: usize) -> bool {
+    let name = bare_name(&words[at]);
+    let is_there = |part: &str| words[..=at].iter().any(|word| bare_name(word) == part);
+    list(heading).any(|phrase| phrase.rsplit(' ').next() == Some(&*name) && phrase.split(' ').all(is_there))
 }
 
 /// The largest number of words of one command that are judged as programs; a command with more of them is not read.
@@ -252,6 +274,10 @@ fn of_program(name: &str, words: &[String], input: &StandardInput) -> CallEffect
     if changes_nothing(name, words) {
         return CallEffect::Runs;
     }
+    // Data of a query stands in the address, unless it is the content of a file.
+    let is_query = called("command that asks with its data") && !words.iter().any(|word| word.contains('@'));
+    let is_sent = !is_query && called("command that sends unless it asks");
+    let of_data = if is_sent { CallEffect::Sends } else { CallEffect::Runs };
     let of_phrases = first(&PHRASES, called);
     let of_kind = if is_interpreter(name) {
         let reads_input = operands(words).next().is_none() || words.iter().any(|word| word == "-s");
@@ -277,10 +303,12 @@ fn of_program(name: &str, words: &[String], input: &StandardInput) -> CallEffect
         worst(operands(words).map(|word| of_written(Some(word.clone()), appends)))
     } else if is("command of containers") && words.iter().any(|word| mounts_system(word)) {
         CallEffect::GivesAccess
+    } else if is("command that runs scripts of sed") {
+        of_sed_scripts(words)
     } else {
-        CallEffect::Runs
+        of_outputs(name, words)
     };
-    of_phrases.unwrap_or(CallEffect::Runs).max(of_kind).max(of_files)
+    of_phrases.unwrap_or(CallEffect::Runs).max(of_kind).max(of_files).max(of_data)
 }
 
 /// Returns whether a command only shows or tries something, as with `--dry-run`, or asks for nothing but help.
@@ -336,13 +364,12 @@ fn of_statements(words: &[String], input: &StandardInput) -> CallEffect {
     let changes = |word: &String| {
         let begin = word.split_whitespace().next().filter(|begin| begin.len() < word.len());
         let is_assignment = begin.is_none_or(|begin| begin.contains('='));
-        (!is_assignment && check_sql(word).is_err())
-            || of_code(word) == CallEffect::Destroys
-            || calls_change(word)
+        check_sql(word).is_err()
+            && (!is_assignment || of_code(word) == CallEffect::Destroys || calls_change(word))
     };
     let of_input = match input {
         StandardInput::Nothing => false,
-        StandardInput::Text(text) => check_sql(text).is_err() || changes(text),
+        StandardInput::Text(text) => check_sql(text).is_err(),
         // A statement among the words is run in place of the input.
         StandardInput::Something | StandardInput::Foreign => !words.iter().any(is_statement),
     };
@@ -414,16 +441,8 @@ fn verb(word: &str) -> Option<NameManner> {
 }
 
 /// Returns the words that are no options.
-fn operands(words: &[String]) -> impl Iterator<Item = &String> {
+pub(super) fn operands(words: &[String]) -> impl Iterator<Item = &String> {
     words.iter().filter(|word| !word.starts_with('-'))
-}
-
-/// Returns whether an argument of a container's program mounts a folder of the system, as in `/:/host` or
-/// `type=bind,source=/etc,target=/e`.
-fn mounts_system(word: &str) -> bool {
-    let names_source = word.contains("source=") || word.contains("src=");
-    let mut parts = word.split([',', '=']).filter(|part| part.contains(':') || names_source);
-    parts.any(|part| is_folder_of_system(part) || list("file that gives access").any(|it| part.contains(it)))
 }
 
 /// Returns whether a program is the one that `phrase` begins with, called with all other words of it.
@@ -448,15 +467,16 @@ fn is_command(name: &str, words: &[String], phrase: &str) -> bool {
 
 /// Returns whether a word of a command is `part`, which may be the beginning of it with a `*`, or a group of short options
 /// that has it.
-fn is_word(word: &str, part: &str) -> bool {
+pub(super) fn is_word(word: &str, part: &str) -> bool {
     let word = word.split_once('=').map_or(word, |(option, _)| option);
     if let Some(begin) = part.strip_suffix('*') {
         return word.get(..begin.len()).is_some_and(|start| start.eq_ignore_ascii_case(begin));
     }
-    let is_in_group = part.len() == 2
-        && part.strip_prefix('-').is_some_and(|option| {
-            let group = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-            group.is_some_and(|group| group.contains(option))
-        });
-    word.eq_ignore_ascii_case(part) || is_in_group
+    let Some(option) = part.strip_prefix('-').filter(|option| option.len() == 1 && *option != "-") else {
+        return word.eq_ignore_ascii_case(part);
+    };
+    let group = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
+    // What stands behind `X` in a group is the value of that option, as in `curl -XGET`.
+    let end = group.find('X').map_or(group.len(), |at| at + 1);
+    group[..end].contains(option)
 }

@@ -47,6 +47,7 @@ pub(in crate::validator) use lists::{bare_name, is_listed};
 use lists::{fits, holds_listed, is_fitted, lies_in, listed_text, rows};
 pub(crate) use one_word::check_word;
 use place::Place;
+pub(in crate::validator) use sed::{Effect as SedEffect, effects as sed_effects};
 use stranger::tolerate;
 use unwrap::{Inner, command_name, inner_commands, is_bare_shell, is_for_everybody, is_plain_program};
 use value::{Arg, Flow, HOLE, Marks, Text};

@@ -2,7 +2,7 @@
 
 /// An effect of a sed script.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Effect<'a> {
+pub(in crate::validator) enum Effect<'a> {
     /// The script runs this command; `None` stands for a command that is only known when the script runs.
     Runs(Option<&'a str>),
     Writes(&'a str),
@@ -10,7 +10,7 @@ pub(super) enum Effect<'a> {
 
 /// Returns the effects of `script`, and whether all of it was understood. Versions of sed differ in whether brackets
 /// hide the delimiter of a regular expression, so the effects of both readings are returned.
-pub(super) fn effects(script: &str) -> (Vec<Effect<'_>>, bool) {
+pub(in crate::validator) fn effects(script: &str) -> (Vec<Effect<'_>>, bool) {
     let mut found = Vec::new();
     let understood = [false, true].map(|brackets| SedReader { rest: script, brackets }.read(&mut found));
     (found, understood == [true, true])

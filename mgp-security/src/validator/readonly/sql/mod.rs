@@ -42,21 +42,54 @@ fn unreadable() -> Finding {
 }
 
 fn check(tokens: &[SqlToken<'_>]) -> Result<(), Finding> {
+    let mut statements =
+        tokens.split(|token| *token == SqlToken::Mark(';')).filter(|tokens| !tokens.is_empty());
+    statements.clone().try_for_each(check_statement)?;
+    check_brackets(tokens)?;
+    let is_query = statements.next().is_some_and(reads) && statements.all(reads);
+    if is_query { Ok(()) } else { Err(writes("only queries may be sent here: use SELECT, SHOW or EXPLAIN")) }
+}
+
+fn check_statement(tokens: &[SqlToken<'_>]) -> Result<(), Finding> {
+    let planned = planned_write(tokens);
     for (at, token) in tokens.iter().enumerate() {
+        let (before, after) = (&tokens[..at], &tokens[at + 1..]);
         match token {
             SqlToken::Assignment => {
                 return Err(writes("the query sets a variable: leave the assignment out"));
             }
-            SqlToken::Word(word) => check_word(word, &tokens[..at], &tokens[at + 1..])?,
-            SqlToken::Quoted(name) => check_function(name, &tokens[..at], &tokens[at + 1..])?,
+            SqlToken::Word("INTO" | "into" | "SET" | "set") if planned.is_some() => {}
+            SqlToken::Word(_) if planned.is_some_and(|verb| at <= verb) => {}
+            SqlToken::Word(word) => check_word(word, before, after)?,
+            SqlToken::Quoted(name) => check_function(name, before, after)?,
             _ => {}
         }
+        let is_file = match token {
+            SqlToken::Quoted(name) => is_listed("sql-files", &name.to_ascii_lowercase()),
+            token => *token == SqlToken::Text,
+        };
+        if is_file && names_table(before) {
+            return Err(writes("the query reads a file: name a table"));
+        }
     }
-    check_brackets(tokens)?;
-    let mut statements =
-        tokens.split(|token| *token == SqlToken::Mark(';')).filter(|tokens| !tokens.is_empty());
-    let is_query = statements.next().is_some_and(reads) && statements.all(reads);
-    if is_query { Ok(()) } else { Err(writes("only queries may be sent here: use SELECT, SHOW or EXPLAIN")) }
+    Ok(())
+}
+
+/// Returns the place of the verb of a write that is only planned, as in `EXPLAIN DELETE FROM t`, which does not run it.
+fn planned_write(statement: &[SqlToken<'_>]) -> Option<usize> {
+    let verb = statement.iter().position(|token| is_listed("sql-planned", &keyword(token)))?;
+    let (explain, options) = statement[..verb].split_first()?;
+    let is_option = |word: &str| is_listed("sql-explaining", word) && !word.starts_with("ANALY");
+    (keyword(explain) == "EXPLAIN" && options.iter().all(|token| is_option(&keyword(token)))).then_some(verb)
+}
+
+/// Returns whether the token behind names a table to read, and is no argument as in `trim(a FROM 'b')`.
+fn names_table(before: &[SqlToken<'_>]) -> bool {
+    let named = before.split_last().filter(|(last, _)| matches!(&*keyword(last), "FROM" | "JOIN"));
+    let Some((_, earlier)) = named else { return false };
+    let query = earlier.rsplit(|token| keyword(token) == "SELECT").next().unwrap_or(earlier);
+    let count = |mark| query.iter().filter(|token| **token == SqlToken::Mark(mark)).count();
+    count('(') <= count(')') && earlier.last().is_none_or(|token| keyword(token) != "DISTINCT")
 }
 
 fn check_brackets(tokens: &[SqlToken<'_>]) -> Result<(), Finding> {
@@ -119,6 +152,7 @@ fn explains(rest: &[SqlToken<'_>]) -> bool {
         .all(|token| matches!(token, SqlToken::Word(_) | SqlToken::Quoted(_) | SqlToken::Mark('.')));
     let begin = rest.iter().find(|token| **token != SqlToken::Mark('(')).map(keyword).unwrap_or_default();
     matches!(&*begin, "SELECT" | "VALUES" | "TABLE" | "FROM" | "WITH")
+        || is_listed("sql-planned", &begin)
         || options == 0 && is_name && (1..=LONGEST_NAME).contains(&rest.len())
 }
 

@@ -244,6 +244,7 @@ fn programs(words: &[String]) -> Vec<(usize, String)> {
             is_next &= is_listed("command that wraps the next command", &name);
         } else {
             is_data = may_begin && is_first && is_listed("command whose words are data", &name);
+            is_next &= is_option || !is_first || word.contains('=') || word.starts_with(char::is_numeric);
         }
         if may_begin && !is_option {
             found.push((at, name));

@@ -55,7 +55,10 @@ pub(super) fn of_sed_scripts(words: &[String]) -> CallEffect {
 /// Returns the effect of giving a value to a variable or a setting, which may name what other programs run.
 pub(super) fn of_assignment(name: &str, value: &str) -> CallEffect {
     let is = |heading| sandbox::is_listed(heading, name);
-    let is_open = |place: &str| list("open folder").any(|open| place.starts_with(open));
+    let is_of_project = is_listed("variable of a project's modules", name);
+    let is_open = |place: &str| {
+        list("open folder").any(|open| place.starts_with(open)) || !is_of_project && matches!(place, "" | ".")
+    };
     let loads = || list("option that loads code").any(|option| value.contains(option));
     if is("program-variables") || is_listed("setting that names a program", name) {
         of_command(value)

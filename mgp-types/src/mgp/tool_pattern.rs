@@ -91,28 +91,37 @@ impl Glob {
 
     /// Returns whether the pattern stands for `text`. The time is at most the product of both lengths.
     pub fn matches(&self, text: &str) -> bool {
-        let (pattern, text) = (self.0.as_bytes(), text.as_bytes());
-        // Where the rest does not fit, the search goes back behind the last star, one character later than last time.
-        let (mut at, mut seen, mut retry) = (0, 0, None);
-        while seen < text.len() {
-            if pattern.get(at) == Some(&b'*') {
-                at += 1;
-                retry = Some((at, seen));
-            } else if pattern.get(at) == Some(&text[seen]) {
-                (at, seen) = (at + 1, seen + 1);
-            } else if let Some((star, from)) = retry {
-                (at, seen) = (star, from + 1);
-                retry = Some((star, from + 1));
-            } else {
-                return false;
-            }
-        }
-        pattern[at..].iter().all(|byte| *byte == b'*')
+        matches_stars(&self.0, text, |pattern, byte| (pattern[0] == byte).then_some(1))
     }
 
     fn rank(&self) -> (bool, usize) {
         (self.is_exact(), self.0.bytes().filter(|byte| *byte != b'*').count())
     }
+}
+
+/// Returns whether `pattern`, in which `*` stands for any characters, stands for `text`. The function `one` gets the rest
+/// of the pattern and a byte of the text, and returns how many bytes of the pattern stand for that byte, if any do.
+///
+/// The time is at most the product of both lengths.
+pub fn matches_stars(pattern: &str, text: &str, one: impl Fn(&[u8], u8) -> Option<usize>) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    // Where the rest does not fit, the search goes back behind the last star, one character later than last time.
+    let (mut at, mut seen, mut retry) = (0, 0, None);
+    while let Some(byte) = text.get(seen) {
+        let rest = &pattern[at..];
+        if rest.first() == Some(&b'*') {
+            at += 1;
+            retry = Some((at, seen));
+        } else if let Some(length) = rest.first().and_then(|_| one(rest, *byte)) {
+            (at, seen) = (at + length, seen + 1);
+        } else if let Some((star, from)) = retry {
+            (at, seen) = (star, from + 1);
+            retry = Some((star, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 impl ToolPattern {

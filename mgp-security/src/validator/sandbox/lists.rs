@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use mgp_types::mgp::matches_stars;
+
 /// Returns whether `word` is in the list `name` of the table, whose words may be patterns.
 pub(in crate::validator) fn is_listed(name: &str, word: &str) -> bool {
     LISTS.get(name).is_some_and(|list| {
@@ -44,31 +46,10 @@ pub(super) fn rows(text: &'static str) -> impl Iterator<Item = &'static str> {
 
 /// Returns whether `pattern` matches `text`: `*` matches any text, and `?` and brackets any byte.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    let (mut at, mut from) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while from < text.len() {
-        match pattern.get(at).copied() {
-            Some(b'*') => {
-                star = Some((at, from));
-                at += 1;
-            }
-            Some(b'[') => {
-                at += pattern[at..].iter().position(|&b| b == b']').map_or(1, |end| end + 1);
-                from += 1;
-            }
-            Some(byte) if byte == b'?' || byte == text[from] => {
-                at += 1;
-                from += 1;
-            }
-            _ => {
-                let Some((star_at, star_from)) = star else { return false };
-                (at, from) = (star_at + 1, star_from + 1);
-                star = Some((star_at, from));
-            }
-        }
-    }
-    pattern[at..].iter().all(|&byte| byte == b'*')
+    matches_stars(pattern, text, |pattern, byte| match pattern[0] {
+        b'[' => Some(pattern.iter().position(|&b| b == b']').map_or(1, |end| end + 1)),
+        sign => (sign == b'?' || sign == byte).then_some(1),
+    })
 }
 
 #[derive(Debug, Default)]
@@ -100,6 +81,16 @@ pub(super) fn is_list(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_matches_as_far_as_its_signs_say() {
+        for (pattern, text) in [("a*c", "abbc"), ("a?c", "abc"), ("/etc/[ps]*", "/etc/passwd"), ("*", "")] {
+            assert!(fits(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [("a*c", "abcd"), ("a?c", "ac"), ("[ab]", ""), ("", "a"), ("a", "A")] {
+            assert!(!fits(pattern, text), "{pattern} {text}");
+        }
+    }
 
     #[test]
     fn every_line_of_the_words_is_a_list() {

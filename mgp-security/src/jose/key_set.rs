@@ -8,8 +8,9 @@ use jsonwebtoken::{Algorithm, Header};
 use mgp_types::{Object, RawJson};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
-    RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
-    RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters, RsaPublicKeyComponents,
+    RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384,
+    RSA_PKCS1_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512,
+    RSA_PSS_SHA256, RSA_PSS_SHA384, RSA_PSS_SHA512, RsaEncoding, RsaParameters, RsaPublicKeyComponents,
     UnparsedPublicKey, VerificationAlgorithm,
 };
 use serde::de::DeserializeOwned;
@@ -73,8 +74,8 @@ impl VerifyingKey {
     pub(super) fn has_signed(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
         match &self.key {
             PublicKey::Point(own, key) => *own == algorithm && key.verify(message, signature).is_ok(),
-            PublicKey::Rsa(key) => rsa_parameters(algorithm)
-                .is_some_and(|parameters| key.verify(parameters, message, signature).is_ok()),
+            PublicKey::Rsa(key) => rsa(algorithm)
+                .is_some_and(|(parameters, _)| key.verify(parameters, message, signature).is_ok()),
         }
     }
 }
@@ -111,21 +112,23 @@ impl PublicKey {
     fn serves(&self, algorithm: Algorithm) -> bool {
         match self {
             Self::Point(own, _) => *own == algorithm,
-            Self::Rsa(_) => rsa_parameters(algorithm).is_some(),
+            Self::Rsa(_) => rsa(algorithm).is_some(),
         }
     }
 }
 
-fn rsa_parameters(algorithm: Algorithm) -> Option<&'static RsaParameters> {
-    Some(match algorithm {
-        Algorithm::RS256 => &RSA_PKCS1_2048_8192_SHA256,
-        Algorithm::RS384 => &RSA_PKCS1_2048_8192_SHA384,
-        Algorithm::RS512 => &RSA_PKCS1_2048_8192_SHA512,
-        Algorithm::PS256 => &RSA_PSS_2048_8192_SHA256,
-        Algorithm::PS384 => &RSA_PSS_2048_8192_SHA384,
-        Algorithm::PS512 => &RSA_PSS_2048_8192_SHA512,
+/// Returns the ways in which an algorithm of RSA verifies and signs.
+pub(super) fn rsa(algorithm: Algorithm) -> Option<(&'static RsaParameters, &'static dyn RsaEncoding)> {
+    let (parameters, encoding): (&RsaParameters, &dyn RsaEncoding) = match algorithm {
+        Algorithm::RS256 => (&RSA_PKCS1_2048_8192_SHA256, &RSA_PKCS1_SHA256),
+        Algorithm::RS384 => (&RSA_PKCS1_2048_8192_SHA384, &RSA_PKCS1_SHA384),
+        Algorithm::RS512 => (&RSA_PKCS1_2048_8192_SHA512, &RSA_PKCS1_SHA512),
+        Algorithm::PS256 => (&RSA_PSS_2048_8192_SHA256, &RSA_PSS_SHA256),
+        Algorithm::PS384 => (&RSA_PSS_2048_8192_SHA384, &RSA_PSS_SHA384),
+        Algorithm::PS512 => (&RSA_PSS_2048_8192_SHA512, &RSA_PSS_SHA512),
         _ => return None,
-    })
+    };
+    Some((parameters, encoding))
 }
 
 /// The public keys that an issuer publishes (a JWK Set).

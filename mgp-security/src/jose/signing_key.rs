@@ -12,14 +12,13 @@ use jsonwebtoken::{Algorithm, Header};
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm,
-    Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384, RSA_PKCS1_SHA512, RSA_PSS_SHA256,
-    RSA_PSS_SHA384, RSA_PSS_SHA512, RsaEncoding, RsaKeyPair, RsaPublicKeyComponents,
+    Ed25519KeyPair, KeyPair as _, RsaEncoding, RsaKeyPair, RsaPublicKeyComponents,
 };
 use rustls_pki_types::PrivateKeyDer;
 use rustls_pki_types::pem::PemObject as _;
 use serde::Serialize;
 
-use super::key_set::UNCOMPRESSED;
+use super::key_set::{UNCOMPRESSED, rsa};
 use super::{JoseError, VerifyingKey, is_asymmetric};
 
 /// A private key that signs tokens by one algorithm. Clones share the key.
@@ -118,21 +117,15 @@ impl KeyPair {
             let pair = EcdsaKeyPair::from_pkcs8(signing, der, &SystemRandom::new()).ok()?;
             Some(Self::Ecdsa(curve, pair))
         };
-        let rsa = |encoding: &'static dyn RsaEncoding| {
-            let pair = RsaKeyPair::from_pkcs8(der).or_else(|_| RsaKeyPair::from_der(der)).ok()?;
-            Some(Self::Rsa(pair, encoding))
-        };
         match algorithm {
             Algorithm::ES256 => ecdsa(EllipticCurve::P256, &ECDSA_P256_SHA256_FIXED_SIGNING),
             Algorithm::ES384 => ecdsa(EllipticCurve::P384, &ECDSA_P384_SHA384_FIXED_SIGNING),
             Algorithm::EdDSA => Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).ok().map(Self::Ed25519),
-            Algorithm::RS256 => rsa(&RSA_PKCS1_SHA256),
-            Algorithm::RS384 => rsa(&RSA_PKCS1_SHA384),
-            Algorithm::RS512 => rsa(&RSA_PKCS1_SHA512),
-            Algorithm::PS256 => rsa(&RSA_PSS_SHA256),
-            Algorithm::PS384 => rsa(&RSA_PSS_SHA384),
-            Algorithm::PS512 => rsa(&RSA_PSS_SHA512),
-            _ => None,
+            _ => {
+                let (_, encoding) = rsa(algorithm)?;
+                let pair = RsaKeyPair::from_pkcs8(der).or_else(|_| RsaKeyPair::from_der(der)).ok()?;
+                Some(Self::Rsa(pair, encoding))
+            }
         }
     }
 

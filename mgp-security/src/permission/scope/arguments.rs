@@ -1,10 +1,11 @@
 //! The reading of a call's arguments: which of them are paths, commands, hosts and so on, by the names of their
 //! members.
 
+use mgp_types::words;
 use serde_json::Value;
 
 use super::command::{MAX_WORDS, is_listed};
-use mgp_types::words;
+use crate::data_file::{Named as _, named};
 
 /// The paths, commands, hosts and other facts in the arguments of a call, found by the names of their members.
 #[derive(Debug, Default)]
@@ -31,20 +32,23 @@ pub(super) enum CommandLine<'a> {
     Words(Vec<&'a str>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ArgumentKind {
-    Path,
-    Command,
-    /// The words of a command that stands beside them.
-    Words,
-    Host,
-    Port,
-    Language,
-    Time,
-    Code,
-    /// A text that is stored or sent, in which a slash means nothing.
-    Content,
-    Other,
+named! {
+    /// The kind of a value, by the heading in `words.txt` of the words that tell it in the name of an argument.
+    enum ArgumentKind {
+        /// The name tells nothing.
+        "" => Other,
+        "paths" => Path,
+        "commands" => Command,
+        /// The words of a command that stands beside them.
+        "words of a command" => Words,
+        "hosts" => Host,
+        "ports" => Port,
+        "languages" => Language,
+        "times" => Time,
+        "code" => Code,
+        /// A text that is stored or sent, in which a slash means nothing.
+        "content" => Content,
+    }
 }
 
 impl<'a> ArgumentFacts<'a> {
@@ -173,7 +177,7 @@ fn millis(number: Option<f64>, unit: u64) -> u64 {
 fn classify(name: &str) -> (ArgumentKind, u64) {
     let words = words(name);
     let kind = words.iter().rev().find_map(|word| kind_of(word)).unwrap_or(ArgumentKind::Other);
-    let is_time = words.iter().any(|word| word == "timeout")
+    let is_time = words.iter().any(|word| is_listed("times", word))
         || (words.iter().any(|word| word == "max") && words.iter().any(|word| word == "time"));
     if !is_time {
         return (kind, 1);
@@ -186,20 +190,9 @@ fn classify(name: &str) -> (ArgumentKind, u64) {
 
 /// Returns the kind of argument that a word of its name tells, if it tells one.
 fn kind_of(word: &str) -> Option<ArgumentKind> {
-    KINDS.iter().find(|(_, heading)| is_listed(heading, word)).map(|(kind, _)| *kind)
+    // No word tells that nothing is known of a value.
+    ArgumentKind::NAMES[1..].iter().find(|(heading, _)| is_listed(heading, word)).map(|(_, kind)| *kind)
 }
-
-/// The kinds of arguments, each with the heading of the words that tell it.
-const KINDS: [(ArgumentKind, &str); 8] = [
-    (ArgumentKind::Path, "paths"),
-    (ArgumentKind::Command, "commands"),
-    (ArgumentKind::Words, "words of a command"),
-    (ArgumentKind::Host, "hosts"),
-    (ArgumentKind::Port, "ports"),
-    (ArgumentKind::Language, "languages"),
-    (ArgumentKind::Code, "code"),
-    (ArgumentKind::Content, "content"),
-];
 
 /// The largest number of commands in the arguments of a call: more than one call runs.
 const MAX_COMMANDS: usize = 64;

@@ -82,6 +82,13 @@ pub(crate) enum Direction {
     Document,
 }
 
+impl Direction {
+    /// Returns whether the command can write to the target.
+    pub(crate) const fn writes(self) -> bool {
+        matches!(self, Self::Out | Self::Both)
+    }
+}
+
 /// A word before expansion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Word {

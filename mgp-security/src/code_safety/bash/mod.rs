@@ -150,8 +150,7 @@ impl<'c> BashCheck<'c> {
 
     /// Checks a redirection: output to files, and the sockets that Bash has among its paths.
     fn redirect(&mut self, redirect: &Redirect) {
-        let (is_output, at) =
-            (matches!(redirect.direction, Direction::Out | Direction::Both), redirect.span.start);
+        let (is_output, at) = (redirect.direction.writes(), redirect.span.start);
         match redirect.target.text().as_deref() {
             _ if matches!(redirect.direction, Direction::Text | Direction::Document) => {}
             Some(path) if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") => {

@@ -123,7 +123,7 @@ impl<'p> Judge<'p> {
         for redirect in &stage.redirects {
             let target = self.expand_whole(&redirect.target)?;
             match redirect.direction {
-                Direction::Duplicate => {}
+                Direction::Duplicate | Direction::Out => {}
                 Direction::Text | Direction::Document => {
                     input = Flow { text: known(&target), marks: target.marks }
                 }
@@ -134,16 +134,13 @@ impl<'p> Judge<'p> {
                         Flow::unknown(flow::of_file(&target, &self.directory).and(Marks::FILE))
                     });
                 }
-                Direction::Out => {
-                    argv::check_output(&target, &self.files_of())?;
-                    written.push(target);
-                }
+            }
+            if redirect.direction.writes() {
+                argv::check_output(&target, &self.files_of())?;
+                written.push(target);
             }
         }
         let out = self.body(&stage.body, &input)?;
-        if written.is_empty() {
-            return Ok(out);
-        }
         for target in written {
             let fills_disk = out.marks.has(Marks::ENDLESS) && !target.text.starts_with("/dev/");
             refuse_if(fills_disk, Danger::ResourceExhaustion)?;
@@ -151,7 +148,8 @@ impl<'p> Judge<'p> {
                 self.files.insert(file_key(&target.text), out.clone());
             }
         }
-        Ok(Flow::default())
+        let takes_output = stage.redirects.iter().any(|it| it.direction == Direction::Out);
+        Ok(if takes_output { Flow::default() } else { out })
     }
 
     fn body(&mut self, body: &Body, input: &Flow) -> Result<Flow, Finding> {

@@ -3,7 +3,7 @@
 use crate::Finding;
 use crate::path::ProtectedPaths;
 use crate::shell::read;
-use crate::shell::syntax::{Body, Direction, Part, Script, Word};
+use crate::shell::syntax::{Body, Part, Script, Word};
 use crate::validator::readonly::writes;
 
 use super::super::{Arg, Call, Danger, Files, Flow, refuse, refuse_if};
@@ -36,7 +36,7 @@ fn of_script(script: &Script, commands: &mut Vec<Vec<String>>) -> Result<(), Fin
     for stage in script.pipelines.iter().flat_map(|pipeline| &pipeline.stages) {
         for redirect in &stage.redirects {
             let target = literal(&redirect.target);
-            if redirect.direction == Direction::Out && target.as_deref() != Some("/dev/null") {
+            if redirect.direction.writes() && target.as_deref() != Some("/dev/null") {
                 return Err(writes("write nothing to a file here: leave out the redirection"));
             }
         }
@@ -132,6 +132,8 @@ mod tests {
         ] {
             assert!(literal_commands(line).is_err(), "{line}");
         }
-        assert_eq!(literal_commands("cat a > b").unwrap_err().rule, "writes");
+        for line in ["cat a > b", "cat a 1<> b"] {
+            assert_eq!(literal_commands(line).unwrap_err().rule, "writes", "{line}");
+        }
     }
 }

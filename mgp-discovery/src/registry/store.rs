@@ -12,12 +12,7 @@ use super::ServerRegistration;
 #[derive(Debug)]
 pub struct SqliteRegistryStore(Database);
 
-// Files of before this section was in `mgp_schema` have the table, under the version of the file.
-const MIGRATIONS: &[&str] = &["CREATE TABLE IF NOT EXISTS registered_servers (
-    id TEXT PRIMARY KEY CHECK (id <> ''),
-    record TEXT NOT NULL
-) STRICT;
-PRAGMA user_version = 1"];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
 
 impl SqliteRegistryStore {
     /// Opens the file at `path`, and creates it, for its owner only, if there is none.

@@ -53,15 +53,7 @@ impl Order for PostgresOrder {
         self.database.wait(async move {
             let client = database.client().await?;
             let version = snapshot.version.cast_signed();
-            let store = "WITH stored AS (
-                    INSERT INTO mgp_snapshot (name, version, link, body) VALUES ($1, $2, $3, $4)
-                    ON CONFLICT (name) DO UPDATE
-                    SET version = excluded.version, link = excluded.link, body = excluded.body
-                    WHERE mgp_snapshot.version < excluded.version
-                ), begun AS (
-                    INSERT INTO mgp_order (name, version) VALUES ($1, $2) ON CONFLICT DO NOTHING
-                )
-                DELETE FROM mgp_entry WHERE name = $1 AND version <= $2 - $5";
+            let store = include_str!("store_snapshot.sql");
             let values = (&&snapshot.link[..], &snapshot.body);
             let stored = in_time(client.execute(store, &[&name, &version, values.0, values.1, &KEPT])).await;
             given_back(client, stored.map(drop))

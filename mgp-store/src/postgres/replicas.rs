@@ -15,12 +15,7 @@ impl Postgres {
     /// Fails if the database cannot be reached.
     pub async fn tell_of(&self, id: &str, address: &str, state: &str) -> Result<BTreeSet<String>> {
         let client = self.client().await?;
-        let tell = "WITH forgotten AS (DELETE FROM mgp_replica WHERE seen_at < now() - interval '1 day' AND id <> $1),
-            unused AS (DELETE FROM mgp_limit WHERE used_at < now() - interval '32 days'),
-            told AS (INSERT INTO mgp_replica (id, address, state) VALUES ($1, $2, $3)
-            ON CONFLICT (id) DO UPDATE SET address = excluded.address, seen_at = now(), state = excluded.state)
-            SELECT unnest(ARRAY[id, address]) FROM mgp_replica WHERE seen_at >= now() - interval '10 seconds' AND id <> $1";
-        let seen = query_prepared(&client, tell, &[&id, &address, &state]).await;
+        let seen = query_prepared(&client, include_str!("tell_of.sql"), &[&id, &address, &state]).await;
         given_back(client, seen.map(|rows| rows.iter().map(|row| row.get(0)).collect()))
     }
 
@@ -47,14 +42,7 @@ impl Postgres {
         let ids: Vec<_> = uses.iter().map(|(id, ..)| *id).collect();
         let amounts: Vec<_> = uses.iter().map(|(_, amount, _)| *amount).collect();
         let returned: Vec<_> = uses.iter().map(|(.., returned)| *returned).collect();
-        // Kernels that lock rows in one order do not wait for each other in a circle.
-        let add = "INSERT INTO mgp_limit (id, used, returned)
-            SELECT id, sum(used), max(returned) FROM unnest($1::bigint[], $2::float8[], $3::float8[]) AS uses (id, used, returned)
-            GROUP BY id ORDER BY id
-            ON CONFLICT (id) DO UPDATE SET used_at = now(), returned = excluded.returned, used = excluded.used
-                + greatest(mgp_limit.used - mgp_limit.returned * extract(epoch FROM now() - mgp_limit.used_at)::float8, 0)
-            RETURNING id, used";
-        let sums = query_prepared(&client, add, &[&ids, &amounts, &returned]).await;
+        let sums = query_prepared(&client, include_str!("add_uses.sql"), &[&ids, &amounts, &returned]).await;
         given_back(client, sums.map(|rows| rows.iter().map(|row| (row.get(0), row.get(1))).collect()))
     }
 
@@ -66,10 +54,8 @@ impl Postgres {
     pub async fn add_events(&self, id: &str, events: &[(i64, &str, &[u8])]) -> Result<()> {
         let client = self.client().await?;
         let (numbers, bodies, links): (Vec<i64>, Vec<&str>, Vec<&[u8]>) = events.iter().copied().collect();
-        let add = "INSERT INTO mgp_event (writer, seq, body, hash)
-            SELECT $1::text, seq, body, encode(link, 'hex')
-            FROM unnest($2::bigint[], $3::text[], $4::bytea[]) AS events (seq, body, link)";
-        let added = query_prepared(&client, add, &[&id, &numbers, &bodies, &links]).await;
+        let added =
+            query_prepared(&client, include_str!("add_events.sql"), &[&id, &numbers, &bodies, &links]).await;
         given_back(client, added.map(drop))
     }
 

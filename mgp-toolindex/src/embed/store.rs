@@ -82,13 +82,7 @@ impl SqliteVectors {
                 insert.execute(params![embedder, hash.as_bytes(), used, scale, numbers])?;
             }
         }
-        transaction.execute(
-            "DELETE FROM vectors WHERE rowid IN (
-                SELECT rowid FROM vectors ORDER BY used
-                LIMIT max(0, (SELECT count(*) FROM vectors) - ?1)
-             )",
-            [self.most],
-        )?;
+        transaction.execute(include_str!("forget.sql"), [self.most])?;
         transaction.commit()
     }
 
@@ -128,20 +122,6 @@ pub enum StoreError {
 
 const BUSY: Duration = Duration::from_secs(5);
 
-const SCHEMA: &str = "
-    CREATE TABLE vectors (
-        embedder TEXT NOT NULL,
-        passage BLOB NOT NULL,
-        used INTEGER NOT NULL,
-        scale REAL NOT NULL,
-        numbers BLOB NOT NULL,
-        UNIQUE (embedder, passage)
-    ) STRICT;
-    CREATE INDEX vectors_used ON vectors (used);
-    CREATE TABLE clock (uses INTEGER NOT NULL) STRICT;
-    INSERT INTO clock VALUES (0);
-";
-
 const VERSION: i64 = 1;
 
 fn prepared(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Connection> {
@@ -154,7 +134,7 @@ fn prepared(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Connec
     let transaction = connection.transaction()?;
     match transaction.pragma_query_value(None, "user_version", |row| row.get(0))? {
         0 => {
-            transaction.execute_batch(SCHEMA)?;
+            transaction.execute_batch(include_str!("schema.sql"))?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
         VERSION => {

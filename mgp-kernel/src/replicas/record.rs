@@ -163,12 +163,14 @@ impl ClusterLink {
         for chain in self.chains().await? {
             writers.retain(|writer| *writer != chain.kernel);
             let mut found = self.verify_chain(&chain, log).await?;
-            // Retention may have removed what was about to be read.
-            let is_moved = |now: &VouchedChain| now.kernel == chain.kernel && now.begin.seq > found.through;
-            if found.flaw.is_some()
-                && let Some(moved) = self.chains().await?.into_iter().find(is_moved)
-            {
-                found = self.verify_chain(&moved, log).await?;
+            // Retention may be removing what was about to be read, or what the chain does not begin with any more.
+            for _ in 0..MAX_REREADS {
+                if found.flaw.is_none() {
+                    break;
+                }
+                sleep(REREAD_PAUSE).await;
+                let now = self.chains().await?.into_iter().find(|now| now.kernel == chain.kernel);
+                found = self.verify_chain(now.as_ref().unwrap_or(&chain), log).await?;
             }
             verified.push(found);
         }
@@ -229,6 +231,10 @@ pub(super) const ORDER: &str = "record";
 
 const REPLACED: &str = "the shared database has events of this kernel that are not in its record, so no more are copied: if the \
     record was replaced, remove `replica.json` from the state, and the kernel goes on as another one";
+
+/// The number of times that a record in which a flaw is found is read again.
+const MAX_REREADS: u32 = 5;
+const REREAD_PAUSE: Duration = Duration::from_millis(200);
 
 /// The time in which events come together that are copied at once.
 const BATCH_PAUSE: Duration = Duration::from_millis(100);

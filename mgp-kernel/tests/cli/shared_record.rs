@@ -280,9 +280,8 @@ fn old_events_of_all_kernels_are_removed_and_what_is_left_is_verified() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.two_days_later();
     cluster.homes[0].configure("[audit]\nkeep_days = 1\n");
-    let (kernel, _) = Kernel::on_http(&cluster.homes[0]);
+    let (_kernel, _) = Kernel::on_http(&cluster.homes[0]);
     cluster.until_no_event_of(1);
-    drop(kernel);
     let (ran, verified) = verify(&cluster.homes[1]);
     assert_eq!(ran.code, Some(0), "{verified}");
 }

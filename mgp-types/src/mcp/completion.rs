@@ -2,7 +2,7 @@
 
 use super::body::body;
 use super::union::union;
-use super::{Map, Meta, ResultType};
+use super::{Map, ResultType};
 
 body! {
     /// A prompt whose argument is completed.
@@ -54,13 +54,11 @@ body! {
     }
 
     /// The result of `completion/complete`.
-    pub struct CompleteResult {
+    pub struct CompleteResult with meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The values.
         required completion: Completion = "completion";
-        /// Metadata.
-        optional meta: Meta = "_meta";
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::body::body;
 use super::union::{open_enum, union};
-use super::{Icon, Meta, Number, ResourceContents};
+use super::{Icon, Number, ResourceContents};
 use crate::{RawJson, Revision};
 
 open_enum! {
@@ -27,41 +27,35 @@ body! {
     }
 
     /// Text.
-    pub struct TextContent("type": "text") {
+    pub struct TextContent with meta [since V2025_06_18] => with_meta ("type": "text") {
         /// The text.
         required text: String = "text";
         /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations" => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 
     /// An image.
-    pub struct ImageContent("type": "image") {
+    pub struct ImageContent with meta [since V2025_06_18] => with_meta ("type": "image") {
         /// The image in base64.
         required data: String = "data";
         /// The media type of the image.
         required mime_type: String = "mimeType";
         /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations" => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 
     /// Sound.
-    pub struct AudioContent("type": "audio") {
+    pub struct AudioContent with meta [since V2025_06_18] => with_meta ("type": "audio") {
         /// The sound in base64.
         required data: String = "data";
         /// The media type of the sound.
         required mime_type: String = "mimeType";
         /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations" => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 
     /// A link to a resource that can be read, not necessarily one of the server's list.
-    pub struct ResourceLink("type": "resource_link") {
+    pub struct ResourceLink with meta ("type": "resource_link") {
         /// The URI of the resource.
         required uri: String = "uri";
         /// The name for programs.
@@ -78,34 +72,28 @@ body! {
         optional icons: Vec<Icon> = "icons" [since V2025_11_25];
         /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations";
-        /// Metadata.
-        optional meta: Meta = "_meta";
     }
 
     /// The contents of a resource inside a message.
-    pub struct EmbeddedResource("type": "resource") {
+    pub struct EmbeddedResource with meta [since V2025_06_18] => with_meta ("type": "resource") {
         /// The contents.
         required resource: ResourceContents = "resource";
         /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations" => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 
     /// The model's wish to call a tool.
-    pub struct ToolUseContent("type": "tool_use") {
+    pub struct ToolUseContent with meta ("type": "tool_use") {
         /// The id that the matching result carries.
         required id: String = "id";
         /// The name of the tool.
         required name: String = "name";
         /// The arguments: an object.
         required input: RawJson = "input";
-        /// Metadata.
-        optional meta: Meta = "_meta";
     }
 
     /// The result of a tool, for the model.
-    pub struct ToolResultContent("type": "tool_result") {
+    pub struct ToolResultContent with meta => with_meta ("type": "tool_result") {
         /// The id of the matching use.
         required tool_use_id: String = "toolUseId";
         /// The unstructured result.
@@ -115,8 +103,6 @@ body! {
             [since V2025_06_18, before V2026_07_28 only RawJson::is_object] => with_structured_content;
         /// True if the tool failed.
         optional is_error: bool = "isError" => with_is_error;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
     }
 }
 

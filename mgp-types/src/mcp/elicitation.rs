@@ -3,7 +3,7 @@
 use super::body::body;
 use super::task::TaskMetadata;
 use super::union::{open_enum, union};
-use super::{FormSchema, Map, Meta};
+use super::{FormSchema, Map};
 use crate::RawJson;
 
 union! {
@@ -38,9 +38,7 @@ open_enum! {
 
 body! {
     /// The params of `elicitation/create` that ask by a form.
-    pub struct ElicitFormParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" [until V2025_11_25];
+    pub struct ElicitFormParams with meta [until V2025_11_25] {
         /// The wish to run the request as a task.
         optional task: TaskMetadata = "task" [only V2025_11_25];
         /// The way in which the user is asked.
@@ -52,9 +50,7 @@ body! {
     }
 
     /// The params of `elicitation/create` that ask by a page that the user visits.
-    pub struct ElicitUrlParams("mode": "url") {
-        /// Metadata.
-        optional meta: Meta = "_meta" [until V2025_11_25];
+    pub struct ElicitUrlParams with meta [until V2025_11_25] ("mode": "url") {
         /// The wish to run the request as a task.
         optional task: TaskMetadata = "task" [only V2025_11_25];
         /// The message to the user.
@@ -66,13 +62,11 @@ body! {
     }
 
     /// The result of `elicitation/create`.
-    pub struct ElicitResult {
+    pub struct ElicitResult with meta [until V2025_11_25] {
         /// The action of the user.
         required action: ElicitAction = "action";
         /// The fields of the form: texts, numbers, booleans and arrays of texts.
         optional content: Map<RawJson> = "content" => with_content;
-        /// Metadata.
-        optional meta: Meta = "_meta" [until V2025_11_25];
     }
 
     /// The params of `notifications/elicitation/complete`.

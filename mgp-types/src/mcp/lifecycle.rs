@@ -2,7 +2,7 @@
 
 use super::body::body;
 use super::union::open_enum;
-use super::{CacheScope, ClientCapabilities, Meta, ResultType, ServerCapabilities};
+use super::{CacheScope, ClientCapabilities, ResultType, ServerCapabilities};
 
 open_enum! {
     /// The theme that an icon is made for.
@@ -54,7 +54,7 @@ body! {
     }
 
     /// The result of `initialize`.
-    pub struct InitializeResult {
+    pub struct InitializeResult with meta {
         /// The revision that the session speaks.
         required protocol_version: String = "protocolVersion";
         /// The capabilities of the server.
@@ -63,8 +63,6 @@ body! {
         required server_info: Implementation = "serverInfo";
         /// The instructions for use of the server, for a model.
         optional instructions: String = "instructions" => with_instructions;
-        /// Metadata.
-        optional meta: Meta = "_meta";
     }
 
     /// The params of `notifications/initialized`.
@@ -77,7 +75,7 @@ body! {
     pub struct DiscoverParams with meta {}
 
     /// The result of `server/discover`.
-    pub struct DiscoverResult {
+    pub struct DiscoverResult with meta => with_meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The revisions that the server supports.
@@ -91,8 +89,6 @@ body! {
         /// The audience that may share the cached result.
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
             => with_cache_scope;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
     }
 
     /// The `data` of the error for a request whose revision the server does not support.

@@ -71,9 +71,7 @@ body! {
     }
 
     /// The params of `notifications/subscriptions/acknowledged`, the first message of the stream.
-    pub struct SubscriptionsAcknowledgedParams {
-        /// Metadata, which names the subscription.
-        optional meta: Meta = "_meta";
+    pub struct SubscriptionsAcknowledgedParams with meta {
         /// The wanted notifications that the server will send.
         required notifications: SubscriptionFilter = "notifications";
     }

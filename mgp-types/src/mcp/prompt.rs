@@ -1,7 +1,7 @@
 //! Prompts: messages that a server prepares for its users.
 
 use super::body::{body, pages};
-use super::{ContentBlock, Icon, InputResponses, Map, Meta, ResultType, Role};
+use super::{ContentBlock, Icon, InputResponses, Map, ResultType, Role};
 
 body! {
     /// An argument of a prompt.
@@ -17,7 +17,7 @@ body! {
     }
 
     /// A prompt or a template of prompts.
-    pub struct Prompt {
+    pub struct Prompt with meta [since V2025_06_18] => with_meta {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
@@ -28,8 +28,6 @@ body! {
         optional icons: Vec<Icon> = "icons" [since V2025_11_25] => with_icons;
         /// The arguments of the template.
         optional arguments: Vec<PromptArgument> = "arguments" => with_arguments;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 
     /// A message of a prompt.
@@ -54,15 +52,13 @@ body! {
     }
 
     /// The result of `prompts/get`.
-    pub struct GetPromptResult {
+    pub struct GetPromptResult with meta => with_meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The description of the prompt.
         optional description: String = "description" => with_description;
         /// The messages.
         required messages: Vec<PromptMessage> = "messages";
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
     }
 
     /// The params of `notifications/prompts/list_changed`.

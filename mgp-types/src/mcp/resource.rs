@@ -1,11 +1,11 @@
 //! Resources: data that a server lets clients read.
 
 use super::body::{body, pages};
-use super::{Annotations, CacheScope, Icon, InputResponses, Meta, ResultType};
+use super::{Annotations, CacheScope, Icon, InputResponses, ResultType};
 
 body! {
     /// A resource that a server lets clients read.
-    pub struct Resource {
+    pub struct Resource with meta [since V2025_06_18] => with_meta {
         /// The URI of the resource.
         required uri: String = "uri";
         /// The name for programs.
@@ -22,12 +22,10 @@ body! {
         optional icons: Vec<Icon> = "icons" [since V2025_11_25] => with_icons;
         /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations" => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 
     /// A family of resources whose URIs follow a template.
-    pub struct ResourceTemplate {
+    pub struct ResourceTemplate with meta [since V2025_06_18] => with_meta {
         /// The template, RFC 6570.
         required uri_template: String = "uriTemplate";
         /// The name for programs.
@@ -42,12 +40,10 @@ body! {
         optional icons: Vec<Icon> = "icons" [since V2025_11_25] => with_icons;
         /// Hints about the use of the resources.
         optional annotations: Box<Annotations> = "annotations" => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 
     /// The contents of a resource or a part of it: either text or bytes.
-    pub struct ResourceContents {
+    pub struct ResourceContents with meta [since V2025_06_18] => with_meta {
         /// The URI of the resource.
         required uri: String = "uri";
         /// The media type.
@@ -56,8 +52,6 @@ body! {
         optional text: String = "text";
         /// The bytes of any other resource, in base64.
         optional blob: String = "blob";
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 
     /// The params of `resources/read`.
@@ -72,7 +66,7 @@ body! {
     }
 
     /// The result of `resources/read`.
-    pub struct ReadResourceResult {
+    pub struct ReadResourceResult with meta => with_meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The contents of the resource; for a directory, the contents of its parts.
@@ -82,8 +76,6 @@ body! {
         /// The audience that may share the cached result.
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
             => with_cache_scope;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
     }
 
     /// The params of `resources/subscribe`.

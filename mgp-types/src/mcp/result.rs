@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::body::body;
 use super::task_extension::CreateTaskResult;
 use super::union::{open_enum, tag_of, union};
-use super::{CreateMessageParams, ElicitParams, ForRevision, ListRootsParams, Map, Meta};
+use super::{CreateMessageParams, ElicitParams, ForRevision, ListRootsParams, Map};
 use crate::{RawJson, Revision};
 
 open_enum! {
@@ -32,11 +32,9 @@ open_enum! {
 
 body! {
     /// A result without content: the request was carried out.
-    pub struct EmptyResult {
+    pub struct EmptyResult with meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
-        /// Metadata.
-        optional meta: Meta = "_meta";
     }
 
     /// An elicitation inside a result.
@@ -58,15 +56,13 @@ body! {
     }
 
     /// The result that asks for input before the request can be completed.
-    pub struct InputRequiredResult {
+    pub struct InputRequiredResult with meta => with_meta {
         /// `input_required`.
         required result_type: ResultType = "resultType";
         /// The questions that the server needs answered.
         optional input_requests: InputRequests = "inputRequests";
         /// The state that the client sends back unchanged.
         optional request_state: String = "requestState" => with_request_state;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
     }
 }
 

@@ -8,7 +8,7 @@ use super::body::body;
 use super::shape::{Shape, Shaped};
 use super::task::TaskMetadata;
 use super::union::open_enum;
-use super::{ForRevision, Meta, Number, Role, SamplingContent, Tool};
+use super::{ForRevision, Number, Role, SamplingContent, Tool};
 use crate::{RawJson, Revision};
 
 /// The content of a message to or from a model: one block, or an array of blocks.
@@ -85,13 +85,11 @@ impl<'de> Deserialize<'de> for SamplingContents {
 
 body! {
     /// A message of the conversation that the model continues.
-    pub struct SamplingMessage {
+    pub struct SamplingMessage with meta [since V2025_11_25] {
         /// The speaker.
         required role: Role = "role";
         /// The content of the message.
         required content: SamplingContents = "content";
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_11_25];
     }
 
     /// A hint at a model.
@@ -119,9 +117,7 @@ body! {
     }
 
     /// The params of `sampling/createMessage`.
-    pub struct CreateMessageParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" [until V2025_11_25];
+    pub struct CreateMessageParams with meta [until V2025_11_25] {
         /// The conversation so far.
         required messages: Vec<SamplingMessage> = "messages";
         /// The model that the server prefers.
@@ -147,7 +143,7 @@ body! {
     }
 
     /// The result of `sampling/createMessage`.
-    pub struct CreateMessageResult {
+    pub struct CreateMessageResult with meta => with_meta {
         /// The speaker.
         required role: Role = "role";
         /// The content of the message.
@@ -156,8 +152,6 @@ body! {
         required model: String = "model";
         /// The reason why the model stopped.
         optional stop_reason: StopReason = "stopReason" => with_stop_reason;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
     }
 }
 

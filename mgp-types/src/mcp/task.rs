@@ -2,7 +2,6 @@
 //!
 //! The extension of the stateless revisions has other tasks: see [`task_extension`](super::task_extension).
 
-use super::Meta;
 use super::body::body;
 use super::union::open_enum;
 use crate::{Object, RawJson};
@@ -58,7 +57,7 @@ body! {
 
     /// A task; also the result of `tasks/get` and `tasks/cancel` and the params of
     /// `notifications/tasks/status`, where it may carry metadata.
-    pub struct Task {
+    pub struct Task with meta => with_meta {
         /// The id of the task.
         required task_id: String = "taskId";
         /// The status of the task.
@@ -73,16 +72,12 @@ body! {
         required ttl: Option<i64> = "ttl";
         /// The time in milliseconds to wait between two polls.
         optional poll_interval: i64 = "pollInterval" => with_poll_interval;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
     }
 
     /// The result of a request that runs as a task.
-    pub struct CreateTaskResult {
+    pub struct CreateTaskResult with meta {
         /// The task.
         required task: Task = "task";
-        /// Metadata.
-        optional meta: Meta = "_meta";
     }
 
     /// The params of `tasks/get`.
@@ -110,12 +105,10 @@ body! {
     }
 
     /// The result of `tasks/list`.
-    pub struct ListTasksResult {
+    pub struct ListTasksResult with meta {
         /// The tasks of this page.
         required tasks: Vec<Task> = "tasks";
         /// The cursor of the next page; absent on the last one.
         optional next_cursor: String = "nextCursor";
-        /// Metadata.
-        optional meta: Meta = "_meta";
     }
 }

@@ -3,7 +3,7 @@
 //! The experimental tasks of 2025-11-25 are others: see [`task`](super::task).
 
 use super::body::body;
-use super::{InputRequests, InputResponses, Meta, ResultType};
+use super::{InputRequests, InputResponses, ResultType};
 use crate::RawJson;
 
 pub use super::task::TaskStatus;
@@ -13,7 +13,7 @@ pub const EXTENSION_ID: &str = "io.modelcontextprotocol/tasks";
 
 body! {
     /// The result of `tools/call` that goes on as a task.
-    pub struct CreateTaskResult {
+    pub struct CreateTaskResult with meta => with_meta {
         /// The kind of result: always `task`.
         required result_type: ResultType = "resultType";
         /// The id of the task.
@@ -30,13 +30,11 @@ body! {
         required ttl_ms: Option<i64> = "ttlMs";
         /// The time in milliseconds to wait between two polls.
         optional poll_interval_ms: i64 = "pollIntervalMs" => with_poll_interval_ms;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
     }
 
     /// A task with the members that its status calls for: the result of `tasks/get`, and the params of
     /// `notifications/tasks`, which have no `resultType`.
-    pub struct DetailedTask {
+    pub struct DetailedTask with meta => with_meta {
         /// The kind of result; absent in a notification.
         optional result_type: ResultType = "resultType" => with_result_type;
         /// The id of the task.
@@ -59,8 +57,6 @@ body! {
         optional result: RawJson = "result" => with_result;
         /// The JSON-RPC error of the request that became the task, once it is `failed`.
         optional error: RawJson = "error" => with_error;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
     }
 
     /// The params of `tasks/get`.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::body::{body, pages};
 use super::task::TaskMetadata;
 use super::union::open_enum;
-use super::{ContentBlock, Icon, InputResponses, Map, Meta, ResultType};
+use super::{ContentBlock, Icon, InputResponses, Map, ResultType};
 use crate::RawJson;
 
 body! {
@@ -31,7 +31,7 @@ body! {
     }
 
     /// A function that a server runs for clients.
-    pub struct Tool {
+    pub struct Tool with meta [since V2025_06_18] => with_meta {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
@@ -49,8 +49,6 @@ body! {
             [since V2025_06_18, before V2026_07_28 only is_object_schema] => with_output_schema;
         /// Hints about the behaviour of the tool.
         optional annotations: Box<ToolAnnotations> = "annotations" [since V2025_03_26] => with_annotations;
-        /// Metadata.
-        optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
 
     /// The params of `tools/call`.
@@ -69,7 +67,7 @@ body! {
     }
 
     /// The result of `tools/call`.
-    pub struct CallToolResult {
+    pub struct CallToolResult with meta => with_meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The unstructured result.
@@ -79,8 +77,6 @@ body! {
             [since V2025_06_18, before V2026_07_28 only RawJson::is_object] => with_structured_content;
         /// True if the tool failed.
         optional is_error: bool = "isError";
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
     }
 
     /// The params of `notifications/tools/list_changed`.

@@ -1,6 +1,5 @@
 //! The audit record: searched a page at a time, counted and verified.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
@@ -63,9 +62,6 @@ pub(crate) struct QueryEvents {
     /// True if only events of the kernel that is asked are wanted, and else those of all kernels.
     #[arg(skip)]
     pub(crate) here: bool,
-    /// The last event of each kernel behind which new events are wanted, if events are followed; of none for the first page.
-    #[arg(skip)]
-    pub(crate) after: Option<BTreeMap<String, u64>>,
 }
 
 /// A page of events.
@@ -78,9 +74,6 @@ pub(crate) struct EventPage {
     /// The value of `behind` for the next page, if there may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_behind: Option<u64>,
-    /// The values of `after` for the next page, where they changed.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) ends: BTreeMap<String, u64>,
 }
 
 /// An event with its place in the chain.
@@ -88,7 +81,7 @@ pub(crate) struct EventPage {
 pub(crate) struct EventRow {
     /// The kernel that recorded the event, where several share their decisions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) kernel: Option<String>,
+    pub(super) kernel: Option<String>,
     pub(crate) seq: u64,
     pub(super) hash: String,
     pub(crate) event: RawJson,
@@ -220,22 +213,15 @@ impl Operation for QueryEvents {
         let limit = self.limit.map_or(50, |limit| limit as usize).clamp(1, Query::MAX_LIMIT);
         let mut query = Query::new(self.events.filter());
         query.order = if self.oldest_first { Order::OldestFirst } else { Order::NewestFirst };
-        let kernel = call.kernel.link.as_ref().filter(|_| self.after.is_some()).map(|link| link.id.clone());
-        let key = kernel.clone().unwrap_or_default();
-        let followed = self.after.as_ref().filter(|after| !after.is_empty());
-        let after = followed.map(|after| after.get(&key).copied().unwrap_or_default());
-        query.behind = self.behind.or(after);
+        query.behind = self.behind;
         query.limit = limit;
-        let head = audit.log.head().seq;
         let found = reading(audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
         let next_behind = found.get(limit - 1).map(|last| last.seq);
-        let last = found.iter().map(|entry| entry.seq).max().unwrap_or(head);
-        let ends = self.after.map(|_| (key, last)).into_iter().collect();
         let row = |entry: LogEntry| {
             let (seq, hash) = (entry.seq, entry.hash.to_string());
-            EventRow { kernel: kernel.clone(), seq, hash, event: entry.event }
+            EventRow { kernel: None, seq, hash, event: entry.event }
         };
-        Ok(EventPage { events: found.into_iter().map(row).collect(), only_here, next_behind, ends })
+        Ok(EventPage { events: found.into_iter().map(row).collect(), only_here, next_behind })
     }
 }
 
@@ -261,11 +247,6 @@ impl EventRow {
     pub(crate) fn name(&self) -> String {
         let kernel = self.kernel.as_deref().map(|kernel| kernel.get(..8).unwrap_or(kernel));
         kernel.map_or_else(|| self.seq.to_string(), |kernel| format!("{kernel}:{}", self.seq))
-    }
-
-    /// Returns the time of the event; `None` if it is no event.
-    pub(crate) fn time(&self) -> Option<Timestamp> {
-        Some(self.event.to::<AuditEvent>().ok()?.timestamp)
     }
 
     /// Returns the event as a line.

@@ -56,9 +56,8 @@ impl Operation for ExportEvents {
 
     async fn run(self, call: &OperatorCall) -> Result<ExportPage, Error> {
         let (behind, limit) = ((self.behind > 0).then_some(self.behind), Some(EXPORTED_AT_ONCE));
-        let Self { events, here, .. } = self;
-        let query = QueryEvents { events, oldest_first: true, behind, limit, here, after: None };
-        let EventPage { events, only_here, next_behind, .. } = query.run(call).await?;
+        let query = QueryEvents { events: self.events, oldest_first: true, behind, limit, here: self.here };
+        let EventPage { events, only_here, next_behind } = query.run(call).await?;
         let mut text = String::new();
         if self.format == ExportFormat::Csv && behind.is_none() {
             text.push_str(HEADINGS);

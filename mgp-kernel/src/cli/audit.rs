@@ -1,6 +1,5 @@
 //! `mgp audit`: shows, searches, exports and verifies the audit log.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
@@ -11,7 +10,7 @@ use serde_json::json;
 
 use super::context::CommandContext;
 use super::link::{KernelLink, operate};
-use crate::admin::audit::{EventRow, EventSelection, QueryEvents, VerifyLog, without_others};
+use crate::admin::audit::{EventSelection, QueryEvents, ReadLogEnd, VerifyLog, without_others};
 use crate::admin::export::{ExportEvents, ExportFormat};
 use crate::admin::operation::{KernelNeed, PageRequest};
 use crate::terminal::{Exit, Failure, Result, TextForm};
@@ -37,7 +36,7 @@ pub(super) struct AuditTailArgs {
     /// The number of events
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     lines: u32,
-    /// Print new events as they happen, until interrupted; with --json one object per line
+    /// Print new events of this kernel as they happen, until interrupted; with --json one object per line
     #[arg(short, long)]
     follow: bool,
 }
@@ -76,50 +75,39 @@ pub(super) async fn run(cx: &CommandContext, audit: AuditCommand) -> Result {
 
 async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result {
     let AuditTailArgs { events, lines, follow } = wanted;
-    let after = follow.then(BTreeMap::new);
-    let mut query = QueryEvents { events, limit: Some(lines), after, ..QueryEvents::default() };
-    let mut page = link.ask(&query).await?;
+    // Events of other kernels come late, with times of long ago, so only this kernel's can be followed.
+    let newest =
+        QueryEvents { events: events.clone(), limit: Some(lines), here: follow, ..QueryEvents::default() };
+    let mut page = link.ask(&newest).await?;
     page.events.reverse();
-    if let Some(why) = &page.only_here {
-        link.output.note(&without_others(why));
-    }
     if !follow {
+        if let Some(why) = &page.only_here {
+            link.output.note(&without_others(why));
+        }
         return link.output.show(&page, TextForm::write);
     }
-    if !link.is_to_running() && page.events.iter().all(|row| row.kernel.is_none()) {
+    let mut behind = match page.events.last() {
+        Some(last) => last.seq,
+        None => link.ask(&ReadLogEnd {}).await?.seq,
+    };
+    if !link.is_to_running() {
         link.output.note("no kernel runs, so no events will follow");
     }
-    (query.oldest_first, query.limit) = (true, Some(PageRequest::MAX_ITEMS));
-    query.here = page.only_here.is_some();
-    let print = |rows: &[EventRow]| link.output.lines(rows.iter().map(|row| (row, row.line())));
-    let mut waiting = Vec::new();
-    // An interruption while the kernel is asked counts, too.
-    let interrupted = tokio::signal::ctrl_c();
-    tokio::pin!(interrupted);
-    while print(&page.events)? {
-        query.after.get_or_insert_default().extend(page.ends);
-        let goes_on = tokio::select! {
-            _ = &mut interrupted => false,
-            goes_on = link.output.follows() => goes_on,
-        };
-        if !goes_on {
-            print(&waiting)?;
-            break;
+    loop {
+        let rows = page.events.iter().map(|row| (row, row.line()));
+        behind = page.events.last().map_or(behind, |last| last.seq);
+        if !link.output.lines(rows)? || !link.output.follows().await {
+            return Ok(Exit::Done);
         }
-        page = link.ask(&query).await?;
-        page.events = due(&mut waiting, page.events);
+        let next = QueryEvents {
+            events: events.clone(),
+            oldest_first: true,
+            behind: Some(behind),
+            limit: Some(PageRequest::MAX_ITEMS),
+            here: true,
+        };
+        page = link.ask(&next).await?;
     }
-    Ok(Exit::Done)
-}
-
-/// Adds new events to those that are `waiting`, and takes out by time those that waited, with the new ones from before them: the
-/// others may have to wait for an earlier event, which another kernel copies to the shared database in a moment.
-fn due(waiting: &mut Vec<EventRow>, new: Vec<EventRow>) -> Vec<EventRow> {
-    let newest = waiting.last().map(EventRow::time);
-    waiting.extend(new);
-    waiting.sort_by_cached_key(EventRow::time);
-    let due = waiting.partition_point(|row| row.kernel.is_none() || Some(row.time()) <= newest);
-    waiting.drain(..due).collect()
 }
 
 async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result {
@@ -150,44 +138,4 @@ async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result {
     }
     link.output.note(&format!("{events} events"));
     Ok(Exit::Done)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rows(seconds: &[u32], kernel: Option<&str>) -> Vec<EventRow> {
-        let row = |second: &u32| {
-            let event = json!({
-                "timestamp": format!("2026-01-01T00:00:{second:02}.000Z"),
-                "trace_id": "00000000-0000-0000-0000-000000000007",
-                "event_type": "X",
-                "actor": {"type": "agent", "id": "ada"},
-                "target": {"server_id": "files"},
-                "result": "SUCCESS",
-                "details": {},
-            });
-            let row = json!({"kernel": kernel, "seq": second, "hash": "", "event": event});
-            serde_json::from_str(&row.to_string()).unwrap()
-        };
-        seconds.iter().map(row).collect()
-    }
-
-    #[test]
-    fn events_of_several_kernels_come_by_time_though_one_copies_them_later_and_none_is_kept_for_long() {
-        let mut waiting = Vec::new();
-        let mut look =
-            |new: Vec<EventRow>| -> Vec<u64> { due(&mut waiting, new).iter().map(|row| row.seq).collect() };
-        assert!(look(rows(&[2, 4], Some("one"))).is_empty());
-        assert_eq!(look(rows(&[3, 5], Some("other"))), [2, 3, 4]);
-        assert_eq!(look(rows(&[1], Some("late"))), [1, 5]);
-        assert!(look(Vec::new()).is_empty());
-    }
-
-    #[test]
-    fn events_of_a_kernel_alone_wait_for_nothing() {
-        let mut waiting = Vec::new();
-        assert_eq!(due(&mut waiting, rows(&[1, 2], None)).len(), 2);
-        assert!(waiting.is_empty());
-    }
 }

@@ -144,9 +144,6 @@ impl ClusterLink {
             return Err(StoreError::Unavailable("the shared database is not reached".into()));
         }
         let order = if query["oldest_first"] == true { "ASC" } else { "DESC" };
-        if query["after"].as_object().is_some_and(|after| !after.is_empty()) {
-            return self.ask(include_str!("record/follow.sql"), query).await;
-        }
         self.ask(&include_str!("record/query.sql").replace("@ORDER@", order), query).await
     }
 

@@ -1,7 +1,5 @@
 //! The record of kernels that share a database of PostgreSQL. The tests are left out where none is installed.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -154,35 +152,6 @@ fn kernel_of(line: &str) -> String {
 fn number_of(line: &str) -> u64 {
     let event: Value = serde_json::from_str(line).unwrap();
     event["_mgp"]["seq"].as_u64().unwrap()
-}
-
-#[test]
-fn the_records_of_all_kernels_are_followed_as_one_until_the_command_is_interrupted() {
-    let Some(cluster) = Cluster::start() else { return };
-    let (_kernel, _) = Kernel::on_http(&cluster.homes[0]);
-    let following = ["audit", "tail", "-f", "--json", "--type", "ACCESS_GRANTED", "--type", "X"];
-    let mut command = cluster.homes[0].command(following);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = || -> String {
-        let row: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-        row["kernel"].as_str().unwrap().to_owned()
-    };
-    assert_eq!([next(), next()], [cluster.id(0), cluster.id(1)], "the oldest comes first");
-    cluster.homes[1].done(["access", "grant", "agent.new", "fs", "--force"]);
-    assert_eq!(next(), cluster.id(1));
-    // A kernel that did not reach the database copies an event of long ago.
-    cluster.sql(
-        r#"INSERT INTO mgp_event (writer, seq, body, hash) VALUES ('x', 1,
-            '{"timestamp":"2020-01-01T00:00:00.000Z","event_type":"X","trace_id":"x",
-            "actor":{"type":"agent","id":"a"},"target":{"server_id":"s"},"result":"SUCCESS"}', '')"#,
-    );
-    assert_eq!(next(), "x");
-    cluster.homes[0].done(["access", "grant", "agent.newer", "fs", "--force"]);
-    assert_eq!(next(), cluster.id(0));
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-s", "INT", &pid]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

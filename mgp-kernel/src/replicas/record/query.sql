@@ -1,6 +1,5 @@
 -- A page of the events of all kernels, as it is asked for by `QueryEvents` and given by `EventPage`. @ORDER@ is ASC or DESC.
 -- Events may share a place, behind which the next page begins: a page has all or none of them, and may so be a little longer.
--- If events are to be followed from there on, the page has the number of the last event of each kernel as well.
 -- What is asked for stands in the conditions themselves, so that the plan is made for it: the index of places, from one end.
 WITH page AS (
     SELECT writer, seq, hash, body, place FROM mgp_event
@@ -28,15 +27,5 @@ SELECT json_build_object(
     ), '[]'),
     'next_behind', CASE WHEN count(*) >= least(greatest(coalesce(($1::text::json ->> 'limit')::int, 50), 1), 1000) THEN
         CASE '@ORDER@' WHEN 'ASC' THEN max(place) ELSE min(place) END
-    END,
-    'ends', coalesce(CASE WHEN json_typeof($1::text::json -> 'after') = 'object' THEN (
-        WITH RECURSIVE kernels AS (
-            SELECT min(writer) AS writer FROM mgp_event
-            UNION ALL
-            SELECT (SELECT min(writer) FROM mgp_event WHERE writer > kernels.writer) FROM kernels
-            WHERE kernels.writer IS NOT NULL
-        )
-        SELECT json_object_agg(writer, (SELECT max(seq) FROM mgp_event WHERE mgp_event.writer = kernels.writer))
-        FROM kernels WHERE writer IS NOT NULL
-    ) END, '{}')
+    END
 )::text FROM page

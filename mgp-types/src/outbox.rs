@@ -30,8 +30,11 @@ pub trait OutboxPort: Send + Sync + 'static {
     /// Sends a notification on `stream`. The future ends when the message has a place in the queue.
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Sends a request on `stream` and waits for its answer. Dropping the future takes the request back.
-    fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>>;
+    /// Sends a request on `stream` and waits for its answer. Dropping the future takes the request back. A port that only hears
+    /// notifications has no peer to ask, and refuses the request.
+    fn call(&self, _stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(std::future::ready(Err(Error::method_not_found(&request.method))))
+    }
 }
 
 /// The reverse channel of one request: notifications and requests that travel with its answer.

@@ -230,10 +230,6 @@ impl OutboxPort for TaskRelay {
         }
         Box::pin(std::future::ready(Ok(())))
     }
-
-    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
-        Box::pin(std::future::ready(Err(Error::method_not_found(&request.method))))
-    }
 }
 
 /// Checks that the client declared that it knows of tasks.

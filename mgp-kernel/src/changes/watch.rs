@@ -10,9 +10,7 @@ use mgp_types::mcp::{
     UnsubscribeParams,
 };
 use mgp_types::mgp::ServerId;
-use mgp_types::{
-    BoxFuture, Context, Error, Method, Outbox, OutboxPort, Principal, Request, Response, StreamId,
-};
+use mgp_types::{BoxFuture, Context, Error, Method, Outbox, OutboxPort, Principal, Request, StreamId};
 use parking_lot::Mutex;
 use tokio::sync::{OnceCell, oneshot};
 use tokio::task::JoinSet;
@@ -251,10 +249,6 @@ impl OutboxPort for ListenReceiver {
             changes.updated(&self.resource.0, &uri);
         }
         Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
-        Box::pin(std::future::ready(Err(Error::method_not_found(&request.method))))
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::sleep;
 
 /// The service manager of this process, which is told how the kernel stands; nobody, where none wants to know.
 #[derive(Debug)]
@@ -41,13 +41,11 @@ impl ServiceManager {
     /// Tells the manager twice within its patience that the kernel lives, as long as the runtime runs new tasks.
     pub(crate) async fn reassure(&self) -> Infallible {
         let Some(patience) = self.patience else { return std::future::pending().await };
-        let mut times = interval(patience / 2);
-        times.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            times.tick().await;
             if tokio::spawn(async {}).await.is_ok() {
                 self.tell("WATCHDOG=1");
             }
+            sleep(patience / 2).await;
         }
     }
 

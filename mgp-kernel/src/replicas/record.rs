@@ -161,10 +161,8 @@ impl ClusterLink {
             writers.retain(|writer| *writer != chain.kernel);
             let mut found = self.verify_chain(&chain, log).await?;
             // Retention may be removing what was about to be read, or what the chain does not begin with any more.
-            for _ in 0..MAX_REREADS {
-                if found.flaw.is_none() {
-                    break;
-                }
+            let mut rereads = 0..MAX_REREADS;
+            while found.flaw.is_some() && rereads.next().is_some() {
                 sleep(REREAD_PAUSE).await;
                 let now = self.chains().await?.into_iter().find(|now| now.kernel == chain.kernel);
                 found = self.verify_chain(now.as_ref().unwrap_or(&chain), log).await?;

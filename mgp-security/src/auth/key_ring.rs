@@ -9,7 +9,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{AgentGroups, Error, Principal, RunningCalls, Validity, code};
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::{Instant, sleep};
 
 use super::{ApiPermissions, KeyId, KeyInfo, KeyStore, KeyTerms, SecretKey, StoredKey, reserved_owner};
 use crate::latest_time::LatestTime;
@@ -188,11 +188,8 @@ impl KeyRing {
     /// minute; running calls are treated as `calls` then says. It never returns: run it beside the server that lets
     /// callers in by the ring, and drop it at the end.
     pub async fn watch(&self, calls: impl Fn() -> RunningCalls) -> Infallible {
-        let mut second = tokio::time::interval(Duration::from_secs(1));
-        second.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut noted = Instant::now();
         loop {
-            second.tick().await;
             let (now, mut has_ended) = (self.0.latest.after(self.0.clock.now()), false);
             for key in self.0.keys.load().values() {
                 if key.is_over(now) && key.validity.ended().is_none() {
@@ -209,6 +206,7 @@ impl KeyRing {
                     tracing::warn!(%error, "the last use of keys could not be noted");
                 }
             }
+            sleep(Duration::from_secs(1)).await;
         }
     }
 

@@ -80,9 +80,8 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
 /// Frees the compiled words and patterns, about 10 MB, when no text was scanned for a minute, for as long as it is polled.
 /// The next text has them compiled again.
 pub async fn free_unused_patterns() {
-    let mut looks = tokio::time::interval(Duration::from_mins(1));
     loop {
-        looks.tick().await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
         LEXICON.free_unused();
         WORDINGS.free_unused();
         PATTERNS.free_unused();

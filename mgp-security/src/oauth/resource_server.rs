@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{AgentGroups, Error, Object, Principal, RunningCalls, TokenStatement, Validity};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::sleep;
 
 use super::TokenError;
 use super::cache::{OpenQuestions, TokenCache, TokenHolders};
@@ -172,12 +172,10 @@ impl ResourceServer {
     /// about it every half minute calls it inactive; running calls are treated as `calls`
     /// then says. It never returns: run it beside the server that lets callers in by tokens.
     pub async fn end_expired(&self, calls: impl Fn() -> RunningCalls) -> Infallible {
-        let mut second = interval(Duration::from_secs(1));
-        second.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            second.tick().await;
             self.end_expired_at(self.0.settings.clock.now(), calls());
             self.end_inactive(calls()).await;
+            sleep(Duration::from_secs(1)).await;
         }
     }
 

@@ -31,8 +31,8 @@ use crate::{Id, RawJson, Revision};
 /// * `[since R, or value]`: and from `R` on it is required, so that fitting fills `value` in;
 /// * `[since R, before Q only predicate]`: and revisions before `Q` allow only some values.
 ///
-/// `pub struct Name with meta {` begins with the optional member `_meta`, which `with meta [since R] => with_meta` gives gates and
-/// the method that sets it.
+/// `pub struct Name with meta {` begins with the optional member `_meta`, and `with meta => with_meta` also names the method that sets
+/// it. `pub struct Name and meta {` ends with it, and may give it gates as well.
 ///
 /// `pub struct Name, fit by method {` calls `self.method(revision)` before the gates, for changes that no gate can
 /// express.
@@ -139,7 +139,8 @@ macro_rules! body {
     };
     ($(
         $(#[$attribute:meta])*
-        pub struct $name:ident $(with $meta:ident $([$($gate:tt)*])? $(=> $setter:ident)?)?
+        pub struct $name:ident $(with $meta:ident $(=> $setter:ident)?)?
+            $(and $last:ident $([$($gate:tt)*])? $(=> $last_setter:ident)?)?
             $(($tag:literal : $tag_value:literal))? $(, fit by $hook:ident)? { $($fields:tt)* }
     )+) => {$(
         $crate::mcp::body::body! { @one
@@ -147,9 +148,13 @@ macro_rules! body {
             pub struct $name $(($tag: $tag_value))? $(, fit by $hook)? {
                 $(
                     /// Metadata.
-                    optional $meta: $crate::mcp::Meta = "_meta" $([$($gate)*])? $(=> $setter)?;
+                    optional $meta: $crate::mcp::Meta = "_meta" $(=> $setter)?;
                 )?
                 $($fields)*
+                $(
+                    /// Metadata.
+                    optional $last: $crate::mcp::Meta = "_meta" $([$($gate)*])? $(=> $last_setter)?;
+                )?
             }
         }
     )+};

@@ -54,7 +54,7 @@ body! {
     }
 
     /// The result of `completion/complete`.
-    pub struct CompleteResult with meta {
+    pub struct CompleteResult and meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The values.

@@ -27,7 +27,7 @@ body! {
     }
 
     /// Text.
-    pub struct TextContent with meta [since V2025_06_18] => with_meta ("type": "text") {
+    pub struct TextContent and meta [since V2025_06_18] => with_meta ("type": "text") {
         /// The text.
         required text: String = "text";
         /// Hints about the use of the content.
@@ -35,7 +35,7 @@ body! {
     }
 
     /// An image.
-    pub struct ImageContent with meta [since V2025_06_18] => with_meta ("type": "image") {
+    pub struct ImageContent and meta [since V2025_06_18] => with_meta ("type": "image") {
         /// The image in base64.
         required data: String = "data";
         /// The media type of the image.
@@ -45,7 +45,7 @@ body! {
     }
 
     /// Sound.
-    pub struct AudioContent with meta [since V2025_06_18] => with_meta ("type": "audio") {
+    pub struct AudioContent and meta [since V2025_06_18] => with_meta ("type": "audio") {
         /// The sound in base64.
         required data: String = "data";
         /// The media type of the sound.
@@ -55,7 +55,7 @@ body! {
     }
 
     /// A link to a resource that can be read, not necessarily one of the server's list.
-    pub struct ResourceLink with meta ("type": "resource_link") {
+    pub struct ResourceLink and meta ("type": "resource_link") {
         /// The URI of the resource.
         required uri: String = "uri";
         /// The name for programs.
@@ -75,7 +75,7 @@ body! {
     }
 
     /// The contents of a resource inside a message.
-    pub struct EmbeddedResource with meta [since V2025_06_18] => with_meta ("type": "resource") {
+    pub struct EmbeddedResource and meta [since V2025_06_18] => with_meta ("type": "resource") {
         /// The contents.
         required resource: ResourceContents = "resource";
         /// Hints about the use of the content.
@@ -83,7 +83,7 @@ body! {
     }
 
     /// The model's wish to call a tool.
-    pub struct ToolUseContent with meta ("type": "tool_use") {
+    pub struct ToolUseContent and meta ("type": "tool_use") {
         /// The id that the matching result carries.
         required id: String = "id";
         /// The name of the tool.
@@ -93,7 +93,7 @@ body! {
     }
 
     /// The result of a tool, for the model.
-    pub struct ToolResultContent with meta => with_meta ("type": "tool_result") {
+    pub struct ToolResultContent and meta => with_meta ("type": "tool_result") {
         /// The id of the matching use.
         required tool_use_id: String = "toolUseId";
         /// The unstructured result.

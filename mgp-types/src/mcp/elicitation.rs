@@ -38,7 +38,7 @@ open_enum! {
 
 body! {
     /// The params of `elicitation/create` that ask by a form.
-    pub struct ElicitFormParams with meta [until V2025_11_25] {
+    pub struct ElicitFormParams and meta [until V2025_11_25] {
         /// The wish to run the request as a task.
         optional task: TaskMetadata = "task" [only V2025_11_25];
         /// The way in which the user is asked.
@@ -50,7 +50,7 @@ body! {
     }
 
     /// The params of `elicitation/create` that ask by a page that the user visits.
-    pub struct ElicitUrlParams with meta [until V2025_11_25] ("mode": "url") {
+    pub struct ElicitUrlParams and meta [until V2025_11_25] ("mode": "url") {
         /// The wish to run the request as a task.
         optional task: TaskMetadata = "task" [only V2025_11_25];
         /// The message to the user.
@@ -62,7 +62,7 @@ body! {
     }
 
     /// The result of `elicitation/create`.
-    pub struct ElicitResult with meta [until V2025_11_25] {
+    pub struct ElicitResult and meta [until V2025_11_25] {
         /// The action of the user.
         required action: ElicitAction = "action";
         /// The fields of the form: texts, numbers, booleans and arrays of texts.

@@ -54,7 +54,7 @@ body! {
     }
 
     /// The result of `initialize`.
-    pub struct InitializeResult with meta {
+    pub struct InitializeResult and meta {
         /// The revision that the session speaks.
         required protocol_version: String = "protocolVersion";
         /// The capabilities of the server.
@@ -75,7 +75,7 @@ body! {
     pub struct DiscoverParams with meta {}
 
     /// The result of `server/discover`.
-    pub struct DiscoverResult with meta => with_meta {
+    pub struct DiscoverResult and meta => with_meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The revisions that the server supports.

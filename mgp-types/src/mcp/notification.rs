@@ -71,7 +71,7 @@ body! {
     }
 
     /// The params of `notifications/subscriptions/acknowledged`, the first message of the stream.
-    pub struct SubscriptionsAcknowledgedParams with meta {
+    pub struct SubscriptionsAcknowledgedParams and meta {
         /// The wanted notifications that the server will send.
         required notifications: SubscriptionFilter = "notifications";
     }

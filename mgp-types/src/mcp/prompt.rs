@@ -17,7 +17,7 @@ body! {
     }
 
     /// A prompt or a template of prompts.
-    pub struct Prompt with meta [since V2025_06_18] => with_meta {
+    pub struct Prompt and meta [since V2025_06_18] => with_meta {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
@@ -52,7 +52,7 @@ body! {
     }
 
     /// The result of `prompts/get`.
-    pub struct GetPromptResult with meta => with_meta {
+    pub struct GetPromptResult and meta => with_meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The description of the prompt.

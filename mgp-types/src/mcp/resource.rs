@@ -5,7 +5,7 @@ use super::{Annotations, CacheScope, Icon, InputResponses, ResultType};
 
 body! {
     /// A resource that a server lets clients read.
-    pub struct Resource with meta [since V2025_06_18] => with_meta {
+    pub struct Resource and meta [since V2025_06_18] => with_meta {
         /// The URI of the resource.
         required uri: String = "uri";
         /// The name for programs.
@@ -25,7 +25,7 @@ body! {
     }
 
     /// A family of resources whose URIs follow a template.
-    pub struct ResourceTemplate with meta [since V2025_06_18] => with_meta {
+    pub struct ResourceTemplate and meta [since V2025_06_18] => with_meta {
         /// The template, RFC 6570.
         required uri_template: String = "uriTemplate";
         /// The name for programs.
@@ -43,7 +43,7 @@ body! {
     }
 
     /// The contents of a resource or a part of it: either text or bytes.
-    pub struct ResourceContents with meta [since V2025_06_18] => with_meta {
+    pub struct ResourceContents and meta [since V2025_06_18] => with_meta {
         /// The URI of the resource.
         required uri: String = "uri";
         /// The media type.
@@ -66,7 +66,7 @@ body! {
     }
 
     /// The result of `resources/read`.
-    pub struct ReadResourceResult with meta => with_meta {
+    pub struct ReadResourceResult and meta => with_meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The contents of the resource; for a directory, the contents of its parts.

@@ -32,7 +32,7 @@ open_enum! {
 
 body! {
     /// A result without content: the request was carried out.
-    pub struct EmptyResult with meta {
+    pub struct EmptyResult and meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
     }
@@ -56,7 +56,7 @@ body! {
     }
 
     /// The result that asks for input before the request can be completed.
-    pub struct InputRequiredResult with meta => with_meta {
+    pub struct InputRequiredResult and meta => with_meta {
         /// `input_required`.
         required result_type: ResultType = "resultType";
         /// The questions that the server needs answered.

@@ -4,7 +4,7 @@ use super::body::body;
 
 body! {
     /// A directory or file that a server may work on.
-    pub struct Root with meta [since V2025_06_18] => with_meta {
+    pub struct Root and meta [since V2025_06_18] => with_meta {
         /// The URI of the root, with the scheme `file:`.
         required uri: String = "uri";
         /// The name for people.
@@ -15,7 +15,7 @@ body! {
     pub struct ListRootsParams with meta {}
 
     /// The result of `roots/list`.
-    pub struct ListRootsResult with meta [until V2025_11_25] {
+    pub struct ListRootsResult and meta [until V2025_11_25] {
         /// The roots.
         required roots: Vec<Root> = "roots";
     }

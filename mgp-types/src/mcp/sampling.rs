@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for SamplingContents {
 
 body! {
     /// A message of the conversation that the model continues.
-    pub struct SamplingMessage with meta [since V2025_11_25] {
+    pub struct SamplingMessage and meta [since V2025_11_25] {
         /// The speaker.
         required role: Role = "role";
         /// The content of the message.
@@ -117,7 +117,7 @@ body! {
     }
 
     /// The params of `sampling/createMessage`.
-    pub struct CreateMessageParams with meta [until V2025_11_25] {
+    pub struct CreateMessageParams and meta [until V2025_11_25] {
         /// The conversation so far.
         required messages: Vec<SamplingMessage> = "messages";
         /// The model that the server prefers.
@@ -143,7 +143,7 @@ body! {
     }
 
     /// The result of `sampling/createMessage`.
-    pub struct CreateMessageResult with meta => with_meta {
+    pub struct CreateMessageResult and meta => with_meta {
         /// The speaker.
         required role: Role = "role";
         /// The content of the message.

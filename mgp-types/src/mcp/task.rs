@@ -57,7 +57,7 @@ body! {
 
     /// A task; also the result of `tasks/get` and `tasks/cancel` and the params of
     /// `notifications/tasks/status`, where it may carry metadata.
-    pub struct Task with meta => with_meta {
+    pub struct Task and meta => with_meta {
         /// The id of the task.
         required task_id: String = "taskId";
         /// The status of the task.
@@ -75,7 +75,7 @@ body! {
     }
 
     /// The result of a request that runs as a task.
-    pub struct CreateTaskResult with meta {
+    pub struct CreateTaskResult and meta {
         /// The task.
         required task: Task = "task";
     }
@@ -105,7 +105,7 @@ body! {
     }
 
     /// The result of `tasks/list`.
-    pub struct ListTasksResult with meta {
+    pub struct ListTasksResult and meta {
         /// The tasks of this page.
         required tasks: Vec<Task> = "tasks";
         /// The cursor of the next page; absent on the last one.

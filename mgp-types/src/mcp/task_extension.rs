@@ -13,7 +13,7 @@ pub const EXTENSION_ID: &str = "io.modelcontextprotocol/tasks";
 
 body! {
     /// The result of `tools/call` that goes on as a task.
-    pub struct CreateTaskResult with meta => with_meta {
+    pub struct CreateTaskResult and meta => with_meta {
         /// The kind of result: always `task`.
         required result_type: ResultType = "resultType";
         /// The id of the task.
@@ -34,7 +34,7 @@ body! {
 
     /// A task with the members that its status calls for: the result of `tasks/get`, and the params of
     /// `notifications/tasks`, which have no `resultType`.
-    pub struct DetailedTask with meta => with_meta {
+    pub struct DetailedTask and meta => with_meta {
         /// The kind of result; absent in a notification.
         optional result_type: ResultType = "resultType" => with_result_type;
         /// The id of the task.

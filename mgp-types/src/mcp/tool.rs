@@ -31,7 +31,7 @@ body! {
     }
 
     /// A function that a server runs for clients.
-    pub struct Tool with meta [since V2025_06_18] => with_meta {
+    pub struct Tool and meta [since V2025_06_18] => with_meta {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
@@ -67,7 +67,7 @@ body! {
     }
 
     /// The result of `tools/call`.
-    pub struct CallToolResult with meta => with_meta {
+    pub struct CallToolResult and meta => with_meta {
         /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The unstructured result.

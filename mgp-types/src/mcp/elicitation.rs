@@ -1,5 +1,6 @@
 //! Elicitation: a server asks the user of its client.
 
+use super::Meta;
 use super::body::body;
 use super::task::TaskMetadata;
 use super::union::{open_enum, union};
@@ -38,7 +39,9 @@ open_enum! {
 
 body! {
     /// The params of `elicitation/create` that ask by a form.
-    pub struct ElicitFormParams and meta [until V2025_11_25] {
+    pub struct ElicitFormParams {
+        /// Metadata.
+        optional meta: Meta = "_meta" [until V2025_11_25];
         /// The wish to run the request as a task.
         optional task: TaskMetadata = "task" [only V2025_11_25];
         /// The way in which the user is asked.
@@ -50,7 +53,9 @@ body! {
     }
 
     /// The params of `elicitation/create` that ask by a page that the user visits.
-    pub struct ElicitUrlParams and meta [until V2025_11_25] ("mode": "url") {
+    pub struct ElicitUrlParams("mode": "url") {
+        /// Metadata.
+        optional meta: Meta = "_meta" [until V2025_11_25];
         /// The wish to run the request as a task.
         optional task: TaskMetadata = "task" [only V2025_11_25];
         /// The message to the user.

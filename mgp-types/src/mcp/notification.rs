@@ -71,7 +71,7 @@ body! {
     }
 
     /// The params of `notifications/subscriptions/acknowledged`, the first message of the stream.
-    pub struct SubscriptionsAcknowledgedParams and meta {
+    pub struct SubscriptionsAcknowledgedParams with meta {
         /// The wanted notifications that the server will send.
         required notifications: SubscriptionFilter = "notifications";
     }

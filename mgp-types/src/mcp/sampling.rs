@@ -4,6 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use super::Meta;
 use super::body::body;
 use super::shape::{Shape, Shaped};
 use super::task::TaskMetadata;
@@ -117,7 +118,9 @@ body! {
     }
 
     /// The params of `sampling/createMessage`.
-    pub struct CreateMessageParams and meta [until V2025_11_25] {
+    pub struct CreateMessageParams {
+        /// Metadata.
+        optional meta: Meta = "_meta" [until V2025_11_25];
         /// The conversation so far.
         required messages: Vec<SamplingMessage> = "messages";
         /// The model that the server prefers.

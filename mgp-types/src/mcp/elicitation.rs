@@ -1,10 +1,9 @@
 //! Elicitation: a server asks the user of its client.
 
-use super::Meta;
 use super::body::body;
 use super::task::TaskMetadata;
 use super::union::{open_enum, union};
-use super::{FormSchema, Map};
+use super::{FormSchema, Map, Meta};
 use crate::RawJson;
 
 union! {

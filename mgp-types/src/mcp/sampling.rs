@@ -4,12 +4,11 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::Meta;
 use super::body::body;
 use super::shape::{Shape, Shaped};
 use super::task::TaskMetadata;
 use super::union::open_enum;
-use super::{ForRevision, Number, Role, SamplingContent, Tool};
+use super::{ForRevision, Meta, Number, Role, SamplingContent, Tool};
 use crate::{RawJson, Revision};
 
 /// The content of a message to or from a model: one block, or an array of blocks.

@@ -60,9 +60,9 @@ async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
         [
             "find . -user tom | xargs rm",
             "shopt -s extglob; rm !(*.txt)",
-            "echo \"body\" | mailx -s subj a@b.c",
-            "sudo dd if=/dev/cdrom of=image.iso",
-            "aws s3 sync dist/ s3://site --delete",
+            "yes n | rm -i *.txt",
+            "rsync -avz --delete -e \"ssh -p 22\" ./build/ u@h:/var/www/site/",
+            "pg_dump app > dump.sql",
         ]
     );
     let harmless = rows(HARMLESS).count() - 5;

@@ -292,7 +292,7 @@ mod tests {
         }
         put(&own);
         assert_eq!(installed_at(own.clone(), root.path()), own);
-        let of_user = PathBuf::from("/home/ada/.config/systemd/user/mgp.service");
+        let of_user = PathBuf::from("/var/lib/ada/.config/systemd/user/mgp.service");
         assert_eq!(installed_at(of_user.clone(), root.path()), of_user);
     }
 

@@ -2,7 +2,7 @@
 -- the address of the kernel that has the lease (null for $1), its epoch, and the milliseconds left.
 -- A lease lasts 7 seconds, and each kernel asks every second. An owner that gets no answer ends its servers 2 seconds before the
 -- lease does, so a database may be silent for 5 seconds; calls are refused after 2 anyway. Another kernel has the lease of a lost
--- one after 8 seconds at most, and a server that starts within 4 is back within 12.
+-- one after 8 seconds at most.
 WITH wanted AS (
     SELECT server, owner, epoch, until
     FROM unnest($2::text[]) AS server LEFT JOIN mgp_lease ON name = server AND until > now()

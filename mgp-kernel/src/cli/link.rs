@@ -1,7 +1,7 @@
 //! The connection of a command to a kernel: the running one, one that is started in the background, or, for commands that
 //! need no server, one in the command's own process.
 
-use std::io::ErrorKind;
+use std::io::ErrorKind::{ConnectionRefused, ConnectionReset, NotADirectory, NotFound, PermissionDenied};
 use std::path::Path;
 use std::time::Duration;
 
@@ -306,9 +306,9 @@ pub(super) async fn join(path: &Path) -> Result<Option<(OwnedReadHalf, OwnedWrit
         Err(error) => error,
     };
     let (exit, what) = match error.kind() {
-        // No kernel runs, or one that died has left the socket.
-        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::ConnectionRefused => return Ok(None),
-        ErrorKind::PermissionDenied => (Exit::Auth, "belongs to another user".to_owned()),
+        // No kernel runs, one that died has left the socket, or one ends just now.
+        NotFound | NotADirectory | ConnectionRefused | ConnectionReset => return Ok(None),
+        PermissionDenied => (Exit::Auth, "belongs to another user".to_owned()),
         _ => (Exit::Unreachable, format!("cannot be reached: {error}")),
     };
     Err(Failure::new(exit, format!("the kernel at {} {what}", path.display())))
@@ -370,3 +370,27 @@ const MAX_NAMES: usize = 4;
 const GRACE: Duration = Duration::from_secs(2);
 /// The time between two looks at the servers.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_kernel_that_ends_while_a_command_connects_counts_as_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mgp.sock");
+        let ended = path.clone();
+        let ending = std::thread::spawn(move || {
+            for _ in 0..5_000 {
+                drop(UnixListener::bind(&ended).unwrap());
+                std::fs::remove_file(&ended).unwrap();
+            }
+        });
+        while !ending.is_finished() {
+            join(&path).await.unwrap();
+        }
+        ending.join().unwrap();
+    }
+}

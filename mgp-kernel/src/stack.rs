@@ -159,8 +159,8 @@ impl ServerStack {
     /// # Errors
     /// Fails if the configuration of the server asks for something that there is not.
     pub(crate) fn new(shared: &ConnectionShared, way: BareWay) -> Result<Self, StartError> {
-        let ServerStack { service, explain, permissions, definitions } = layers(shared, way)?;
-        Ok(Self { service: BoxedService::new(service), explain, permissions, definitions })
+        let ServerStack { service, explain, permissions, definitions, breaker } = layers(shared, way)?;
+        Ok(Self { service: BoxedService::new(service), explain, permissions, definitions, breaker })
     }
 }
 
@@ -191,6 +191,7 @@ fn layers(
         let session = session.clone();
         move || session().is_some_and(|session| session.mgp.is_some())
     };
+    let breaker = SharedBreaker::new(BreakerSettings::default());
     let mut retries = RetryPolicy::default();
     retries.max_delay = LONGEST_PAUSE;
     // The retry loop has an order of its own: no pause takes a place, the time in line is not held against the server,
@@ -200,7 +201,7 @@ fn layers(
         .retry(retries)
         .audit(audit.port())
         .places(settings::server_calls_at_once(&config, server, concurrency))
-        .breaker(SharedBreaker::new(BreakerSettings::default()))
+        .breaker(breaker.clone())
         .attempt_timeout(timeout, timeout)
         .timing_out_with(format!(
             "{id} did not answer within {} s; `timeout_ms` of its `[servers.limits]` in mgp.toml sets this time",
@@ -270,7 +271,7 @@ fn layers(
         decide.explain(request, &mut answers);
         answers
     });
-    Ok(ServerStack { service, explain, permissions, definitions })
+    Ok(ServerStack { service, explain, permissions, definitions, breaker })
 }
 
 /// The rules about the calls of one server that come from several sections of its settings.

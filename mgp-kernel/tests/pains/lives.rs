@@ -7,7 +7,7 @@ use mgp_types::mgp::ServerState;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::host::{Host, hearing, listed, names, say, until};
+use crate::host::{Host, hearing, listed, names, say, until, until_found};
 use crate::runner::tests;
 use crate::scripted::Script;
 
@@ -17,6 +17,7 @@ tests![
     pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later,
     pain_18_a_resource_of_a_server_that_starts_is_waited_for,
     a_plain_client_is_told_what_became_of_its_call_and_what_to_do,
+    a_server_that_has_failed_often_is_tried_at_once_when_it_was_connected_to_anew,
 ];
 
 async fn pain_01_a_bad_server_breaks_nothing() {
@@ -104,4 +105,23 @@ async fn a_plain_client_is_told_what_became_of_its_call_and_what_to_do() {
     let message = refused.message();
     assert!(message.contains("`files`") && message.contains("until somebody mends it"), "{message}");
     assert_eq!(script.calls().len(), 1);
+}
+
+async fn a_server_that_has_failed_often_is_tried_at_once_when_it_was_connected_to_anew() {
+    let script = Script::named(&["fail", "works"]);
+    script.fails_with(r#""no error has this form""#);
+    let host = Host::ready([script.server("far")]).await;
+    let client = host.client("one").await;
+    let rests = async || {
+        let failed = client.call_tool("far.fail", json!({})).await.unwrap_err();
+        failed.message().contains("failed too often").then_some(())
+    };
+    until_found("the server rests", rests).await;
+    // The first rests are shorter than a call waits.
+    for _ in 0..2 {
+        until_found("a call fails again", async || rests().await.is_none().then_some(())).await;
+    }
+    rests().await.unwrap();
+    host.kernel.restart("far").await.unwrap();
+    assert_eq!(say(&client, "far.works", json!({})).await, "{}");
 }

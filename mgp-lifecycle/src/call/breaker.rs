@@ -74,17 +74,12 @@ impl SharedBreaker {
     /// # Errors
     /// 5002 while the server is given time to recover.
     pub(in crate::call) fn admit(&self) -> Result<Pass, Error> {
-        match self.closed() {
-            Some(pass) => Ok(pass),
-            None => self.change(Instant::now(), Breaker::admit).map_err(resting),
-        }
+        let decided = || self.change(Instant::now(), Breaker::admit).map_err(resting);
+        Pass::by(self.0.sign.load(Ordering::Acquire)).map_or_else(decided, Ok)
     }
 
     /// Returns why a call that came now would not be let through.
     pub(in crate::call) fn refusal(&self) -> Option<Error> {
-        if self.closed().is_some() {
-            return None;
-        }
         self.change(Instant::now(), |breaker, now| breaker.wait(now)).map(resting)
     }
 
@@ -93,9 +88,9 @@ impl SharedBreaker {
         self.change(now, |breaker, now| breaker.settle(pass, end, now));
     }
 
-    /// Returns a pass if the breaker is closed.
-    fn closed(&self) -> Option<Pass> {
-        Pass::by(self.0.sign.load(Ordering::Acquire))
+    /// Lets a few calls through at once, however often it has opened: the server was just connected to.
+    pub fn try_again(&self) {
+        self.change(Instant::now(), Breaker::try_again);
     }
 
     fn change<T>(&self, now: Instant, change: impl FnOnce(&mut Breaker, Duration) -> T) -> T {
@@ -132,7 +127,7 @@ fn resting(wait: Duration) -> Error {
 ///
 /// Each call that is let through has a [`Pass`], to be given back with how the call ended. One that was let through
 /// before the last change of state decides nothing any more.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Breaker {
     settings: BreakerSettings,
     state: BreakerState,
@@ -152,9 +147,10 @@ struct Breaker {
 }
 
 /// The state of a breaker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum BreakerState {
     /// Calls are made.
+    #[default]
     Closed,
     /// No calls are made.
     Open,
@@ -204,17 +200,7 @@ impl CallEnd {
 impl Breaker {
     /// A closed breaker that has counted nothing.
     fn new(settings: BreakerSettings) -> Self {
-        Self {
-            state: BreakerState::Closed,
-            window: Window::new(settings.window),
-            until: Duration::ZERO,
-            running: 0,
-            answered: 0,
-            changes: 0,
-            openings: 0,
-            latest: Duration::ZERO,
-            settings,
-        }
+        Self { window: Window::new(settings.window), settings, ..Self::default() }
     }
 
     /// Lets a call through at `now`, the time since any fixed moment.
@@ -280,6 +266,13 @@ impl Breaker {
         }
     }
 
+    fn try_again(&mut self, now: Duration) {
+        if self.state != BreakerState::Closed {
+            self.openings = 0;
+            self.half_open(now);
+        }
+    }
+
     fn open(&mut self, now: Duration) {
         let factor = 1u32.checked_shl(self.openings).unwrap_or(u32::MAX);
         self.openings = self.openings.saturating_add(1);
@@ -319,7 +312,7 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(10);
 
 /// The numbers of calls that were answered and that failed lately. The time is cut into slices, which are forgotten one
 /// by one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Window {
     slice_nanos: u64,
     slices: [Slice; SLICES],

@@ -199,6 +199,7 @@ impl ConnectionShared {
         let missed = self.publish(&client, ListKind::ALL.into()).await?;
         // Last, so that what sessions asked for meanwhile holds for the first call.
         self.ask_log_level(&client, &session).await;
+        self.state.back.get().into_iter().for_each(|back| back.breaker.try_again());
         self.list_later(missed);
         Ok(())
     }

@@ -8,7 +8,7 @@ use arc_swap::ArcSwapOption;
 use mgp_client_sdk::{Client, StandingRequestsService};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::Registry;
-use mgp_lifecycle::call::ConcurrencyLimit;
+use mgp_lifecycle::call::{ConcurrencyLimit, SharedBreaker};
 use mgp_lifecycle::supervise::SupervisedService;
 use mgp_security::definition::DefinitionGuardLayer;
 use mgp_security::permission::PermissionGate;
@@ -89,6 +89,8 @@ pub(crate) struct ServerStack<S = BoxedService> {
     pub(crate) permissions: PermissionGate,
     /// The guard of definitions, which is notified when they change.
     pub(crate) definitions: DefinitionGuardLayer,
+    /// The breaker, which lets calls try each incarnation.
+    pub(crate) breaker: SharedBreaker,
 }
 
 /// A receiver of the servers' notifications beside their calls, for the clients of the kernel. No method may wait: a

@@ -55,6 +55,22 @@ fn it_opens_when_enough_calls_have_failed() {
 }
 
 #[test]
+fn it_lets_calls_try_a_server_that_was_just_connected_to_however_often_it_has_opened() {
+    let mut breaker = opened(second(0));
+    end(&mut breaker, second(1), CallEnd::Failed);
+    assert_eq!(breaker.admit(second(1)).unwrap_err(), second(2), "it opened again");
+    breaker.try_again(second(1));
+    end(&mut breaker, second(1), CallEnd::Answered);
+    end(&mut breaker, second(1), CallEnd::Failed);
+    assert_eq!(breaker.admit(second(1)).unwrap_err(), second(1), "it is open as if for the first time");
+    breaker.try_again(second(1));
+    (0..2).for_each(|_| end(&mut breaker, second(1), CallEnd::Answered));
+    assert_eq!(breaker.state, BreakerState::Closed);
+    breaker.try_again(second(1));
+    assert_eq!(breaker.state, BreakerState::Closed, "it lets all calls through");
+}
+
+#[test]
 fn failures_that_are_few_or_long_ago_do_not_open_it() {
     let mut breaker = Breaker::new(settings());
     (0..6).for_each(|_| end(&mut breaker, second(0), CallEnd::Answered));

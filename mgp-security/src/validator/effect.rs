@@ -195,9 +195,7 @@ impl CallEffects {
             ArgumentNature::HttpMethod => chosen(member.lists, text),
             _ if self.presses && is_listed("what is pressed", member.name) => of_pressed(text),
             _ if is_mutation(text) => CallEffect::Sends,
-            _ if !self.is_reader && member.lists.has(MemberList::Patch) && deletes_file(text) => {
-                CallEffect::Destroys
-            }
+            _ if !self.is_reader && deletes(member.lists, text) => CallEffect::Destroys,
             ArgumentNature::Path if self.replaces(member) && may_be_there(Path::new(text)) => {
                 CallEffect::Destroys
             }
@@ -263,6 +261,12 @@ fn is_mutation(text: &str) -> bool {
     behind.is_some_and(|behind| !behind.starts_with(char::is_alphanumeric) && behind.contains('{'))
 }
 
+/// Returns whether a text is a patch that deletes a file, or a statement that deletes a part of a graph.
+fn deletes(lists: MemberLists, text: &str) -> bool {
+    let says = |phrase| text.to_lowercase().contains(phrase);
+    lists.has(MemberList::Patch) && deletes_file(text) || list("statement that deletes").any(says)
+}
+
 /// Returns whether a text is a patch that deletes a file.
 fn deletes_file(text: &str) -> bool {
     text.lines().any(|line| list("line of a patch that deletes").any(|sign| line.starts_with(sign)))
@@ -293,8 +297,7 @@ fn chosen(lists: MemberLists, text: &str) -> CallEffect {
         (CallEffect::Destroys, "choice that destroys"),
         (CallEffect::Sends, "choice that sends"),
     ];
-    let chosen = first(&choices, |heading| words.iter().any(|word| is_listed(heading, word)));
-    chosen.unwrap_or(CallEffect::Reads)
+    first(&choices, |heading| words.iter().any(|word| is_listed(heading, word))).unwrap_or(CallEffect::Reads)
 }
 
 /// Returns the effect of the first list that applies.
@@ -308,13 +311,10 @@ const MAX_CHOICE_BYTES: usize = 40;
 /// Returns whether a text names a folder of the system, which gives a container the machine.
 fn is_folder_of_system(text: &str) -> bool {
     let source = text.to_lowercase();
-    let is_of_system = |folder: &str| {
-        let rest = source.strip_prefix(folder);
-        rest.is_some_and(|rest| {
-            rest.is_empty() || rest.starts_with(':') || folder != "/" && rest.starts_with('/')
-        })
+    let is_within = |rest: &str, folder: &str| {
+        rest.is_empty() || rest.starts_with(':') || folder != "/" && rest.starts_with('/')
     };
-    list("folder of the system").any(is_of_system)
+    list("folder of the system").any(|it| source.strip_prefix(it).is_some_and(|rest| is_within(rest, it)))
 }
 
 /// Returns whether a text describes a program with power over its machine.

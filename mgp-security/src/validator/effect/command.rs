@@ -232,7 +232,9 @@ fn programs(words: &[String]) -> Vec<(usize, String)> {
         is_run = is_interpreter(&name) || is_run && is_option;
         is_wrapped &= at > 0;
         // A word behind an option may be its value, and that behind some wrappers an operand of them.
-        let is_first = at == 0 || begun_at == Some(at - 1) || is_next && !words[at - 1].starts_with('-');
+        let is_value =
+            || words[at - 1].starts_with('-') && !is_listed("option without a value", &words[at - 1]);
+        let is_first = at == 0 || begun_at == Some(at - 1) || is_next && !is_value();
         is_data = false;
         if is_listed("command that wraps behind a word", &name) {
             machine_at.get_or_insert(at);

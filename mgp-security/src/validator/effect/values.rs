@@ -42,7 +42,8 @@ pub(super) fn of_sed_scripts(words: &[String]) -> CallEffect {
     let begins = |word: &String| ["-e", "-f", "--ex", "--fi"].iter().any(|option| word.starts_with(*option));
     let is_option = |word: &String| !word.starts_with("--") && word.starts_with('-') && word.ends_with('e');
     let behind = words.windows(2).filter(|two| is_option(&two[0])).map(|two| &*two[1]);
-    let joined = words.iter().filter_map(|word| word.strip_prefix("--expression="));
+    let options = ["--expression=", "-e", "-ne"];
+    let joined = words.iter().filter_map(|word| options.iter().find_map(|it| word.strip_prefix(it)));
     let first = operands(words).next().filter(|_| !words.iter().any(|word| begins(word) || is_option(word)));
     let scripts = behind.chain(joined).chain(first.map(String::as_str));
     worst(scripts.flat_map(|script| sed_effects(script).0).map(|effect| match effect {

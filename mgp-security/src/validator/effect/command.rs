@@ -448,7 +448,7 @@ pub(super) fn operands(words: &[String]) -> impl Iterator<Item = &String> {
     words.iter().filter(|word| !word.starts_with('-'))
 }
 
-/// Returns whether a program is the one that `phrase` begins with, called with all other words of it.
+/// Returns whether a program is the one that `phrase` begins with, called with all other words of it but those behind a `!`.
 fn is_command(name: &str, words: &[String], phrase: &str) -> bool {
     let mut parts = phrase.split(' ');
     let called = parts.next().unwrap_or_default();
@@ -463,9 +463,10 @@ fn is_command(name: &str, words: &[String], phrase: &str) -> bool {
         let is_at = |at: usize| is_word(&words[at], part) && (part.starts_with('-') || is_subcommand(at));
         (0..words.len()).any(is_at)
     };
+    let has = |part: &str| words.iter().any(|word| is_word(word, part));
     is_program
         && parts.next().is_none_or(comes_first)
-        && parts.all(|part| words.iter().any(|word| is_word(word, part)))
+        && parts.all(|part| part.strip_prefix('!').map_or_else(|| has(part), |other| !has(other)))
 }
 
 /// Returns whether a word of a command is `part`, which may be the beginning of it with a `*`, or a group of short options

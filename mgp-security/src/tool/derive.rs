@@ -203,9 +203,8 @@ impl NameManner {
     }
 
     fn of_words(words: &[String]) -> Option<Self> {
-        if list("phrase of a tool that reads").any(|phrase| has_phrase(words, phrase)) {
-            return Some(Self::Reads);
-        }
+        let is_read = list("phrase of a tool that reads").any(|phrase| has_phrase(words, phrase));
+        let words = if is_read { &words[words.len() - 1..] } else { words };
         let (first, manner) = words.iter().find_map(|word| Some((word, Self::of_word(word)?)))?;
         let tells_nothing = words.first().is_some_and(|word| is_listed("verb that tells nothing", word));
         if tells_nothing && manner <= Self::Writes {

@@ -115,15 +115,13 @@ impl CallEffects {
     fn of_value(&self, member: &Member<'_>, value: &Value, natures: &ArgumentNatures) -> CallEffect {
         let is_in = |list| member.lists.has(list);
         match value {
-            Value::Null => CallEffect::Reads,
             Value::Array(values) => {
                 let invites = !self.is_reader && !values.is_empty() && is_in(MemberList::Invites);
                 let of_name = if invites { CallEffect::Sends } else { CallEffect::Reads };
                 let is_command = natures.nature(member.name) == ArgumentNature::Command;
                 let of_vector = if is_command { of_vector(&texts(values)) } else { CallEffect::Reads };
-                worst(values.iter().map(|value| self.of_value(member, value, natures)))
-                    .max(of_name)
-                    .max(of_vector)
+                let of_values = worst(values.iter().map(|value| self.of_value(member, value, natures)));
+                of_values.max(of_name).max(of_vector)
             }
             Value::Object(members) => worst(members.iter().map(|(name, value)| {
                 // Mounts are also written as an object with a member for each folder.
@@ -149,7 +147,7 @@ impl CallEffects {
             Value::Number(count) if count.as_f64() == Some(0.0) && is_in(MemberList::DestroysAtZero) => {
                 CallEffect::Destroys
             }
-            Value::Bool(_) | Value::Number(_) => CallEffect::Reads,
+            _ => CallEffect::Reads,
         }
     }
 
@@ -196,6 +194,7 @@ impl CallEffects {
             _ if self.presses && is_listed("what is pressed", member.name) => of_pressed(text),
             _ if is_mutation(text) => CallEffect::Sends,
             _ if !self.is_reader && deletes(member.lists, text) => CallEffect::Destroys,
+            _ if self.program.is_some() && is_option(member, text) => CallEffect::Destroys,
             ArgumentNature::Path if self.replaces(member) && may_be_there(Path::new(text)) => {
                 CallEffect::Destroys
             }
@@ -259,6 +258,11 @@ fn worst(effects: impl Iterator<Item = CallEffect>) -> CallEffect {
 fn is_mutation(text: &str) -> bool {
     let behind = text.trim_start().strip_prefix("mutation");
     behind.is_some_and(|behind| !behind.starts_with(char::is_alphanumeric) && behind.contains('{'))
+}
+
+/// Returns whether a program would take a text for an option where its tool means a value, as in `{"branch":"--force"}`.
+fn is_option(member: &Member<'_>, text: &str) -> bool {
+    text.starts_with('-') && !text.starts_with("- ") && !is_listed("member of further words", member.name)
 }
 
 /// Returns whether a text is a patch that deletes a file, or a statement that deletes a part of a graph.

@@ -46,14 +46,25 @@ pub(super) fn of_command(line: &str) -> CallEffect {
 
 /// Returns the effect of running a program, as far as its text shows.
 pub(super) fn of_code(text: &str) -> CallEffect {
-    let text = text.to_lowercase();
-    let plain: String = text.replace('\'', "\"").split_whitespace().collect();
+    let lower = text.to_lowercase();
+    let plain: String = lower.replace('\'', "\"").split_whitespace().collect();
     let has = |call: &str| match call.split_once('*') {
         Some((begin, argument)) => plain.split_once(begin).is_some_and(|(_, rest)| rest.contains(argument)),
-        None => text.contains(call),
+        None => lower.contains(call),
     };
     let calls = [(CallEffect::Destroys, "code that destroys"), (CallEffect::Sends, "code that sends")];
-    first(&calls, |heading| list(heading).any(has)).unwrap_or(CallEffect::Runs)
+    first(&calls, |heading| list(heading).any(has)).unwrap_or(CallEffect::Runs).max(of_commands_in(text))
+}
+
+/// Returns the effect of the commands that code runs, as in `os.system('git clean')` or `run(["git", "clean"])`.
+fn of_commands_in(code: &str) -> CallEffect {
+    let behind = list("call that runs a command").flat_map(|call| code.split(call).skip(1));
+    worst(behind.filter_map(|behind| {
+        let arguments = behind.split(')').next()?;
+        let quote = arguments.chars().find(|letter| matches!(letter, '\'' | '"' | '`'))?;
+        let words: Vec<_> = arguments.split(quote).skip(1).step_by(2).map(str::to_owned).collect();
+        Some(if let [line] = &*words { of_command(line) } else { of_vector(&words) })
+    }))
 }
 
 fn of_pipeline(pipeline: &Pipeline, line: &str) -> CallEffect {
@@ -112,9 +123,14 @@ fn of_stage(stage: &Stage, line: &str, input: &StandardInput) -> CallEffect {
 
 /// Returns whether a stage puts out what comes from elsewhere, or was hidden.
 fn brings_code(stage: &Stage) -> bool {
+    has_word_of("command that brings code", stage, usize::MAX)
+}
+
+/// Returns whether one of the first words of a stage, `most` at most, is the name of a command in a list.
+fn has_word_of(heading: &str, stage: &Stage, most: usize) -> bool {
     let Body::Simple(simple) = &stage.body else { return false };
-    let mut words = simple.words.iter().filter_map(Word::text);
-    words.any(|word| is_listed("command that brings code", &bare_name(&word)))
+    let mut words = simple.words.iter().take(most).filter_map(Word::text);
+    words.any(|word| is_listed(heading, &bare_name(&word)))
 }
 
 /// Returns whether a substitution in a word runs a stage of a kind.
@@ -128,13 +144,6 @@ fn runs_within(word: &Word, is_of_kind: impl Fn(&Stage) -> bool) -> bool {
     runs
 }
 
-/// Returns whether the output of a stage is a fact about the machine or the time, as in names of downloads.
-fn is_about_machine(stage: &Stage) -> bool {
-    let Body::Simple(simple) = &stage.body else { return false };
-    let first = simple.words.first().and_then(Word::text);
-    first.is_some_and(|first| is_listed("command about the machine", &bare_name(&first)))
-}
-
 fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
     if hides_program(&command.words) {
         return CallEffect::Destroys;
@@ -146,7 +155,8 @@ fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
     if has(is_interpreter) && command.words.iter().any(|word| runs_within(word, brings_code)) {
         return CallEffect::GivesAccess;
     }
-    // What a command puts out goes to the host whose name or path it becomes.
+    // What a command puts out goes to the host whose name or path it becomes, unless it is a fact about the machine or the time.
+    let is_about_machine = |stage: &Stage| has_word_of("command about the machine", stage, 1);
     let tells = has(|name| is_listed("command that reaches a host", name))
         && command.words.iter().any(|word| runs_within(word, |stage| !is_about_machine(stage)));
     let of_told = if tells { CallEffect::Sends } else { CallEffect::Runs };
@@ -402,13 +412,9 @@ fn of_subcommands(name: &str, words: &[String]) -> CallEffect {
     let of_option = |word: &String| {
         let option = word.strip_prefix("--").or_else(|| word.strip_prefix('/'));
         let option = option.map_or("", |rest| rest.split('=').next().unwrap_or(rest));
-        if is_listed("option that destroys", option) {
-            CallEffect::Destroys
-        } else if word.starts_with("--") && is_listed("option that sends", option) {
-            CallEffect::Sends
-        } else {
-            CallEffect::Runs
-        }
+        let sends = word.starts_with("--") && is_listed("option that sends", option);
+        let effect = if sends { CallEffect::Sends } else { CallEffect::Runs };
+        if is_listed("option that destroys", option) { CallEffect::Destroys } else { effect }
     };
     worst(words.iter().map(of_option)).max(of_verbs)
 }

@@ -13,14 +13,10 @@ use crate::validator::sandbox::{self, SedEffect, sed_effects};
 pub(super) fn of_written(file: Option<String>, is_kept: bool) -> CallEffect {
     let Some(file) = file else { return CallEffect::Destroys };
     let keeps = |file: &str| file.ends_with(['/', '.']) || is_listed("file that keeps nothing", file);
-    let is_replaced = || !is_kept && !keeps(&file) && may_be_there(Path::new(&file));
-    if list("file that gives access").any(|part| file.contains(part)) {
-        CallEffect::GivesAccess
-    } else if is_replaced() {
-        CallEffect::Destroys
-    } else {
-        CallEffect::Runs
-    }
+    let is_replaced = !is_kept && !keeps(&file) && may_be_there(Path::new(&file));
+    let of_file = if is_replaced { CallEffect::Destroys } else { CallEffect::Runs };
+    let gives_access = list("file that gives access").any(|part| file.contains(part));
+    if gives_access { CallEffect::GivesAccess } else { of_file }
 }
 
 /// Returns the effect of writing to the files that options of a program name.

@@ -29,9 +29,11 @@ impl SessionTools {
     ) -> FittedTools {
         let tokens = &*settings.tokens;
         let found: Vec<(FoundTool, u32)> = found.into_iter().map(|tool| whole(tool, tokens)).collect();
-        self.make_room(settings, &found);
+        let left = self.left(settings);
+        let all = left.saturating_add(self.cached_tokens());
+        let best = found.first().map_or(0, |(_, size)| *size).min(all);
         let mut fitted = FittedTools::default();
-        let mut room = settings.budget.discovery_reserve.min(self.left(settings));
+        let mut room = settings.budget.discovery_reserve.min(left.max(best));
         let share = share(room, found.iter().map(|(_, size)| *size));
         for (tool, size) in found {
             let liked = share.min(room);
@@ -45,16 +47,11 @@ impl SessionTools {
                 None => fitted.omitted += 1,
             }
         }
+        // The least recently used tools leave where the total is used up, because a session that finds nothing any more could
+        // not go on.
+        while self.left(settings) < fitted.tokens && self.evict_idle(u64::MAX, ListingReason::Used) {}
         self.discovered = fitted.tokens;
         fitted
-    }
-
-    /// Makes room where the total is used up: the least recently used tools leave for the one that fits best, because a
-    /// session that finds nothing any more could not go on.
-    fn make_room(&mut self, settings: &SessionSettings, found: &[(FoundTool, u32)]) {
-        let Some((_, best)) = found.first() else { return };
-        let needed = settings.budget.discovery_reserve.min(*best);
-        while self.left(settings) < needed && self.evict_idle(u64::MAX, ListingReason::Used) {}
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::fit::FittedTools;
 use super::*;
-use crate::budget::{ListedDefinition, TokenCounter};
+use crate::budget::{ListedDefinition, TokenCounter, TokenEstimator};
 use crate::embed::NullEmbedder;
 use crate::{Index, ServerTools, Snapshot, ToolListing};
 
@@ -94,6 +94,23 @@ fn state(sessions: &ToolSessions, key: &SessionKey, view: &ToolView<'_>) -> Tool
 
 fn changed(sessions: &ToolSessions, key: &SessionKey, view: &ToolView<'_>) -> bool {
     sessions.with(key, view, |session, _| session.changed())
+}
+
+#[tokio::test]
+async fn no_tool_leaves_the_list_for_an_answer_that_has_no_room_itself() {
+    let (snapshot, one) = (snapshot(&["read", "write"], 5).await, key("1"));
+    let with = |max| {
+        let settings = SessionSettings::new(budget([max, 0, 4, max]), Arc::new(TokenEstimator::new()));
+        let sessions = ToolSessions::new(settings).unwrap();
+        used(&sessions, &one, &snapshot, &["read", "write"]);
+        sessions
+    };
+    let all = with(4_000).listed(&one, &ToolView::all(&snapshot)).tokens;
+    let full = with(all);
+    assert_eq!(names(&full, &one, &snapshot), ["read", "write"]);
+    let answer = fit(&full, &one, &snapshot, &["read"]);
+    assert_eq!((answer.tools.len(), answer.omitted), (0, 1));
+    assert_eq!(names(&full, &one, &snapshot), ["read", "write"]);
 }
 
 // covers: MGP-16.7-01, MGP-16.7-02, MGP-16.7-03, MGP-16.7-05, MGP-16.3-02

@@ -409,7 +409,7 @@ impl SessionTools {
         settings.budget.cache_limit.min(left)
     }
 
-    fn cached_tokens(&self) -> u32 {
+    pub(super) fn cached_tokens(&self) -> u32 {
         sum(&self.cached)
     }
 

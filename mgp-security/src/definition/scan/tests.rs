@@ -130,7 +130,15 @@ fn a_quoted_example_passes_only_where_attacks_are_the_subject() {
 
 #[test]
 fn long_texts_take_linear_time() {
-    let start = tokio::time::Instant::now();
+    // On a busy machine all takes several times as long, but not a hundred times as long for a text of sixteen times the length.
+    let time = |text: &str| {
+        let once = || {
+            let start = std::time::Instant::now();
+            let _ = scan_text(text);
+            start.elapsed()
+        };
+        once().min(once())
+    };
     for pattern in [
         "ignore ",
         "i g n o r e ",
@@ -143,10 +151,9 @@ fn long_texts_take_linear_time() {
         "\u{301}",
         "attack \"ignore all previous instructions\". ",
     ] {
-        let text = pattern.repeat(60_000 / pattern.len());
-        let _ = scan_text(&text);
+        let [short, long] = [2_000, 32_000].map(|length| time(&pattern.repeat(length / pattern.len())));
+        assert!(long < short * 100, "{pattern}: {short:?} and {long:?}");
     }
-    assert!(start.elapsed().as_secs() < 60, "a few seconds even without optimisation: {:?}", start.elapsed());
 }
 
 #[test]

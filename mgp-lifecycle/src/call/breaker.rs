@@ -80,7 +80,8 @@ impl SharedBreaker {
 
     /// Returns why a call that came now would not be let through.
     pub(in crate::call) fn refusal(&self) -> Option<Error> {
-        self.change(Instant::now(), |breaker, now| breaker.wait(now)).map(resting)
+        let wait = || self.change(Instant::now(), |breaker, now| breaker.wait(now));
+        Pass::by(self.0.sign.load(Ordering::Acquire)).is_none().then(wait).flatten().map(resting)
     }
 
     /// Hears how a call ended at `now`.

@@ -267,7 +267,8 @@ fn is_option(member: &Member<'_>, text: &str) -> bool {
 
 /// Returns whether a text is a patch that deletes a file, or a statement that deletes a part of a graph.
 fn deletes(lists: MemberLists, text: &str) -> bool {
-    let says = |phrase| text.to_lowercase().contains(phrase);
+    let lower = text.to_lowercase();
+    let says = |phrase| lower.contains(phrase);
     lists.has(MemberList::Patch) && deletes_file(text) || list("statement that deletes").any(says)
 }
 

@@ -80,38 +80,6 @@ pub(crate) fn expression(text: &str) -> Regex {
     Regex::new(text).expect("the expression is a constant, and the tests compile it")
 }
 
-/// A thing that text files call by a name.
-pub(crate) trait Named: Copy + PartialEq + 'static {
-    /// All such things, each with its name.
-    const NAMES: &'static [(&'static str, Self)];
-
-    /// Returns the thing that is called `name`.
-    fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(own, _)| *own == name).map(|(_, one)| *one)
-    }
-
-    /// Returns the name of the thing.
-    fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, own)| *own == self).map_or("", |(name, _)| *name)
-    }
-}
-
-/// Defines an enum whose variants have names in text files.
-macro_rules! named {
-    ($(#[$about:meta])* $vis:vis enum $Enum:ident { $($(#[$doc:meta])* $name:literal => $Variant:ident,)* }) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        $vis enum $Enum {
-            $($(#[$doc])* $Variant,)*
-        }
-
-        impl $crate::data_file::Named for $Enum {
-            const NAMES: &'static [(&'static str, Self)] = &[$(($name, Self::$Variant)),*];
-        }
-    };
-}
-pub(crate) use named;
-
 #[cfg(test)]
 mod tests {
     use super::*;

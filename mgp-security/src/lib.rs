@@ -73,6 +73,8 @@ mod latest_time;
 pub mod limit;
 #[cfg(any(feature = "access", feature = "auth"))]
 mod listing;
+#[cfg(any(feature = "permission", feature = "validate"))]
+mod named;
 #[cfg(any(feature = "validate", feature = "network"))]
 pub mod network;
 #[cfg(feature = "auth")]

@@ -1,7 +1,7 @@
 //! Detection of characters that a person does not see and a model reads.
 
 use crate::characters::{CharacterClass, misplaced};
-use crate::data_file::named;
+use crate::named::named;
 
 named! {
     /// The kind of a place where text can be hidden, by the words in which messages name it.

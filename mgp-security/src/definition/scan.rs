@@ -28,7 +28,7 @@ use super::fold::{FoldedText, undisguised};
 use super::invisible::{self, HidingPlace};
 use super::names::check_spelling;
 use crate::Finding;
-use crate::data_file::Named as _;
+use crate::named::Named as _;
 use crate::visible::visible;
 
 /// Judges whether anything that a model reads of `listed`, the definition of a `kind`, hides instructions. Returns the

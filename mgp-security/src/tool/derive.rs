@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::lexicon::{NormalizedText, PHRASES, is_listed, list};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
-use crate::data_file::{Named as _, named};
+use crate::named::{Named as _, named};
 
 /// The security profile of a tool, guessed from its definition where its server declares no security.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -167,7 +167,7 @@ const MAX_CHARS: usize = 600;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data_file::Named as _;
+    use crate::named::Named as _;
     use crate::tool::derive::NameManner;
 
     #[test]

@@ -7,7 +7,7 @@ use mgp_types::{Object, words};
 use super::derive::{NameManner, hints};
 use super::lexicon::{HEADS, NormalizedText, OPENINGS, first_sentence, is_listed, list};
 use super::schema::{SchemaArgument, arguments, is_destination};
-use crate::data_file::{Named as _, named};
+use crate::named::{Named as _, named};
 
 named! {
     /// The nature of an argument, as its schema, its name and its description tell, by its name in the profiles of tools; it

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use self::command::{of_code, of_command, of_vector};
 use super::readonly::check_sql;
-use crate::data_file::{Named as _, named};
+use crate::named::{Named as _, named};
 use crate::tool::{ArgumentNature, ArgumentNatures, NameManner, is_listed, list, phrase_effects};
 use mgp_types::words;
 

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use super::ENCODED;
 use super::atom::{Atoms, Hit};
 use super::parameters::Parameters;
-use crate::data_file::{Entry, Named as _, named, sections, split};
+use crate::data_file::{Entry, sections, split};
 use crate::definition::fold::FoldedText;
+use crate::named::{Named as _, named};
 
 /// A finding of a rule.
 #[derive(Debug, Clone, Copy)]

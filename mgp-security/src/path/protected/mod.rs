@@ -16,7 +16,8 @@ use std::sync::LazyLock;
 use self::pattern::PathPattern;
 use self::spelling::{PathAnchor, PathReading};
 use crate::Finding;
-use crate::data_file::{Named as _, Section, named, sections, split};
+use crate::data_file::{Section, sections, split};
+use crate::named::{Named as _, named};
 
 /// The use that a call makes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

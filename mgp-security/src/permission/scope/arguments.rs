@@ -5,7 +5,7 @@ use mgp_types::words;
 use serde_json::Value;
 
 use super::command::{MAX_WORDS, is_listed};
-use crate::data_file::{Named as _, named};
+use crate::named::{Named as _, named};
 
 /// The paths, commands, hosts and other facts in the arguments of a call, found by the names of their members.
 #[derive(Debug, Default)]

@@ -86,18 +86,12 @@ impl CommandScope {
         let line = words.join(" ");
         let bare_line = format!("{name}{}", &line[first.len()..]);
         // A denied command is denied under any path; a granted one is granted as it is written.
-        let is_denied = |pattern: &CommandPattern| match pattern {
-            CommandPattern::Name(glob) => glob.matches(first) || glob.matches(&name),
-            CommandPattern::Line { whole, .. } => whole.matches(&line) || whole.matches(&bare_line),
-        };
+        let is_denied = |pattern: &CommandPattern| pattern.matches(&[first, &name], &[&line, &bare_line]);
         refuse_if(self.denied.iter().any(is_denied), CLOSED)?;
-        if is_listed(RUNNING, &name) || is_interpreter(&name) {
+        if is_listed("programs that run others", &name) || is_interpreter(&name) {
             self.check_run_by(rest, &line)?;
         }
-        let is_allowed = |pattern: &CommandPattern| match pattern {
-            CommandPattern::Name(glob) => glob.matches(first),
-            CommandPattern::Line { whole, .. } => whole.matches(&line),
-        };
+        let is_allowed = |pattern: &CommandPattern| pattern.matches(&[first], &[&line]);
         let is_granted = self.allowed.is_empty() || self.allowed.iter().any(is_allowed);
         refuse_if(!is_granted, ("scope-command", "this command was not granted"))
     }
@@ -109,11 +103,7 @@ impl CommandScope {
         for part in rest.iter().flat_map(|word| word.split(|c| !is_part(c))) {
             let name = base(part);
             refuse_if(self.sudo != Some(true) && is_listed(RAISING, &name), SUDO)?;
-            let is_denied = |pattern: &CommandPattern| match pattern {
-                CommandPattern::Name(glob) => glob.matches(part) || glob.matches(&name),
-                CommandPattern::Line { .. } => false,
-            };
-            refuse_if(self.denied.iter().any(is_denied), CLOSED)?;
+            refuse_if(self.denied.iter().any(|pattern| pattern.matches(&[part, &name], &[])), CLOSED)?;
         }
         let within = |pattern: &CommandPattern| matches!(pattern, CommandPattern::Line { within, .. } if within.matches(line));
         refuse_if(self.denied.iter().any(within), CLOSED)?;
@@ -137,6 +127,14 @@ impl CommandPattern {
         }
         Ok(Self::Line { whole, within: Glob::new(&format!("*[ /]{pattern}"), kind)? })
     }
+
+    /// Returns whether this is a pattern of one of `names`, or of one of `lines`.
+    fn matches(&self, names: &[&str], lines: &[&str]) -> bool {
+        match self {
+            Self::Name(glob) => names.iter().any(|name| glob.matches(name)),
+            Self::Line { whole, .. } => lines.iter().any(|line| whole.matches(line)),
+        }
+    }
 }
 
 /// Returns the name of a command without its directory and Windows file extensions, in lower case.
@@ -146,19 +144,17 @@ fn base(command: &str) -> String {
     ending.map_or(&*name, |ending| &name[..name.len() - ending.len()]).to_owned()
 }
 
+/// Returns whether a program runs code; a version may follow its name.
 fn is_interpreter(name: &str) -> bool {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    is_listed(INTERPRETERS, stem)
+    is_listed("interpreters", stem)
 }
 
 /// The characters that separate words in a pattern.
 const BLANKS: [char; 2] = [' ', '\t'];
 
-/// The headings of the commands that raise privileges, of those that run other commands given in their arguments, and of
-/// those that run code, whose names a version may follow.
+/// The heading of the programs that raise privileges.
 const RAISING: &str = "programs that raise privileges";
-const RUNNING: &str = "programs that run others";
-const INTERPRETERS: &str = "interpreters";
 
 /// The words of a command line, as a POSIX shell splits it.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The classes of dangers that are refused, each with the advice for the agent that `dangers.txt` holds.
 
 use crate::Finding;
-use crate::data_file::{Named as _, named};
+use crate::named::{Named as _, named};
 
 named! {
     /// A class of danger.

@@ -1,7 +1,7 @@
 //! The rules about unknown programs: their arguments are judged as far as they can be a command or code.
 
 use crate::Finding;
-use crate::data_file::Named as _;
+use crate::named::Named as _;
 
 use super::{Arg, Call, Danger, Flow, Judge, begins_command, facts, interpreter, is_listed, refuse_if};
 

@@ -14,7 +14,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::RegexSet;
 
 use crate::Finding;
-use crate::data_file::{Named as _, named};
+use crate::named::{Named as _, named};
 
 use super::{Call, Danger, fits, refuse, rows};
 use rules::{Patterns, Rule};

@@ -1,7 +1,7 @@
 //! The rules of the table: the conditions under which a call is refused, writes to its operands, or marks its output.
 
 use crate::Finding;
-use crate::data_file::{Named as _, named};
+use crate::named::{Named as _, named};
 
 use super::super::sed::effects;
 use super::super::{Arg, Call, Danger, HOLE, Marks, Text, fits, is_listed, lies_in, refuse};

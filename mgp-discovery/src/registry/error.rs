@@ -57,25 +57,23 @@ pub enum RegistryError {
     Fleet(#[source] Error),
 }
 
-impl From<RegistryError> for Error {
-    fn from(error: RegistryError) -> Self {
-        let code = match error {
-            RegistryError::Unauthenticated => code::AUTH_REQUIRED,
-            RegistryError::Forbidden(_) => code::PERMISSION_DENIED,
-            RegistryError::Malformed(_) | RegistryError::Unknown(_) => code::INVALID_PARAMS,
-            RegistryError::Taken(_) => code::SERVER_ALREADY_REGISTERED,
-            RegistryError::Full(_) | RegistryError::Store(StoreError::Full) => code::RESOURCE_EXHAUSTED,
-            RegistryError::Busy(_) => code::SERVER_NOT_READY,
-            RegistryError::Changed { .. } => code::CODE_SAFETY_VIOLATION,
-            RegistryError::Code(rejection) => return rejected(&rejection),
-            RegistryError::Unrecorded(error) | RegistryError::Fleet(error) => return error,
-            RegistryError::Store(error) => {
-                return Self::internal("the change could not be stored and was not made").with_source(error);
-            }
-        };
-        Recovery::for_code(code).into_iter().fold(Self::new(code, error.to_string()), Self::with_recovery)
-    }
-}
+mgp_types::convert!(RegistryError => Error, error => {
+    let code = match error {
+        RegistryError::Unauthenticated => code::AUTH_REQUIRED,
+        RegistryError::Forbidden(_) => code::PERMISSION_DENIED,
+        RegistryError::Malformed(_) | RegistryError::Unknown(_) => code::INVALID_PARAMS,
+        RegistryError::Taken(_) => code::SERVER_ALREADY_REGISTERED,
+        RegistryError::Full(_) | RegistryError::Store(StoreError::Full) => code::RESOURCE_EXHAUSTED,
+        RegistryError::Busy(_) => code::SERVER_NOT_READY,
+        RegistryError::Changed { .. } => code::CODE_SAFETY_VIOLATION,
+        RegistryError::Code(rejection) => return rejected(&rejection),
+        RegistryError::Unrecorded(error) | RegistryError::Fleet(error) => return error,
+        RegistryError::Store(error) => {
+            return Self::internal("the change could not be stored and was not made").with_source(error);
+        }
+    };
+    Recovery::for_code(code).into_iter().fold(Self::new(code, error.to_string()), Self::with_recovery)
+});
 
 /// Returns error 1011, with the findings where readers of recovery fields look for them.
 fn rejected(rejection: &CodeRejection) -> Error {

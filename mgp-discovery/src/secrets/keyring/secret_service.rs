@@ -155,21 +155,19 @@ mgp_types::convert!(Error => KeyringError, error => match error {
     error => Self::Refused(error.to_string()),
 });
 
-impl From<zbus::Error> for KeyringError {
-    fn from(error: zbus::Error) -> Self {
-        let is_absent = match &error {
-            // Without a session there is no bus, as over SSH and in services of the system.
-            zbus::Error::Address(_) => true,
-            zbus::Error::Connection(error, _) | zbus::Error::InputOutput(error) => {
-                matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
-            }
-            zbus::Error::MethodError(name, ..) => is_unknown_service(name.as_str()),
-            zbus::Error::FDO(error) => is_unknown_service(error.name().as_str()),
-            _ => false,
-        };
-        if is_absent { Self::Absent } else { Self::Refused(error.to_string()) }
-    }
-}
+mgp_types::convert!(zbus::Error => KeyringError, error => {
+    let is_absent = match &error {
+        // Without a session there is no bus, as over SSH and in services of the system.
+        zbus::Error::Address(_) => true,
+        zbus::Error::Connection(error, _) | zbus::Error::InputOutput(error) => {
+            matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+        }
+        zbus::Error::MethodError(name, ..) => is_unknown_service(name.as_str()),
+        zbus::Error::FDO(error) => is_unknown_service(error.name().as_str()),
+        _ => false,
+    };
+    if is_absent { Self::Absent } else { Self::Refused(error.to_string()) }
+});
 
 mgp_types::convert!(io::Error => KeyringError, error => Self::Refused(error.to_string()));
 

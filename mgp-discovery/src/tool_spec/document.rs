@@ -101,11 +101,8 @@ impl SpecDocument {
                 }
                 Block::Code { line, language: language.to_ascii_lowercase(), text: code }
             } else if MarkdownTable::is_row(text) {
-                let mut rows = vec![(line, text)];
-                while let Some((text, line)) = lines.next_if(|(text, _)| MarkdownTable::is_row(text)) {
-                    rows.push((line, text));
-                }
-                Block::Table(MarkdownTable::read(&rows))
+                let rows = std::iter::from_fn(|| lines.next_if(|(text, _)| MarkdownTable::is_row(text)));
+                Block::Table(MarkdownTable::read(line, text, rows))
             } else if text.trim().is_empty() {
                 continue;
             } else {
@@ -307,17 +304,12 @@ impl MarkdownTable {
         line.trim_start().starts_with('|')
     }
 
-    /// Reads the rows of a table, of which there is at least one. The first one has the headings.
-    fn read(rows: &[(usize, &str)]) -> Self {
-        let (first, rest) = rows.split_first().map_or((None, rows), |(first, rest)| (Some(first), rest));
+    /// Reads a table: the line of its headings, and the rows below, each with its line.
+    fn read<'t>(line: usize, headings: &str, rows: impl Iterator<Item = (&'t str, usize)>) -> Self {
         let is_line =
             |cells: &[String]| cells.iter().all(|cell| cell.chars().all(|c| matches!(c, '-' | ':')));
-        let rows = rest.iter().map(|(line, text)| (*line, cells(text))).filter(|(_, cells)| !is_line(cells));
-        Self {
-            line: first.map_or(0, |(line, _)| *line),
-            headings: first.map(|(_, text)| cells(text)).unwrap_or_default(),
-            rows: rows.collect(),
-        }
+        let rows = rows.map(|(text, line)| (line, cells(text))).filter(|(_, cells)| !is_line(cells));
+        Self { line, headings: cells(headings), rows: rows.collect() }
     }
 
     pub(super) fn rows(&self) -> impl Iterator<Item = TableRow<'_>> {

@@ -118,10 +118,8 @@ impl ServerConfig {
     /// `mgp`, in the file or by the server itself, can only lower the level.
     pub fn trust(&self) -> TrustLevel {
         let granted = self.security.trust_level.unwrap_or(TrustLevel::Standard);
-        match self.mgp.as_ref().and_then(|mgp| mgp.trust_level) {
-            Some(declared) => granted.stricter(declared),
-            None => granted,
-        }
+        let declared = self.mgp.as_ref().and_then(|mgp| mgp.trust_level);
+        declared.map_or(granted, |declared| granted.stricter(declared))
     }
 
     /// Returns whether a rule under `tools` switches the tool off.

@@ -333,9 +333,6 @@ fn resolved_table(
 }
 
 fn resolved(text: &str, key: &str, environment: &dyn Environment) -> Result<Secret, ServerFault> {
-    let value = match Template::parse(text) {
-        Ok(template) => template.resolve(environment),
-        Err(error) => Err(error.to_string()),
-    };
-    value.map_err(|why| ServerFault::new(key, &why))
+    let template = Template::parse(text).map_err(|error| error.to_string());
+    template.and_then(|template| template.resolve(environment)).map_err(|why| ServerFault::new(key, &why))
 }

@@ -73,24 +73,20 @@ enum PathStep {
 
 impl ConfigSource {
     pub(super) fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        match Document::parse(text.to_owned()) {
-            Ok(document) => Ok(Self { file: file.into(), root: toml::tree(&document), document }),
-            Err(error) => {
-                let span = error.span().unwrap_or(text.len()..text.len());
-                let what = error.message().trim_end().replace('\n', "; ");
-                let help = if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
-                    Some(
-                        "this is JSON, and TOML is wanted: `mgp import FILE` reads the JSON of other clients",
-                    )
-                } else {
-                    let mut help = HELP.lines().filter_map(|line| line.split_once(": "));
-                    help.find(|(sign, _)| what.contains(sign)).map(|(_, help)| help)
-                };
-                // The begin and the kind of the unreadable value are unknown, so that the line is veiled.
-                let problem = Problem::at(Severity::Error, file, text, span, what).veiled();
-                Err(help.into_iter().fold(problem, Problem::instead).into())
-            }
-        }
+        let document = Document::parse(text.to_owned()).map_err(|error| {
+            let span = error.span().unwrap_or(text.len()..text.len());
+            let what = error.message().trim_end().replace('\n', "; ");
+            let help = if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+                Some("this is JSON, and TOML is wanted: `mgp import FILE` reads the JSON of other clients")
+            } else {
+                let mut help = HELP.lines().filter_map(|line| line.split_once(": "));
+                help.find(|(sign, _)| what.contains(sign)).map(|(_, help)| help)
+            };
+            // The begin and the kind of the unreadable value are unknown, so that the line is veiled.
+            let problem = Problem::at(Severity::Error, file, text, span, what).veiled();
+            help.into_iter().fold(problem, Problem::instead)
+        })?;
+        Ok(Self { file: file.into(), root: toml::tree(&document), document })
     }
 
     /// Returns the file and line of each key that sets a value and `is_used`, by its name. Entries of lists are named by
@@ -179,10 +175,8 @@ impl ValuePath {
         if path.is_empty() {
             return self.clone();
         }
-        let (path, index) = match path.strip_suffix(']').and_then(|path| path.rsplit_once('[')) {
-            Some((list, index)) => (list, index.parse().ok()),
-            None => (path, None),
-        };
+        let indexed = path.strip_suffix(']').and_then(|path| path.rsplit_once('['));
+        let (path, index) = indexed.map_or((path, None), |(list, index)| (list, index.parse().ok()));
         let place = path.split('.').fold(self.clone(), |place, key| place.key(key));
         index.into_iter().fold(place, |place, index| place.index(index))
     }

@@ -136,10 +136,8 @@ impl<'a> Reference<'a> {
             return SecretName::is_name(name).then_some(secret);
         }
         let inside = inside.strip_prefix("env:").unwrap_or(inside);
-        let (name, otherwise) = match inside.split_once(":-") {
-            Some((name, otherwise)) => (name, Some(otherwise)),
-            None => (inside, None),
-        };
+        let split = inside.split_once(":-");
+        let (name, otherwise) = split.map_or((inside, None), |(name, otherwise)| (name, Some(otherwise)));
         // The brace that would end an inner reference has ended the outer one.
         let is_nested = otherwise.is_some_and(|text| text.contains("${"));
         let variable = Self { held_in: ReferenceKind::Environment, name, otherwise };

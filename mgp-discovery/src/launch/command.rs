@@ -216,10 +216,8 @@ fn is_flag(argument: &Argument) -> bool {
 /// Checks that no option opens the machine to a container, or has a program run other code than its package.
 fn check_options(container: bool, words: &[String]) -> Result<()> {
     let is_refused = |(at, word): &(usize, &String)| {
-        let (option, value) = match word.split_once('=') {
-            Some((option, value)) => (option, value),
-            None => (word.as_str(), words.get(at + 1).map_or("", String::as_str)),
-        };
+        let next = || (word.as_str(), words.get(at + 1).map_or("", String::as_str));
+        let (option, value) = word.split_once('=').unwrap_or_else(next);
         if !container {
             return RUNNER_REFUSED.contains(&option);
         }
@@ -280,10 +278,9 @@ fn requests(container: bool, words: &[String]) -> Vec<PackagePermission> {
     let mut requests = Vec::new();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
-        let (option, mut value) = match word.split_once('=') {
-            Some((option, value)) => (option, Some(value)),
-            None => (word.as_str(), None),
-        };
+        let split = word.split_once('=');
+        let (option, mut value) =
+            split.map_or((word.as_str(), None), |(option, value)| (option, Some(value)));
         // `-v/:/host` means the same as `-v /:/host`.
         let attached = !option.starts_with("--") && option.len() > 2 && option.is_char_boundary(2);
         let attached = container && attached && option.starts_with('-');

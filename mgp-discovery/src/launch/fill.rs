@@ -108,10 +108,8 @@ impl<'a> Filler<'a> {
         if answers.len() > 1 && !repeated {
             self.refuse(&name, "the value takes one answer".to_owned());
         }
-        for answer in &answers {
-            if let Err(why) = fits(input, answer) {
-                self.refuse(&name, why);
-            }
+        if let Some(why) = answers.iter().find_map(|answer| fits(input, answer).err()) {
+            self.refuse(&name, why);
         }
         if !answers.is_empty() {
             return Ok(answers);

@@ -131,12 +131,10 @@ pub(super) fn check_again(policy: &RegistrationPolicy, server: &ServerRegistrati
     match &server.launch {
         LaunchMethod::Program { command, env, .. } => {
             check_program(policy, command)?;
-            match env.iter().find(|name| !policy.allows_variable(name)) {
-                Some(name) => {
-                    Err(forbidden(format!("the variable `{name}` is not listed for registration any more")))
-                }
-                None => Ok(()),
-            }
+            let unlisted = env.iter().find(|name| !policy.allows_variable(name));
+            unlisted.map_or(Ok(()), |name| {
+                Err(forbidden(format!("the variable `{name}` is not listed for registration any more")))
+            })
         }
         LaunchMethod::Web { url, .. } => check_address(policy, url),
     }
@@ -310,12 +308,10 @@ const LONGEST_TEXT: usize = 1000;
 
 /// Returns a text of the caller's, unless it is too long.
 pub(super) fn words(text: Option<String>, member: &str) -> Result<Option<String>> {
-    match text {
-        Some(text) if text.len() > LONGEST_TEXT => {
-            Err(malformed(format!("`{member}` takes up to {LONGEST_TEXT} bytes")))
-        }
-        text => Ok(text),
+    if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
+        return Err(malformed(format!("`{member}` takes up to {LONGEST_TEXT} bytes")));
     }
+    Ok(text)
 }
 
 const LONGEST_WORD: usize = 128;

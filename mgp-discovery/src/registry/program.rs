@@ -89,10 +89,9 @@ impl InlineCode {
             Some("behind") => args.iter().enumerate().find_map(|(at, arg)| {
                 let option = words.iter().find(|option| is_option(arg, option))?;
                 let joined = arg.strip_prefix(option).map(|rest| rest.trim_start_matches('='));
-                match joined {
-                    Some(text) if !text.is_empty() => Some(text.to_owned()),
-                    _ => Some(args.get(at + 1).cloned().unwrap_or_default()),
-                }
+                let next = || args.get(at + 1).map(String::as_str);
+                let text = joined.filter(|text| !text.is_empty()).or_else(next);
+                Some(text.unwrap_or_default().to_owned())
             }),
             Some("first") if args.iter().any(|arg| words.iter().any(|option| is_option(arg, option))) => None,
             Some("first") => args.iter().find(|arg| !arg.starts_with('-')).cloned(),

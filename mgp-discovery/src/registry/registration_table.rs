@@ -47,8 +47,7 @@ impl RegistrationTable {
     /// Returns the right to create a server, which counts as registered from now on.
     pub(super) fn claim_new(&self, id: &ServerId) -> Result<Claim> {
         let mut held = self.0.lock();
-        let is_taken = held.servers.keys().chain(&held.claimed).any(|known| is_same(known, id));
-        if is_taken {
+        if held.servers.keys().chain(&held.claimed).any(|known| is_same(known, id)) {
             return Err(RegistryError::Taken(id.clone()));
         }
         let coming = held.claimed.iter().filter(|id| !held.servers.contains_key(*id)).count();
@@ -62,9 +61,7 @@ impl RegistrationTable {
     /// Returns the right to change an existing server, and the server as it is.
     pub(super) fn claim(&self, id: &ServerId) -> Result<(Claim, Arc<ServerRegistration>)> {
         let mut held = self.0.lock();
-        let Some(server) = held.servers.get(id).cloned() else {
-            return Err(RegistryError::Unknown(id.clone()));
-        };
+        let server = held.servers.get(id).cloned().ok_or_else(|| RegistryError::Unknown(id.clone()))?;
         if !held.claimed.insert(id.clone()) {
             return Err(RegistryError::Busy(id.clone()));
         }

@@ -153,8 +153,7 @@ fn complete(schema: &mut Value, pointer: &str, undescribed: &mut Vec<String>) {
         // A property that may never be there is none.
         properties.retain(|_, property| *property != Value::Bool(false));
     }
-    let has = |word| members.contains_key(word);
-    let is_free = !["properties", "additionalProperties", "patternProperties"].into_iter().any(has);
+    let is_free = !has(members, &["properties", "additionalProperties", "patternProperties"]);
     let properties = members.get("properties").and_then(Value::as_object);
     let has_properties = properties.is_some_and(|properties| !properties.is_empty());
     if is("object") && is_free {

@@ -160,12 +160,9 @@ pub(super) struct ErrorTypes {
 
 impl ErrorTypes {
     fn of(section: &Section) -> Self {
-        let mut types = Self::default();
-        for row in section.tables().flat_map(MarkdownTable::rows) {
-            if let Some(name) = row.cell(&["error", "error_type"]) {
-                types.listed.push((row.line, name.to_owned()));
-            }
-        }
+        let rows = section.tables().flat_map(MarkdownTable::rows);
+        let listed = rows.filter_map(|row| Some((row.line, row.cell(&["error", "error_type"])?.to_owned())));
+        let mut types = Self { listed: listed.collect(), custom: Vec::new() };
         for (line, text) in section.texts() {
             if let Some(names) = text.strip_prefix(CUSTOM) {
                 types.custom.extend(quoted(names).map(str::to_owned));

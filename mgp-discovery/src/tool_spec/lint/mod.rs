@@ -19,9 +19,6 @@ use crate::config::{Severity, nearest};
 /// A compiled JSON Schema: checks a value, and fails with what is wrong with it.
 pub type SchemaCheck = Box<dyn Fn(&RawJson) -> Result<(), String>>;
 
-/// The compiler of JSON Schemas, which fails with a sentence on what is wrong with a schema.
-type SchemaCompiler<'a> = &'a dyn Fn(&RawJson) -> Result<SchemaCheck, String>;
-
 /// Looks at specification documents.
 ///
 /// Versions have to announce what changed since the same tools in `since`. Documents are compared with `definitions`, if
@@ -68,7 +65,8 @@ pub fn lint(
 struct ToolLint<'a> {
     since: &'a [ToolInterface],
     definitions: &'a [ToolInterface],
-    compile: SchemaCompiler<'a>,
+    /// Compiles JSON Schemas, and fails with a sentence on what is wrong with a schema.
+    compile: &'a dyn Fn(&RawJson) -> Result<SchemaCheck, String>,
     document: &'a SpecDocument,
     tool: &'a DocumentedTool,
     findings: Vec<SpecFinding>,
@@ -211,13 +209,11 @@ impl ToolLint<'_> {
     }
 
     fn version(&mut self) {
-        match self.tool.version() {
-            None => self.error(SpecRule::Version, self.tool.line, "the tool declares no version"),
-            Some((line, version)) => {
-                if let Err(error) = Version::strict(version) {
-                    self.error(SpecRule::Version, line, format!("`{version}` is {error}"));
-                }
-            }
+        let Some((line, version)) = self.tool.version() else {
+            return self.error(SpecRule::Version, self.tool.line, "the tool declares no version");
+        };
+        if let Err(error) = Version::strict(version) {
+            self.error(SpecRule::Version, line, format!("`{version}` is {error}"));
         }
     }
 

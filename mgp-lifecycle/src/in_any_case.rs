@@ -9,13 +9,11 @@ use tracing::Instrument as _;
 pub(crate) async fn in_any_case<T: Send + 'static>(
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
-    match tokio::spawn(work.in_current_span()).await {
-        Ok(outcome) => outcome,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => resume_unwind(panic),
-            Err(_) => {
-                Err(Error::internal("the program ends; ask again when it runs, and learn what became of it"))
-            }
-        },
-    }
+    let done = tokio::spawn(work.in_current_span()).await;
+    done.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => resume_unwind(panic),
+        Err(_) => {
+            Err(Error::internal("the program ends; ask again when it runs, and learn what became of it"))
+        }
+    })
 }

@@ -289,12 +289,10 @@ fn free_step_id(transaction: &Transaction) -> StepId {
 }
 
 pub(super) fn check_words(name: &str, words: Option<&str>) -> Result<(), Error> {
-    match words {
-        Some(words) if words.len() > MAX_WORDS_BYTES => {
-            Err(Error::invalid_params(format!("`{name}` has at most {MAX_WORDS_BYTES} bytes")))
-        }
-        _ => Ok(()),
+    if words.is_some_and(|words| words.len() > MAX_WORDS_BYTES) {
+        return Err(Error::invalid_params(format!("`{name}` has at most {MAX_WORDS_BYTES} bytes")));
     }
+    Ok(())
 }
 
 /// The most steps of a transaction.

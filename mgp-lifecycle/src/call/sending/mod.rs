@@ -142,7 +142,7 @@ impl<S: RpcService> Service<Request> for Sending<S> {
         match Attempts::begin(&self.settings, &mut request) {
             Ok(Some(attempts)) => SendingFuture::first(&mut self.inner, request, attempts),
             Ok(None) => SendingFuture::untouched(self.inner.call(request)),
-            Err(late) => SendingFuture::refused(late),
+            Err(late) => SendingFuture::waiting(Box::pin(ready(Err(late)))),
         }
     }
 }
@@ -178,11 +178,6 @@ impl<S: RpcService> SendingFuture<S> {
     /// A request that no section is about.
     const fn untouched(future: S::Future) -> Self {
         Self { step: Some(Either::Left(future)), timer: None, first: None }
-    }
-
-    /// A call that is not sent.
-    fn refused(error: Error) -> Self {
-        Self::waiting(Box::pin(ready(Err(error))))
     }
 
     fn waiting(future: BoxFuture<'static, Result<Response, Error>>) -> Self {

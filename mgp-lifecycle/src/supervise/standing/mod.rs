@@ -96,10 +96,7 @@ impl Gate for StandingRequests {
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let wish = StandingChange::of(request).map(Box::new);
-        if matches!(
-            wish.as_deref(),
-            Some(StandingChange::Subscription(_) | StandingChange::NoSubscription(_))
-        ) {
+        if let Some(StandingChange::Subscription(_) | StandingChange::NoSubscription(_)) = wish.as_deref() {
             self.rename(request);
         }
         Flow::Pass(wish)

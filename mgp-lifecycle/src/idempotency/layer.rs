@@ -6,8 +6,7 @@ use std::sync::Arc;
 use futures_util::future::Either;
 use mgp_types::canonical::{Digest, digest};
 use mgp_types::ext::{IDEMPOTENCY_HEADER, IdempotencyKey, IdempotentCall};
-use mgp_types::mgp::{ServerId, ToolName};
-use mgp_types::{BoxFuture, Error, Method, Principal, RawJson, Request, RequestKind, Response, RpcService};
+use mgp_types::{BoxFuture, Error, Method, RawJson, Request, RequestKind, Response, RpcService};
 use tower_service::Service;
 
 use super::book::{IdempotencyBook, patience};
@@ -136,17 +135,11 @@ impl KeyedCall {
         }
         let Some(key_terms) = IdempotencyLayer::key_of(request)? else { return Ok(None) };
         let principal = request.context.principal.as_ref();
-        let who = [
-            principal.map_or("", |principal| principal.kind().as_str()),
-            principal.map_or("", Principal::as_str),
-        ];
+        let who = principal.map_or(["", ""], |principal| [principal.kind().as_str(), principal.as_str()]);
         let tool = request.context.tool.as_deref();
         let name = request.params.text("name").unwrap_or_default();
-        let what = [
-            tool.map_or("", |tool| ServerId::as_str(&tool.server)),
-            tool.map_or(&*name, |tool| ToolName::as_str(&tool.name)),
-            key_terms.key.as_str(),
-        ];
+        let (server, tool) = tool.map_or(("", &*name), |tool| (tool.server.as_str(), tool.name.as_str()));
+        let what = [server, tool, key_terms.key.as_str()];
         let arguments = request.params.get("arguments").unwrap_or(RawJson::empty_object());
         let arguments = digest(&arguments).map_err(|error| {
             Error::invalid_params("the arguments cannot be tied to an idempotency key").with_source(error)

@@ -200,10 +200,7 @@ pub fn detect(places: &ClientDirectories) -> Vec<DetectedClient> {
 fn state(kind: ClientKind, text: &str) -> FileState {
     let text = document::without_bom(text);
     let counted = import::parse(kind, text).and_then(|root| Ok(import::entries(kind, text, &root)?.len()));
-    match counted {
-        Ok(servers) => FileState::Servers(servers),
-        Err(why) => FileState::Broken(why),
-    }
+    counted.map_or_else(FileState::Broken, FileState::Servers)
 }
 
 #[cfg(test)]

@@ -116,10 +116,7 @@ impl fmt::Display for Problem {
             let (before, width) = (quoted.before, quoted.width);
             write!(f, "\n {0:margin$} | {0:before$}{0:^<width$}", "")?;
         }
-        match &self.instead {
-            Some(instead) => write!(f, "\n {:margin$} = help: {instead}", ""),
-            None => Ok(()),
-        }
+        self.instead.iter().try_for_each(|instead| write!(f, "\n {:margin$} = help: {instead}", ""))
     }
 }
 

@@ -15,10 +15,7 @@ pub fn reference() -> String {
     let rules: Vec<_> = rules.iter().map(|(key, rule)| format!("* `{key}`: {}", rule.describe())).collect();
     let mut page =
         INTRODUCTION.replace("{ignored}", &ignored.join(", ")).replace("{folder}", &rules.join("\n"));
-    let alone = shape::root()
-        .keys
-        .iter()
-        .filter(|key| matches!(&key.shape, Shape::List(each) if matches!(**each, Shape::Text)));
+    let alone = shape::root().keys.iter().filter(|key| key.is_list_of_texts());
     page.push_str("\n## Above all sections\n\n");
     keys(&mut page, alone);
     for key in &shape::root().keys {

@@ -229,21 +229,16 @@ impl FileProblems<'_> {
 
     fn settings(&mut self, config: &Config) {
         let root = ValuePath::default();
-        if let Err(error) = config.listen.address() {
+        let http = config.listen.address().err().map(|error| ("listen.http", error));
+        let page = config.ui.address().err().map(|error| ("ui.listen", error));
+        for (key, error) in http.into_iter().chain(page) {
             let instead = format!("write {}", error.instead);
-            self.error(&root.key("listen").key("http"), "this is not an address to listen at", instead);
+            self.error(&root.path(key), "this is not an address to listen at", instead);
         }
-        let page = root.key("ui").key("listen");
-        match config.ui.address() {
-            Ok(address) if !address.ip().is_loopback() && config.listen.tls.is_none() => {
-                let instead = "write a table `[listen.tls]`, or `127.0.0.1`";
-                self.error(&page, "browsers on other machines are served by HTTPS alone", instead);
-            }
-            Ok(_) => {}
-            Err(error) => {
-                let instead = format!("write {}", error.instead);
-                self.error(&page, "this is not an address to listen at", instead);
-            }
+        if config.listen.tls.is_none() && config.ui.address().is_ok_and(|page| !page.ip().is_loopback()) {
+            let instead = "write a table `[listen.tls]`, or `127.0.0.1`";
+            let page = root.key("ui").key("listen");
+            self.error(&page, "browsers on other machines are served by HTTPS alone", instead);
         }
         let telemetry = root.key("telemetry");
         if let Some(url) = &config.telemetry.otlp {

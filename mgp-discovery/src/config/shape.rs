@@ -73,6 +73,11 @@ pub(super) fn root() -> &'static TableShape {
 }
 
 impl KeyShape {
+    /// Returns whether the key holds a list of texts.
+    pub(super) fn is_list_of_texts(&self) -> bool {
+        matches!(&self.shape, Shape::List(each) if matches!(**each, Shape::Text))
+    }
+
     /// Returns the header of the section that the key begins, such as `[[servers]]`, and its table, if the key is called
     /// `path` and begins one.
     pub(super) fn section(&self, path: &str) -> Option<(String, &TableShape)> {
@@ -192,9 +197,7 @@ fn said(default: &Value) -> Option<String> {
 pub(super) fn section_of(name: &str) -> Option<String> {
     let mut found = Vec::new();
     add_sections(root(), "", name, &mut found);
-    if root().keys.iter().any(|key| {
-        key.name == name && matches!(&key.shape, Shape::List(each) if matches!(**each, Shape::Text))
-    }) {
+    if root().keys.iter().any(|key| key.name == name && key.is_list_of_texts()) {
         found.push("the top of the file, above the first `[section]`".to_owned());
     }
     if found.len() == 1 { found.pop() } else { None }

@@ -185,6 +185,26 @@ impl ServerRegistration {
         let inline = InlineCode::of(command, args)?;
         Some(format!("{}: {}", inline.what, visible(&inline.text)))
     }
+
+    /// Returns the paths of files that are new, gone or changed in the code that was found now.
+    fn changes(&self, found: Option<&InspectedCode>) -> Vec<String> {
+        if self.digest.as_deref() == found.map(|code| code.digest.as_str()) {
+            return Vec::new();
+        }
+        let before: BTreeMap<_, _> = self.files.iter().map(|file| (&*file.path, &*file.digest)).collect();
+        let files = found.map(|code| code.files.as_slice()).unwrap_or_default();
+        let now: BTreeMap<_, _> = files.iter().map(|(file, _)| (&*file.path, &*file.digest)).collect();
+        let paths = before.keys().chain(now.keys()).filter(|path| before.get(**path) != now.get(**path));
+        let changed: BTreeSet<String> = paths.map(|path| (*path).to_owned()).collect();
+        if changed.is_empty() { vec!["the script".to_owned()] } else { changed.into_iter().collect() }
+    }
+
+    /// Returns the server with this code pinned.
+    fn with_code(self, code: Option<&InspectedCode>) -> Self {
+        let digest = code.map(|code| code.digest.clone());
+        let files = code.into_iter().flat_map(|code| &code.files).map(|(file, _)| file.clone()).collect();
+        Self { digest, files, ..self }
+    }
 }
 
 impl Registrant {
@@ -270,28 +290,6 @@ pub struct ApprovedCode {
     pub code: InspectedCode,
     /// The index of the argument, from 0.
     pub argument: usize,
-}
-
-impl ServerRegistration {
-    /// Returns the paths of files that are new, gone or changed in the code that was found now.
-    fn changes(&self, found: Option<&InspectedCode>) -> Vec<String> {
-        if self.digest.as_deref() == found.map(|code| code.digest.as_str()) {
-            return Vec::new();
-        }
-        let before: BTreeMap<_, _> = self.files.iter().map(|file| (&*file.path, &*file.digest)).collect();
-        let files = found.map(|code| code.files.as_slice()).unwrap_or_default();
-        let now: BTreeMap<_, _> = files.iter().map(|(file, _)| (&*file.path, &*file.digest)).collect();
-        let paths = before.keys().chain(now.keys()).filter(|path| before.get(**path) != now.get(**path));
-        let changed: BTreeSet<String> = paths.map(|path| (*path).to_owned()).collect();
-        if changed.is_empty() { vec!["the script".to_owned()] } else { changed.into_iter().collect() }
-    }
-
-    /// Returns the server with this code pinned.
-    fn with_code(self, code: Option<&InspectedCode>) -> Self {
-        let digest = code.map(|code| code.digest.clone());
-        let files = code.into_iter().flat_map(|code| &code.files).map(|(file, _)| file.clone()).collect();
-        Self { digest, files, ..self }
-    }
 }
 
 #[cfg(test)]

@@ -109,19 +109,6 @@ impl Gate for StandingRequests {
     }
 }
 
-impl StandingRequests {
-    /// Writes the name that a subscription has now.
-    fn rename(&self, request: &mut Request) {
-        let named = request.params.text("subscription_id");
-        let Some(current) = named.and_then(|id| self.0.lock().renamed(&id)) else { return };
-        if let Ok(current) = RawJson::from_value(&current) {
-            request.params.set("subscription_id", current);
-            // The other subscription counts from its own beginning.
-            request.params.remove("after_seq");
-        }
-    }
-}
-
 /// The time for all requests; a supervisor gives each step thirty seconds by default.
 const LONGEST_RESTORE: Duration = Duration::from_secs(10);
 
@@ -177,6 +164,17 @@ impl StandingRequests {
                 tracing::warn!(left, "there was no time for all standing requests");
             }
             Ok(())
+        }
+    }
+
+    /// Writes the name that a subscription has now.
+    fn rename(&self, request: &mut Request) {
+        let named = request.params.text("subscription_id");
+        let Some(current) = named.and_then(|id| self.0.lock().renamed(&id)) else { return };
+        if let Ok(current) = RawJson::from_value(&current) {
+            request.params.set("subscription_id", current);
+            // The other subscription counts from its own beginning.
+            request.params.remove("after_seq");
         }
     }
 

@@ -107,9 +107,7 @@ fn translated(schema: &Value, root: &Value, depth: usize) -> Value {
                     out.insert("nullable".into(), true.into());
                 }
             }
-            ("const", value) => {
-                out.insert("enum".into(), json!([value]));
-            }
+            ("const", value) => _ = out.insert("enum".into(), json!([value])),
             ("exclusiveMinimum", Value::Number(_)) => set_exclusive(&mut out, "minimum", keyword, value),
             ("exclusiveMaximum", Value::Number(_)) => set_exclusive(&mut out, "maximum", keyword, value),
             ("examples", Value::Array(examples)) => {
@@ -190,9 +188,7 @@ fn set_type(out: &mut Map<String, Value>, schema: &Value) {
     let types: Vec<&str> = types.into_iter().filter(|kind| *kind != "null").collect();
     match *types.as_slice() {
         [] => {}
-        [one] => {
-            out.insert("type".into(), one.into());
-        }
+        [one] => _ = out.insert("type".into(), one.into()),
         _ => {
             let choices = types.iter().map(|kind| openapi_schema(&json!({ "type": kind }))).collect();
             out.entry("anyOf").or_insert(Value::Array(choices));

@@ -87,7 +87,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn properties(&mut self, pointer: &str, old: &'a Map<String, Value>, new: &'a Map<String, Value>) {
-        let (before, after) = (object_of(old, "properties"), object_of(new, "properties"));
+        let [before, after] = [old, new].map(|schema| schema.get("properties").and_then(Value::as_object));
         let (was_required, is_required) = (texts(old.get("required")), texts(new.get("required")));
         for (name, value) in before.into_iter().flatten() {
             let at = member(&member(pointer, "properties"), name);
@@ -108,11 +108,10 @@ impl<'a> Comparison<'a> {
                 continue;
             }
             let at = member(&member(pointer, "properties"), name);
-            let is_demanded = self.side == SchemaSide::Input && is_required.contains(&name.as_str());
-            let (class, how) = match (self.side, is_demanded) {
-                (_, true) => (ChangeClass::Breaking, " and is required"),
+            let (class, how) = match (self.side, is_required.contains(&name.as_str())) {
+                (SchemaSide::Input, true) => (ChangeClass::Breaking, " and is required"),
                 (SchemaSide::Input, false) => (ChangeClass::Compatible, " and is optional"),
-                (SchemaSide::Output, false) => (ChangeClass::Compatible, ""),
+                (SchemaSide::Output, _) => (ChangeClass::Compatible, ""),
             };
             let what = format!("{} was added{how}", self.named(&at));
             self.push(class, &at, what);
@@ -245,10 +244,6 @@ fn how(old: Option<&Value>, new: Option<&Value>) -> &'static str {
         (_, None) => "was removed",
         _ => "changed",
     }
-}
-
-fn object_of<'a>(schema: &'a Map<String, Value>, word: &str) -> Option<&'a Map<String, Value>> {
-    schema.get(word).and_then(Value::as_object)
 }
 
 /// Returns the schema to which a local reference leads, or the schema itself if it refers to none that is known.

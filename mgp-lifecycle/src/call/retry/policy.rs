@@ -40,13 +40,10 @@ impl RetryPolicy {
     /// doubles still grows each time. A strategy that is not known here is taken for `exponential_backoff`, the most
     /// careful.
     pub(in crate::call) fn pause(&self, recovery: &Recovery, retries: u32, chance: u32) -> Option<Duration> {
+        let least = Duration::from_millis(recovery.retry_after_ms.unwrap_or(0));
         //= mgp §14.6
         //# When `retryable` is `false`, the client MUST NOT retry
-        if !recovery.may_retry() || retries >= self.limit(recovery) {
-            return None;
-        }
-        let least = Duration::from_millis(recovery.retry_after_ms.unwrap_or(0));
-        if least > self.max_delay {
+        if !recovery.may_retry() || retries >= self.limit(recovery) || least > self.max_delay {
             return None;
         }
         let base = least.max(self.base_delay);

@@ -103,10 +103,8 @@ impl FileProblems<'_> {
         if let Err(fault) = server.transport_kind() {
             self.fault(place, fault);
         }
-        if let (Some(own), Some(declared)) =
-            (server.restart_policy, server.mgp.as_ref().and_then(|mgp| mgp.restart_policy))
-            && own != declared
-        {
+        let declared = server.mgp.as_ref().and_then(|mgp| mgp.restart_policy);
+        if server.restart_policy.zip(declared).is_some_and(|(own, declared)| own != declared) {
             let place = place.key("mgp").key("restart_policy");
             self.error(&place, "this value and the server's own `restart_policy` differ", "keep one of them");
         }
@@ -141,9 +139,8 @@ impl FileProblems<'_> {
         if let Some(url) = &server.url {
             self.url(url, &place.key("url"));
         }
-        if let (Some(base), Some(most)) = (server.backoff_base_ms, server.backoff_max_ms)
-            && base > most
-        {
+        let backoff = server.backoff_base_ms.zip(server.backoff_max_ms);
+        if let Some((base, _)) = backoff.filter(|(base, most)| base > most) {
             let what = format!("`backoff_max_ms` is less than `backoff_base_ms`, {base}");
             self.error(&place.key("backoff_max_ms"), what, format!("write {base} or more"));
         }

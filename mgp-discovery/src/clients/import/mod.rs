@@ -184,14 +184,11 @@ pub(crate) fn entries<'a>(
         let elsewhere = (index > 0).then(|| OtherSection::Table(home.clone()));
         collect(text, node, &home, elsewhere.as_ref(), &mut found)?;
     }
-    if kind == ClientKind::ClaudeCode
-        && let Some(projects) = root.get("projects")
-    {
-        for project in projects.members() {
-            if let Some(node) = project.node.get("mcpServers") {
-                let elsewhere = OtherSection::Project(project.key.clone());
-                collect(text, node, "mcpServers", Some(&elsewhere), &mut found)?;
-            }
+    let projects = root.get("projects").filter(|_| kind == ClientKind::ClaudeCode);
+    for project in projects.into_iter().flat_map(DocumentNode::members) {
+        if let Some(node) = project.node.get("mcpServers") {
+            let elsewhere = OtherSection::Project(project.key.clone());
+            collect(text, node, "mcpServers", Some(&elsewhere), &mut found)?;
         }
     }
     Ok(found)

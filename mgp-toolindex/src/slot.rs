@@ -25,9 +25,7 @@ impl Slots {
     /// Puts a slot into the set, or takes it out.
     pub(crate) fn set(&mut self, slot: Slot, is_in: bool) {
         let (word, bit) = place(slot);
-        if self.bits.len() <= word {
-            self.bits.resize(word + 1, 0);
-        }
+        self.bits.resize(self.bits.len().max(word + 1), 0);
         self.bits[word] &= !bit;
         if is_in {
             self.bits[word] |= bit;
@@ -74,13 +72,9 @@ impl<T: Clone> ChunkedVec<T> {
 
     pub(crate) fn set(&mut self, slot: Slot, value: Option<T>) {
         let (chunk, place) = (slot.index() / CHUNK, slot.index() % CHUNK);
-        while self.chunks.len() <= chunk {
-            self.chunks.push(Arc::new(Vec::new()));
-        }
+        self.chunks.resize_with(self.chunks.len().max(chunk + 1), Arc::default);
         let chunk = Arc::make_mut(&mut self.chunks[chunk]);
-        if chunk.len() <= place {
-            chunk.resize(place + 1, None);
-        }
+        chunk.resize(chunk.len().max(place + 1), None);
         chunk[place] = value;
     }
 

@@ -140,9 +140,7 @@ impl KeywordWriter {
         fresh.writer.add_document(AddOperation { opstamp: 0, document })?;
         fresh.slots.insert(slot);
         let large = fresh.writer.mem_usage() > LARGEST_FRESH_BYTES;
-        if self.kept.len() <= slot.index() {
-            self.kept.resize(slot.index() + 1, None);
-        }
+        self.kept.resize(self.kept.len().max(slot.index() + 1), None);
         self.kept[slot.index()] = Some(SlotContent { hash, put: self.puts });
         self.puts = self.puts.saturating_add(1);
         if large {

@@ -38,9 +38,7 @@ impl Vectors {
             return true;
         }
         let (chunk, row) = place(slot);
-        while self.chunks.len() <= chunk {
-            self.chunks.push(Arc::default());
-        }
+        self.chunks.resize_with(self.chunks.len().max(chunk + 1), Arc::default);
         Arc::make_mut(&mut self.chunks[chunk]).set(row, vector, length);
         true
     }

@@ -143,10 +143,7 @@ impl KeywordWriter {
         self.kept.resize(self.kept.len().max(slot.index() + 1), None);
         self.kept[slot.index()] = Some(SlotContent { hash, put: self.puts });
         self.puts = self.puts.saturating_add(1);
-        if large {
-            self.finish()?;
-        }
-        Ok(())
+        if large { self.finish() } else { Ok(()) }
     }
 
     /// Removes the words of a slot.
@@ -169,8 +166,7 @@ impl KeywordWriter {
         self.finish()?;
         self.writer.commit()?;
         let reader = self.reader()?;
-        self.latest = Some(reader.clone());
-        Ok(reader)
+        Ok(self.latest.insert(reader).clone())
     }
 
     /// Returns the state of the last commit in fewer parts, if merging has made them fewer since.

@@ -12,11 +12,10 @@ mod settings;
 mod tools;
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use foldhash::fast::{FixedState, RandomState};
+use foldhash::fast::RandomState;
 use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 use parking_lot::{Mutex, RwLock};
 
@@ -133,16 +132,6 @@ pub struct ListedTool {
     pub definition: ListedDefinition,
     /// Set if the tool is pinned.
     pub pinned: bool,
-}
-
-/// Returns a number for the definitions, which is the same for the same definitions, and differs otherwise as good as
-/// certainly.
-fn fingerprint<'a>(definitions: impl Iterator<Item = &'a ListedDefinition>) -> u64 {
-    let mut hasher = FixedState::default().build_hasher();
-    for definition in definitions {
-        definition.json().as_bytes().hash(&mut hasher);
-    }
-    hasher.finish()
 }
 
 /// The existing tools, as far as an agent may see them.

@@ -1,11 +1,12 @@
 //! The tools of one session.
 
 use std::cmp::Reverse;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use mgp_types::mgp::{EvictTools, EvictedTools, ToolSession};
 
-use super::fingerprint;
 use super::{ListedTool, SessionSettings, ToolList, ToolView};
 use crate::Tool;
 use crate::budget::ListedDefinition;
@@ -257,7 +258,7 @@ impl SessionTools {
         let cached = self.cached.iter().map(|held| (Arc::clone(&held.listed.tool), held.listed.name.clone()));
         self.given = Some(GivenList {
             fingerprint: self.fingerprint(),
-            pinned: fingerprint(definitions(&self.pinned)),
+            pinned: fingerprint(&self.pinned),
             cached: cached.collect(),
         });
         ToolList {
@@ -288,7 +289,7 @@ impl SessionTools {
                 .is_some_and(|now| now.definition == tool.definition && view.shown_name(now) == name)
         };
         self.given.as_ref().is_some_and(|given| {
-            given.pinned != fingerprint(definitions(&self.pinned))
+            given.pinned != fingerprint(&self.pinned)
                 || !given.cached.iter().all(|(tool, name)| is_as_it_was(tool, name))
         })
     }
@@ -423,7 +424,7 @@ impl SessionTools {
     }
 
     fn fingerprint(&self) -> u64 {
-        fingerprint(definitions(&self.pinned).chain(definitions(&self.cached)))
+        fingerprint(self.pinned.iter().chain(&self.cached))
     }
 }
 
@@ -451,15 +452,19 @@ fn position(held: &[HeldTool], name: &str) -> Option<usize> {
     let shown = held.iter().position(|held| held.listed.name == name || held.listed.tool.id() == name);
     shown.or_else(|| {
         let mut bearers = held.iter().enumerate().filter(|(_, held)| held.listed.tool.name.as_str() == name);
-        match (bearers.next(), bearers.next()) {
-            (Some((at, _)), None) => Some(at),
-            _ => None,
-        }
+        let (at, _) = bearers.next()?;
+        bearers.next().is_none().then_some(at)
     })
 }
 
-fn definitions(held: &[HeldTool]) -> impl Iterator<Item = &ListedDefinition> {
-    held.iter().map(|held| &held.listed.definition)
+/// Returns a number for the definitions of tools, which is the same for the same definitions, and differs otherwise as good
+/// as certainly.
+fn fingerprint<'h>(held: impl IntoIterator<Item = &'h HeldTool>) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    for held in held {
+        held.listed.definition.json().as_bytes().hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 fn sum<'h>(held: impl IntoIterator<Item = &'h HeldTool>) -> u32 {

@@ -189,9 +189,7 @@ impl<'a> ToolView<'a> {
             (*place, tool)
         });
         let mut ordered: Vec<_> = numbered.collect();
-        ordered.sort_by(|(place, tool), (other_place, other)| {
-            place.cmp(other_place).then_with(|| tool.server.cmp(&other.server))
-        });
+        ordered.sort_by(|(place, tool), (after, other)| (place, &tool.server).cmp(&(after, &other.server)));
         ordered.into_iter().map(|(_, tool)| tool).collect()
     }
 

@@ -26,7 +26,8 @@ pub(super) struct DiscoveryShared {
 
 impl DiscoveryShared {
     pub(super) fn new(index: Index, sessions: Arc<ToolSessions>, settings: ToolDiscoverySettings) -> Self {
-        let visible_tools = VisibilityCache::new(settings.eyes.clone());
+        let visible_tools =
+            VisibilityCache { eyes: settings.eyes.clone(), known: SessionTable::new(MAX_KNOWN) };
         Self {
             index,
             sessions,
@@ -139,10 +140,6 @@ pub(super) struct VisibilityCache {
 }
 
 impl VisibilityCache {
-    pub(super) fn new(eyes: Option<Arc<dyn ToolVisibility>>) -> Self {
-        Self { eyes, known: SessionTable::new(MAX_KNOWN) }
-    }
-
     /// Returns the tools of a snapshot that the caller sees; `None` if all callers see all tools.
     pub(super) fn of(
         &self,

@@ -20,7 +20,7 @@ pub(super) fn discover(params: &Object) -> Result<DiscoverTools, Error> {
     let most = member::<f64>(params, "max_results", A_COUNT)?;
     wanted.max_results =
         most.map(|most| count(most).ok_or_else(|| wrong("max_results", A_COUNT))).transpose()?;
-    if let Some(filter) = object(params, "filter")? {
+    if let Some(filter) = member::<Object>(params, "filter", "an object")? {
         wanted.filter = tool_filter(&filter)?;
     }
     wanted.explain = member(params, "explain", "true or false")?.unwrap_or_default();
@@ -40,7 +40,7 @@ pub(super) fn request(params: &Object) -> Result<RequestTools, Error> {
         wanted.reason = reason.as_str().into();
     }
     wanted.context = text(params, "context", LONGEST_QUERY)?.unwrap_or_default();
-    if let Some(requirements) = object(params, "requirements")? {
+    if let Some(requirements) = member::<Object>(params, "requirements", "an object")? {
         wanted.requirements = tool_requirements(&requirements)?;
     }
     wanted.task_trace_id = word(params, "task_trace_id", |id| id.parse::<TraceId>().ok(), "a UUID")?;
@@ -96,11 +96,6 @@ fn word<T>(
 ) -> Result<Option<T>, Error> {
     let Some(word) = member::<String>(members, name, expected)? else { return Ok(None) };
     read(&word).map(Some).ok_or_else(|| wrong(name, expected))
-}
-
-fn object(members: &Object, name: &str) -> Result<Option<Object>, Error> {
-    let Some(raw) = members.get(name).filter(|raw| !raw.is_null()) else { return Ok(None) };
-    Object::from_raw(&raw).map(Some).map_err(|_| wrong(name, "an object"))
 }
 
 fn text(members: &Object, name: &str, longest: usize) -> Result<Option<String>, Error> {

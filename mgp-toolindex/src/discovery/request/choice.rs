@@ -187,13 +187,8 @@ impl ToolChoice {
             (far, !self.has(&candidate.tool))
         };
         // Of candidates with the same flaws the first stays, which fits best.
-        let mut kept = first;
-        for (at, candidate) in alike {
-            if flaws(candidate) < flaws(&candidates[kept]) {
-                kept = at;
-            }
-        }
-        Some(kept)
+        let alike = std::iter::once((first, best)).chain(alike);
+        alike.min_by_key(|&(_, candidate)| flaws(candidate)).map(|(at, _)| at)
     }
 
     fn has(&self, tool: &Tool) -> bool {

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Embedder;
 use super::table::words::humps;
-use crate::text::cut;
+use crate::text::{cut, push_word};
 
 /// The text of a tool that is embedded: the words of its server's name, of its own name, and its description.
 ///
@@ -43,10 +43,7 @@ impl Passage {
                 if fits == 0 || words == 0 {
                     return;
                 }
-                if !out.is_empty() {
-                    out.push(' ');
-                }
-                out.push_str(&word[..fits]);
+                push_word(out, &word[..fits]);
                 bytes -= fits;
                 words -= 1;
             }
@@ -131,10 +128,7 @@ const MAX_NAME_BYTES: usize = 128;
 /// Appends the words of a name for programs: `readFile_v2` becomes `read File v2`.
 fn push_words(out: &mut String, name: &str) {
     for word in cut(name, MAX_NAME_BYTES).split(|c: char| !c.is_alphanumeric()).flat_map(humps) {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
+        push_word(out, word);
     }
 }
 

@@ -174,6 +174,14 @@ pub(crate) fn cut(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 
+/// Appends a word to a text, behind a space unless it is the first.
+pub(crate) fn push_word(text: &mut String, word: &str) {
+    if !text.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(word);
+}
+
 /// The words of a query, each once, with its weight.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct QueryWords {

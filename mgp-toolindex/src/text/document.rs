@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use foldhash::fast::RandomState;
 
-use super::analysis::{Analyser, cut};
+use super::analysis::{Analyser, cut, push_word};
 use super::name_candidate::joined;
 use crate::server_tools::ToolText;
 
@@ -110,10 +110,7 @@ impl DocumentBuilder {
             let count = counts.entry(hasher.hash_one(word)).or_default();
             if *count < most_often {
                 *count += 1;
-                if !into.is_empty() {
-                    into.push(' ');
-                }
-                into.push_str(word);
+                push_word(into, word);
             }
             ControlFlow::Continue(())
         });

@@ -8,7 +8,7 @@ mod name_candidate;
 mod script;
 mod sketch;
 
-pub(crate) use self::analysis::{QueryWords, cut};
+pub(crate) use self::analysis::{QueryWords, cut, push_word};
 pub(crate) use self::document::{DocumentBuilder, MAX_OFTEN};
 pub(crate) use self::everyday::in_words_of_tools;
 pub(crate) use self::fold::{fold, lower_words};

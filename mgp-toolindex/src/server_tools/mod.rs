@@ -161,7 +161,6 @@ impl<'a> ToolText<'a> {
 
 /// An argument that a tool takes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub(crate) struct ToolParameter {
     /// The name of the argument.
     pub(crate) name: String,

@@ -234,14 +234,7 @@ fn elicited<T: DeserializeOwned>(answer: &RawJson) -> Option<Elicited<T>> {
 
 /// Returns the error that answers the call: a refusal if there is one, else the error that answers are still to come.
 fn first_error(errors: impl Iterator<Item = Error>) -> Option<Error> {
-    let mut first = None;
-    for error in errors {
-        if error.origin() != Origin::InputRequired {
-            return Some(error);
-        }
-        first.get_or_insert(error);
-    }
-    first
+    errors.min_by_key(|error| error.origin() == Origin::InputRequired)
 }
 
 impl<T: Send> AskAll for Vec<Ask<T>> {

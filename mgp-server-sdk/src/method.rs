@@ -156,20 +156,10 @@ pub trait IntoCompletion {
 }
 
 turn_into! { IntoCompletion::into_completion -> Completion {
-    Completion: |completion| completion;
+    [] Completion: |completion| completion;
+    [S: Into<String>] Vec<S>: |values| Completion::new(values.into_iter().map(Into::into).collect::<Vec<_>>());
+    [S: Into<String>, const N: usize] [S; N]: |values| Completion::new(values.map(Into::<String>::into));
 } }
-
-impl<S: Into<String>> IntoCompletion for Vec<S> {
-    fn into_completion(self) -> Result<Completion, Error> {
-        Ok(Completion::new(self.into_iter().map(Into::into).collect::<Vec<_>>()))
-    }
-}
-
-impl<S: Into<String>, const N: usize> IntoCompletion for [S; N] {
-    fn into_completion(self) -> Result<Completion, Error> {
-        Vec::from(self).into_completion()
-    }
-}
 
 impl<T: IntoCompletion, E: Into<ToolError>> IntoCompletion for Result<T, E> {
     fn into_completion(self) -> Result<Completion, Error> {

@@ -220,22 +220,17 @@ pub trait IntoPrompt {
 }
 
 turn_into! { IntoPrompt::into_prompt -> GetPromptResult {
-    GetPromptResult: |result| result;
-    Vec<PromptMessage>: |messages| GetPromptResult::new(messages);
-    PromptMessage: |message| GetPromptResult::new([message]);
-    ContentBlock: |block| of_the_user(block);
-    String: |text| of_the_user(ContentBlock::text(text));
-    &str: |text| of_the_user(ContentBlock::text(text));
+    [] GetPromptResult: |result| result;
+    [] Vec<PromptMessage>: |messages| GetPromptResult::new(messages);
+    [const N: usize] [PromptMessage; N]: |messages| GetPromptResult::new(messages);
+    [] PromptMessage: |message| GetPromptResult::new([message]);
+    [] ContentBlock: |block| of_the_user(block);
+    [] String: |text| of_the_user(ContentBlock::text(text));
+    [] &str: |text| of_the_user(ContentBlock::text(text));
 } }
 
 fn of_the_user(block: ContentBlock) -> GetPromptResult {
     GetPromptResult::new([PromptMessage::new(Role::User, block)])
-}
-
-impl<const N: usize> IntoPrompt for [PromptMessage; N] {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        Ok(GetPromptResult::new(self))
-    }
 }
 
 impl<T: IntoPrompt, E: Into<ToolError>> IntoPrompt for Result<T, E> {

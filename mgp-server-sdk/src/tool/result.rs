@@ -137,8 +137,8 @@ fn write_text(text: &str, is_error: bool) -> Response {
 
 /// Implements a trait of what a handler may return for types that always turn into a result.
 macro_rules! turn_into {
-    ($trait:ident::$turn:ident -> $result:ty { $($type:ty: |$own:ident| $turned:expr;)+ }) => {
-        $(impl $trait for $type {
+    ($trait:ident::$turn:ident -> $result:ty { $([$($generics:tt)*] $type:ty: |$own:ident| $turned:expr;)+ }) => {
+        $(impl<$($generics)*> $trait for $type {
             fn $turn(self) -> Result<$result, Error> {
                 let $own = self;
                 Ok($turned)
@@ -150,19 +150,20 @@ macro_rules! turn_into {
 pub(crate) use turn_into;
 
 turn_into! { IntoToolResult::into_tool_result -> ToolResult {
-    ToolResult: |result| result;
-    CallToolResult: |result| result.into();
-    ContentBlock: |block| CallToolResult::new([block]).into();
-    Vec<ContentBlock>: |blocks| CallToolResult::new(blocks).into();
-    String: |text| ToolResult::text(text);
-    &'static str: |text| ToolResult::text(text);
-    Cow<'static, str>: |text| ToolResult::text(text);
+    [] ToolResult: |result| result;
+    [] CallToolResult: |result| result.into();
+    [] ContentBlock: |block| CallToolResult::new([block]).into();
+    [] Vec<ContentBlock>: |blocks| CallToolResult::new(blocks).into();
+    [const N: usize] [ContentBlock; N]: |blocks| CallToolResult::new(blocks).into();
+    [] String: |text| ToolResult::text(text);
+    [] &'static str: |text| ToolResult::text(text);
+    [] Cow<'static, str>: |text| ToolResult::text(text);
 } }
 
 macro_rules! as_text {
     ($($type:ty)+) => {
         turn_into! { IntoToolResult::into_tool_result -> ToolResult {
-            $($type: |value| ToolResult::text(value.to_string());)+
+            $([] $type: |value| ToolResult::text(value.to_string());)+
         } }
     };
 }
@@ -172,12 +173,6 @@ as_text!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char);
 impl IntoToolResult for () {
     fn into_tool_result(self) -> Result<ToolResult, Error> {
         CallToolResult::new([]).into_tool_result()
-    }
-}
-
-impl<const N: usize> IntoToolResult for [ContentBlock; N] {
-    fn into_tool_result(self) -> Result<ToolResult, Error> {
-        CallToolResult::new(self).into_tool_result()
     }
 }
 

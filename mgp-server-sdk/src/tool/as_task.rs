@@ -1,11 +1,10 @@
 //! Calls of tools that become tasks: by the client's wish, or by the handler.
 
-use std::future::ready;
 use std::sync::Arc;
 
 use mgp_types::{Error, Outbox, Request, Response, Revision};
 
-use super::entry::{CallInput, ToolFuture};
+use super::entry::{CallInput, ToolFuture, or_refused};
 use super::{IntoToolResult, ToolEntry, ToolResult};
 use crate::cx::{CallExtras, Cx};
 use crate::server_context::ServerContext;
@@ -18,10 +17,7 @@ pub(crate) fn start_task(
     request: Request,
     ttl: Option<i64>,
 ) -> Result<Response, Error> {
-    run_as_task(server, request, ttl, |request, extras| {
-        tool.start(CallInput { request, extras })
-            .unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))))
-    })
+    run_as_task(server, request, ttl, |request, extras| or_refused(tool.start(CallInput { request, extras })))
 }
 
 fn run_as_task(

@@ -1,5 +1,6 @@
 //! The entries of tools in the catalog, and the forms of functions that a tool runs.
 
+use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -347,6 +348,11 @@ fn streaming<A, R: IntoToolResult, F: Future<Output = R> + Send + 'static>(
         let result = result.with_hints(&cx.result_hints());
         Ok(result)
     })
+}
+
+/// Returns the future of a call that was started; where its arguments were refused, that of the refusal.
+pub(super) fn or_refused(started: Result<ToolFuture, ArgumentFault>) -> ToolFuture {
+    started.unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))))
 }
 
 /// A handler with its type erased.

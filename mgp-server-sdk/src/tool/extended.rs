@@ -15,7 +15,7 @@ use mgp_types::{Error, Object, Params, RawJson, code};
 use serde_json::Value;
 
 use super::arguments::{self, ArgumentFault};
-use super::entry::{CallInput, ErasedTool, ToolFuture};
+use super::entry::{CallInput, ToolFuture, or_refused};
 use super::result::ResultForm;
 use super::{IntoToolResult, Tool, ToolEntry, ToolResult};
 use crate::error::Fault;
@@ -221,7 +221,7 @@ impl ToolEntry {
             Err(error) => return Box::pin(ready(Err(error))),
         };
         if self.extensions.checks.validators_after(&found).is_empty() {
-            return if found.is_empty() { call(&self.handler, input) } else { refused(&found) };
+            return if found.is_empty() { or_refused((self.handler)(input)) } else { refused(&found) };
         }
         let (checks, handler) = (self.extensions.checks.clone(), self.handler.clone());
         Box::pin(async move {
@@ -229,7 +229,7 @@ impl ToolEntry {
             let server =
                 server.ok_or_else(|| Error::internal("no server runs the validators of the tool"))?;
             let found = checks.with_validators(&server.about.registry, arguments, found).await?;
-            let answer = if found.is_empty() { call(&handler, input) } else { refused(&found) };
+            let answer = if found.is_empty() { or_refused(handler(input)) } else { refused(&found) };
             answer.await
         })
     }
@@ -242,10 +242,6 @@ impl ToolEntry {
         }
         self.extensions.checks.violations(&arguments)
     }
-}
-
-fn call(handler: &ErasedTool, input: CallInput) -> ToolFuture {
-    handler(input).unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))))
 }
 
 /// Judges the result of a call. One that does not fit the schema of its tool is an error where the server requires schemas;

@@ -7,7 +7,7 @@ use mgp_types::mcp::Elicited;
 
 use super::ToolResult;
 use super::arguments::ArgumentFault;
-use super::entry::{CallInput, ErasedTool, ToolFuture};
+use super::entry::{CallInput, ErasedTool, ToolFuture, or_refused};
 use crate::cx::Cx;
 use crate::tokens::{
     CallCheckpoints, CallSession, CallTokens, ConfirmForm, Confirmation, TokenSettings, TokenTool, declined,
@@ -55,10 +55,7 @@ fn open_tokens(
                     Elicited::Accepted(ConfirmForm { confirm: true }) => {}
                     _ => return Err(declined()),
                 }
-                match carry(&handler, input) {
-                    Ok(future) => future.await,
-                    Err(fault) => Ok(ToolResult::refused(fault)),
-                }
+                or_refused(carry(&handler, input)).await
             }))
         }
     }

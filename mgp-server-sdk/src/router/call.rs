@@ -27,7 +27,7 @@ pub(super) fn unknown_tool(name: &str) -> Error {
 /// Calls the tool that the request names.
 pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> Result<RouterFuture, Error> {
     let catalog = shared.catalog();
-    let name = name_of(&request)?;
+    let name = text(&request, "name")?;
     let tool = catalog.tools.get(&name).ok_or_else(|| unknown_tool(&name))?;
     let session = request.context.session()?;
     let revision = session.revision;
@@ -55,8 +55,9 @@ pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> Result<Route
     })
 }
 
-fn name_of(request: &Request) -> Result<Cow<'_, str>, Error> {
-    request.params.text("name").ok_or_else(|| Error::invalid_params("`name` is missing"))
+/// Returns the text of a member that a request has to have.
+pub(super) fn text<'r>(request: &'r Request, member: &str) -> Result<Cow<'r, str>, Error> {
+    request.params.text(member).ok_or_else(|| Error::invalid_params(format!("`{member}` is missing")))
 }
 
 /// Gets the prompt that the request names.
@@ -66,7 +67,7 @@ pub(super) fn prompt(
     revision: Revision,
 ) -> Result<MethodFuture, Error> {
     let catalog = shared.catalog();
-    let name = name_of(&request)?;
+    let name = text(&request, "name")?;
     let unknown = || Error::invalid_params(format!("unknown prompt: {name}"));
     let prompt = catalog.prompts.get(&name).ok_or_else(unknown)?;
     prompt.get(CallInput { request, extras: CallExtras::of(&shared.context) }, revision)
@@ -79,7 +80,7 @@ pub(super) fn resource(
     revision: Revision,
 ) -> Result<MethodFuture, Error> {
     let catalog = shared.catalog();
-    let uri = uri_of(&request)?.into_owned();
+    let uri = text(&request, "uri")?.into_owned();
     let input = CallInput { request, extras: CallExtras::of(&shared.context) };
     if let Some(entry) = catalog.resources.get(&uri) {
         return entry.source.read(input, uri, Vec::new(), revision);
@@ -90,11 +91,6 @@ pub(super) fn resource(
         }
     }
     Err(resource::not_found(&uri, revision))
-}
-
-/// Returns the URI of the resource that a request is about.
-pub(super) fn uri_of(request: &Request) -> Result<Cow<'_, str>, Error> {
-    request.params.text("uri").ok_or_else(|| Error::invalid_params("`uri` is missing"))
 }
 
 /// Returns whether the session's revision has tasks.

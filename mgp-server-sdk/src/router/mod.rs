@@ -60,11 +60,11 @@ impl Router {
                 RouterFuture::handed(call::resource(shared, request, revision)?)
             }
             "resources/subscribe" if self.offers(|offered| offered.resources) => {
-                shared.listeners.subscribe(session, &call::uri_of(&request)?)?;
+                shared.listeners.subscribe(session, &call::text(&request, "uri")?)?;
                 Ok(Response::empty()).into()
             }
             "resources/unsubscribe" if self.offers(|offered| offered.resources) => {
-                shared.listeners.unsubscribe(session, &call::uri_of(&request)?);
+                shared.listeners.unsubscribe(session, &call::text(&request, "uri")?);
                 Ok(Response::empty()).into()
             }
             "completion/complete" if self.offers(|offered| offered.completions) => {

@@ -25,7 +25,7 @@ pub use self::registry::InProcess;
 pub use self::transactions::TransactionLayer;
 use crate::accept::{ServerAccept, ServerCore};
 use crate::error::{Error, Fault, Faults};
-use crate::method::{ArgumentOwner, CompletionHandler, MethodHandler, NotificationHandler};
+use crate::method::{ArgumentOwner, CompletionHandler, ErasedMethod, MethodHandler, NotificationHandler};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry, hint};
 use crate::router::Router;
@@ -120,6 +120,9 @@ impl<L> Server<L> {
 
         /// Sets how long lists may be cached, and by which audience (2026-07-28). Default: not at all.
         pub fn cache_lists(time: Duration, scope: CacheScope) => self.parts.about.cache = Some(hint(time, scope));
+
+        fn serving(name: impl Into<Box<str>>, method: ErasedMethod) =>
+            Arc::make_mut(&mut self.parts.catalog.methods).insert(name.into(), method);
     }
 
     /// Offers MGP to clients that speak it. A server without this, and without a section of MGP like
@@ -221,21 +224,13 @@ impl<L> Server<L> {
     }
 
     /// Serves a method of a vendor.
-    pub fn method<H: MethodHandler<M>, M>(mut self, name: impl Into<Box<str>>, handler: H) -> Self {
-        Arc::make_mut(&mut self.parts.catalog.methods)
-            .insert(name.into(), Arc::new(move |input| handler.serve(input)));
-        self
+    pub fn method<H: MethodHandler<M>, M>(self, name: impl Into<Box<str>>, handler: H) -> Self {
+        self.serving(name, Arc::new(move |input| handler.serve(input)))
     }
 
     /// Handles a notification of a vendor.
-    pub fn notification<H: NotificationHandler<M>, M>(
-        mut self,
-        name: impl Into<Box<str>>,
-        handler: H,
-    ) -> Self {
-        Arc::make_mut(&mut self.parts.catalog.methods)
-            .insert(name.into(), Arc::new(move |input| handler.take(input)));
-        self
+    pub fn notification<H: NotificationHandler<M>, M>(self, name: impl Into<Box<str>>, handler: H) -> Self {
+        self.serving(name, Arc::new(move |input| handler.take(input)))
     }
 
     /// Lets this service answer every request that the server does not know.

@@ -20,6 +20,7 @@ use super::Server;
 use crate::ServerCore;
 use crate::cx::HINTS;
 use crate::error::Fault;
+use crate::method::ErasedMethod;
 use crate::reference::ReferenceStore;
 use crate::resource::{ResourceTemplate, base64};
 use crate::router::{manifest, validate};
@@ -40,12 +41,9 @@ impl<L> Server<L> {
 
     /// Serves `tools/validate`, also as `mgp/tools/validate`: whether a call with these arguments would be accepted,
     /// and all that is wrong with them. No tool runs for it.
-    pub fn offer_validation(mut self) -> Self {
-        let methods = Arc::make_mut(&mut self.parts.catalog.methods);
-        for name in ["tools/validate", "mgp/tools/validate"] {
-            methods.insert(name.into(), Arc::new(|input| Ok(Box::pin(validate(input)))));
-        }
-        self
+    pub fn offer_validation(self) -> Self {
+        let validating: ErasedMethod = Arc::new(|input| Ok(Box::pin(validate(input))));
+        self.serving("tools/validate", validating.clone()).serving("mgp/tools/validate", validating)
     }
 
     mgp_types::setters! { self =>
@@ -75,10 +73,8 @@ impl<L> Server<L> {
     /// Serves `mgp/manifest/get`: one document with the server, its tools, what they [declare](crate::Tool::declare),
     /// the scopes that they need, and the extensions that the server declares.
     pub fn offer_manifest(self) -> Self {
-        let mut server = self.extension(ExtensionId::ServiceManifest.id(), RawJson::empty_object());
-        let methods = Arc::make_mut(&mut server.parts.catalog.methods);
-        methods.insert(method::MANIFEST_GET.into(), Arc::new(|input| Ok(Box::pin(manifest(input)))));
-        server
+        self.extension(ExtensionId::ServiceManifest.id(), RawJson::empty_object())
+            .serving(method::MANIFEST_GET, Arc::new(|input| Ok(Box::pin(manifest(input)))))
     }
 
     /// Serves `mgp/tools/batch`: up to 50 calls of tools in one request, each of which goes through all layers of the

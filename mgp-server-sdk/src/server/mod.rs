@@ -128,10 +128,8 @@ impl<L> Server<L> {
     /// Offers MGP to clients that speak it. A server without this, and without a section of MGP like
     /// [`streaming`](Self::streaming), is a plain MCP one. Sections add themselves to the offer.
     pub fn mgp(mut self, mut offer: Offer) -> Self {
-        if let Some(sections) = self.parts.mgp.take() {
-            for name in sections.extensions.names() {
-                offer.extensions.insert(Extension::from(name));
-            }
+        for name in self.parts.mgp.iter().flat_map(|sections| sections.extensions.names()) {
+            offer.extensions.insert(Extension::from(name));
         }
         self.parts.mgp = Some(offer);
         self

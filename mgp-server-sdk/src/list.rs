@@ -129,7 +129,7 @@ impl<T: ListEntry> EntryList<T> {
     /// Adds an entry at the end, or in the place of the entry with its key.
     pub(crate) fn insert(&mut self, entry: T) {
         let entry = Arc::new(entry);
-        self.forget_pages();
+        self.pages = Default::default();
         if self.index.insert(entry.key().into(), entry.clone()).is_some()
             && let Some(old) = self.entries.values_mut().find(|old| old.key() == entry.key())
         {
@@ -145,7 +145,7 @@ impl<T: ListEntry> EntryList<T> {
         if self.index.remove(key).is_none() {
             return false;
         }
-        self.forget_pages();
+        self.pages = Default::default();
         self.entries.retain(|_, entry| entry.key() != key);
         true
     }
@@ -188,10 +188,6 @@ impl<T: ListEntry> EntryList<T> {
             list.set("nextCursor", RawJson::from_text(&write_cursor(*next)));
         }
         Ok(list.to_raw())
-    }
-
-    fn forget_pages(&mut self) {
-        self.pages = Default::default();
     }
 }
 

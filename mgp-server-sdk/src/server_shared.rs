@@ -11,9 +11,8 @@ use mgp_types::mcp::{
     ServerTasksCapability, ToolTaskRequests, task_extension,
 };
 use mgp_types::mgp::written;
-use mgp_types::{Error, RawJson, Response, Revision};
+use mgp_types::{Error, Object, RawJson, Response, Revision};
 use parking_lot::{Mutex, MutexGuard};
-use serde::Serialize;
 
 use crate::change::{Change, Listeners};
 use crate::cx::{CallExtras, Cx};
@@ -98,9 +97,11 @@ impl ServerShared {
 
     /// Returns the answer to `server/discover`, from which the era layer makes that of `initialize`, too.
     pub(crate) fn describe(&self, revision: Revision) -> Result<Response, Error> {
-        let instructions = self.context.about.instructions.as_deref();
-        let described = DescribedServer { capabilities: self.capabilities(revision), instructions };
-        let mut response = Response::plain(written(&described)?);
+        let mut described = Object::from([("capabilities", written(&self.capabilities(revision))?)]);
+        if let Some(instructions) = &self.context.about.instructions {
+            described.set("instructions", RawJson::from_text(instructions));
+        }
+        let mut response = Response::plain(described.to_raw());
         response.context.cache.clone_from(&self.context.about.cache);
         Ok(response)
     }
@@ -148,13 +149,6 @@ fn list() -> ListCapability {
 
 fn resources() -> ResourcesCapability {
     ResourcesCapability::new().with_subscribe(true).with_list_changed(true)
-}
-
-#[derive(Serialize)]
-struct DescribedServer<'a> {
-    capabilities: ServerCapabilities,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<&'a str>,
 }
 
 impl Cx {

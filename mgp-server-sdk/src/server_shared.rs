@@ -108,6 +108,8 @@ impl ServerShared {
 
     fn capabilities(&self, revision: Revision) -> ServerCapabilities {
         let offered = self.offered();
+        let list = || ListCapability::new().with_list_changed(true);
+        let resources = || ResourcesCapability::new().with_subscribe(true).with_list_changed(true);
         let mut capabilities = ServerCapabilities::new();
         capabilities.tools = offered.tools.then(list);
         capabilities.prompts = offered.prompts.then(list);
@@ -141,14 +143,6 @@ fn session_tasks() -> ServerTasksCapability {
     let tools = ToolTaskRequests::new().with_call(Marker::new());
     let requests = ServerTaskRequests::new().with_tools(tools);
     ServerTasksCapability::new().with_list(Marker::new()).with_cancel(Marker::new()).with_requests(requests)
-}
-
-fn list() -> ListCapability {
-    ListCapability::new().with_list_changed(true)
-}
-
-fn resources() -> ResourcesCapability {
-    ResourcesCapability::new().with_subscribe(true).with_list_changed(true)
 }
 
 impl Cx {

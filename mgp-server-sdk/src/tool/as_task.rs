@@ -66,10 +66,8 @@ impl Cx {
 /// Cuts the request off from the call that it came in.
 fn detach(request: &mut Request) {
     request.context.input = None;
-    request.context.outbox = match &request.context.session {
-        Some(session) => session.outbox.clone(),
-        None => Outbox::CLOSED,
-    };
+    let session = request.context.session.as_ref();
+    request.context.outbox = session.map_or(Outbox::CLOSED, |session| session.outbox.clone());
     // The frame of the call is not kept for as long as the task.
     if let Ok(params) = mgp_types::Object::from_raw(&request.params.to_raw().detached()) {
         request.params = params;

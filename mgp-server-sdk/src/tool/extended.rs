@@ -77,8 +77,7 @@ impl Tool {
     ///     .confirm("This deletes {owner}/{name} for good. Proceed?", Impact::Destructive);
     /// ```
     pub fn confirm(mut self, question: impl Into<Box<str>>, impact: Impact) -> Self {
-        let mut declared =
-            self.extensions.declared.take().map_or_else(ToolDeclaration::default, |declared| *declared);
+        let mut declared = *self.extensions.declared.take().unwrap_or_default();
         declared.requires_confirmation = true;
         declared.confirmation_message = Some(question.into());
         declared.risk_level = Some(impact);

@@ -212,9 +212,7 @@ impl Cx {
     pub async fn checkpoint<T: Serialize + Sync>(&self, cursor: &T) -> Result<(), Error> {
         let Some(checkpoints) = self.told_of_checkpoints() else { return Ok(()) };
         let mut params = self.progress_params(&StreamProgress::new(self.last_fraction()))?;
-        for (name, value) in checkpoints.members(written(cursor)?, 0)?.iter() {
-            params.set(name.into_owned(), value);
-        }
+        params.set_all(&checkpoints.members(written(cursor)?, 0)?);
         self.notify(Method::STREAM_PROGRESS, params).await
     }
 
@@ -326,8 +324,7 @@ fn link(reference: &DataReference, knows_references: bool) -> ResourceLink {
         ResourceLink::new(reference.uri(), &*reference.ref_id).with_mime_type(&*reference.mime_type);
     link.size = reference.size_bytes.and_then(|size| i64::try_from(size).ok());
     if knows_references {
-        let raw: RawJson = reference.to_raw();
-        link.meta = Some(Meta::new().with(DataReference::MEMBER, raw));
+        link.meta = Some(Meta::new().with(DataReference::MEMBER, reference.to_raw()));
     }
     link
 }

@@ -297,10 +297,7 @@ impl ReferenceData {
 
     /// Returns the bytes that the data holds in memory.
     fn memory(&self) -> u64 {
-        match &self.0 {
-            DataSource::Bytes(bytes) => bytes.len() as u64,
-            DataSource::File { .. } => 0,
-        }
+        if matches!(self.0, DataSource::Bytes(_)) { self.size() } else { 0 }
     }
 
     /// Returns up to 64 KiB from `offset` on, and nothing behind the end. Reading a file blocks.

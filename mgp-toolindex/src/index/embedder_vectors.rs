@@ -213,11 +213,6 @@ impl ActiveVectors {
         std::iter::once(&mut self.current).chain(self.coming.as_mut()).chain(self.stand_in.as_mut())
     }
 
-    /// Asks for the missing vectors.
-    pub(super) fn ask(&mut self) {
-        self.all().for_each(EmbedderVectors::ask);
-    }
-
     /// Replaces the current vectors by the coming ones if these are complete.
     pub(super) fn change_if_complete(&mut self) {
         if let Some(complete) = self.coming.take_if(|lane| lane.is_complete()) {

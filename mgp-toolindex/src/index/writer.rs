@@ -11,7 +11,7 @@ use mgp_types::mgp::{ServerId, ServerState, ToolName};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::embedder_vectors::{ActiveVectors, EmbeddingContext};
+use super::embedder_vectors::{ActiveVectors, EmbedderVectors, EmbeddingContext};
 use super::{ServerSlots, Snapshot};
 use crate::embed::{Embedder, MadeVector, Passage, sent_along};
 use crate::keyword::KeywordWriter;
@@ -88,7 +88,7 @@ impl IndexWriter {
                 }
                 change = if made < AT_ONCE { changes.try_recv().ok() } else { None };
             }
-            self.lanes.ask();
+            self.lanes.all().for_each(EmbedderVectors::ask);
             self.lanes.change_if_complete();
             match self.words.commit() {
                 Ok(words) => self.next.words = words,

@@ -239,9 +239,7 @@ impl<T: Default> SessionTable<T> {
 
     /// Runs `act` on the value of a session, which begins with this.
     pub(crate) fn with<R>(&self, key: &SessionKey, act: impl FnOnce(&mut T) -> R) -> R {
-        let entry = self.entry(key);
-        let mut value = entry.value.lock();
-        act(&mut value)
+        act(&mut self.entry(key).value.lock())
     }
 
     fn entry(&self, key: &SessionKey) -> Arc<Entry<T>> {

@@ -108,10 +108,8 @@ async fn refused<B: Body, R, E>(response: http::Response<R>, body: B) -> Result<
         let (mut body, mut left) = (pin!(body), MAX_READ_OUT);
         while let Some(Ok(frame)) = body.frame().await {
             let len = frame.data_ref().map_or(0, Buf::remaining);
-            match left.checked_sub(len) {
-                Some(rest) => left = rest,
-                None => return,
-            }
+            let Some(rest) = left.checked_sub(len) else { return };
+            left = rest;
         }
     };
     // A body that does not come is left unread.
@@ -128,13 +126,14 @@ const READ_OUT_WITHIN: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusedBy(pub &'static str);
 
-/// Notes who sent a request, and removes what proved it.
-fn admit<B>(request: &mut http::Request<B>, caller: Authenticated) {
+/// Returns the request with the note of who sent it, and without what proved that.
+fn admit<B>(mut request: http::Request<B>, caller: Authenticated) -> http::Request<B> {
     request.headers_mut().remove(AUTHORIZATION);
     request.headers_mut().remove("dpop");
     request.extensions_mut().insert(caller.principal.clone());
     request.extensions_mut().insert(caller.validity.clone());
     request.extensions_mut().insert(caller);
+    request
 }
 
 /// Returns the sender of a request with these headers.
@@ -213,12 +212,10 @@ impl HttpAuthLayer {
             }
         };
         let judged = move |server: &ResourceServer, verified: Result<VerifiedToken, TokenError>, scheme| {
-            let mut request = request;
             match verified {
-                Ok(token) => admit(&mut request, Authenticated::of_token(token)),
-                Err(error) => return Err((token_refusal(server, error, Some(scheme)), request.into_body())),
+                Ok(token) => Ok(admit(request, Authenticated::of_token(token))),
+                Err(error) => Err((token_refusal(server, error, Some(scheme)), request.into_body())),
             }
-            Ok(request)
         };
         if let Some(verified) = server.verify_known(&shown) {
             return Either::Left(judged(server, verified, shown.scheme));
@@ -231,16 +228,13 @@ impl HttpAuthLayer {
     }
 
     /// Verifies the key of a request; where tokens are known, the refusal says how to get one.
-    fn judge_key<B, R>(&self, mut request: http::Request<B>) -> Judgement<B, R>
+    fn judge_key<B, R>(&self, request: http::Request<B>) -> Judgement<B, R>
     where
         B: Send + 'static,
         R: From<String> + Send + 'static,
     {
         let error = match authenticate(&self.ring, request.headers()) {
-            Ok(caller) => {
-                admit(&mut request, caller);
-                return Either::Left(Ok(request));
-            }
+            Ok(caller) => return Either::Left(Ok(admit(request, caller))),
             Err(AuthError::TooOften { wait }) if wait.is_zero() => {
                 let layer = self.clone();
                 return Either::Right(Box::pin(async move {

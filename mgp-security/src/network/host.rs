@@ -1,5 +1,6 @@
 //! Checks of hosts without resolving them: names by what is known of them, and addresses by whether they are public.
 
+use std::iter;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 
@@ -59,27 +60,15 @@ fn check_wildcard(name: &str) -> Result<(), Finding> {
 /// Returns the address in the first four consecutive labels that form one. Ordinary names do not have four numbers in a
 /// row, but all services that resolve to the address in a name read them.
 fn dotted(name: &str) -> Option<Ipv4Addr> {
-    let mut octets = [0_u8; 4];
-    let mut run = 0;
-    let mut last = None;
-    for label in name.split('.') {
-        let number = label.parse::<u8>().ok().filter(|_| label.bytes().all(|byte| byte.is_ascii_digit()));
-        let Some(number) = number else {
-            run = 0;
-            continue;
-        };
-        octets.rotate_left(1);
-        octets[3] = number;
-        run += 1;
-        if run >= 4 {
-            let ip = Ipv4Addr::from(octets);
-            if NonPublicReason::of(IpAddr::V4(ip)).is_some() {
-                return Some(ip);
-            }
-            last = Some(ip);
-        }
-    }
-    last
+    let octet =
+        |label: &str| label.parse::<u8>().ok().filter(|_| label.bytes().all(|byte| byte.is_ascii_digit()));
+    let begins = iter::successors(Some(name), |rest| rest.split_once('.').map(|(_, rest)| rest));
+    let addresses = begins.filter_map(|rest| {
+        let mut octets = rest.split('.').map_while(octet);
+        Some(Ipv4Addr::new(octets.next()?, octets.next()?, octets.next()?, octets.next()?))
+    });
+    // The first address that is not public decides, or else the last one.
+    addresses.reduce(|ip, next| if NonPublicReason::of(IpAddr::V4(ip)).is_some() { ip } else { next })
 }
 
 /// Returns the address in one label: `127-0-0-1`, `app-127-0-0-1` or `7f000001`.
@@ -213,8 +202,6 @@ pub(super) static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(inclu
 
 /// The addresses of cloud metadata services.
 static METADATA: LazyLock<Vec<IpAddr>> = LazyLock::new(|| {
-    let addresses = LISTS["metadata addresses"].iter();
-    addresses
-        .map(|address| address.parse().expect("the addresses are constants, and a test reads them"))
-        .collect()
+    let read = |address: &&str| address.parse().expect("the addresses are constants, and a test reads them");
+    LISTS["metadata addresses"].iter().map(read).collect()
 });

@@ -113,16 +113,11 @@ impl NetworkPolicy {
     /// Checks an address that `host`, which was checked before, resolved to.
     pub(super) fn judge_resolved(&self, host: &Host<String>, ip: IpAddr, port: u16) -> Result<(), Finding> {
         let port = Some(port);
-        if self.denied.iter().any(|pattern| pattern.may_have_port(port) && pattern.covers_address(ip)) {
-            return Err(denied());
-        }
-        let is_allowed = |covers: &dyn Fn(&HostPattern) -> bool| {
-            self.allowed.iter().any(|pattern| pattern.has_port(port) && covers(pattern))
-        };
-        if is_allowed(&|pattern| pattern.covers_address(ip)) {
+        if self.named(|pattern| pattern.covers_address(ip), port)? {
             return Ok(());
         }
-        let named = matches!(host, Host::Domain(name) if is_allowed(&|pattern| pattern.covers_name(name)));
+        let named =
+            matches!(host, Host::Domain(name) if self.allows(|pattern| pattern.covers_name(name), port));
         let barrier = self.barrier(ip).filter(|barrier| !named || *barrier == NonPublicReason::Metadata);
         barrier.map_or(Ok(()), |barrier| Err(self.with_way(barrier.finding(), host, port)))
     }
@@ -133,12 +128,22 @@ impl NetworkPolicy {
         NonPublicReason::of(ip).filter(|barrier| !(self.loopback && is_own(*barrier)))
     }
 
-    /// Returns whether the lists allow a host; a denied host is an error.
-    fn listed(&self, covers: impl Fn(&HostPattern) -> bool, port: Option<u16>) -> Result<bool, Finding> {
+    /// Returns whether an allowed pattern covers a host.
+    fn allows(&self, covers: impl Fn(&HostPattern) -> bool, port: Option<u16>) -> bool {
+        self.allowed.iter().any(|pattern| pattern.has_port(port) && covers(pattern))
+    }
+
+    /// Returns whether an allowed pattern covers a host; a denied host is an error.
+    fn named(&self, covers: impl Fn(&HostPattern) -> bool, port: Option<u16>) -> Result<bool, Finding> {
         if self.denied.iter().any(|pattern| pattern.may_have_port(port) && covers(pattern)) {
-            return Err(denied());
+            return Err(Finding::new("denied-host", "the host may not be reached: use another source"));
         }
-        let is_allowed = self.allowed.iter().any(|pattern| pattern.has_port(port) && covers(pattern));
+        Ok(self.allows(covers, port))
+    }
+
+    /// Returns whether the lists allow a host; one that is denied, or not among the only allowed ones, is an error.
+    fn listed(&self, covers: impl Fn(&HostPattern) -> bool, port: Option<u16>) -> Result<bool, Finding> {
+        let is_allowed = self.named(covers, port)?;
         if self.only_allowed && !is_allowed {
             let why = "only certain hosts may be reached, and this is none of them";
             return Err(Finding::new("host-not-allowed", why));
@@ -171,10 +176,6 @@ impl NetworkPolicy {
 fn is_localhost(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     name == "localhost" || name.ends_with(".localhost")
-}
-
-fn denied() -> Finding {
-    Finding::new("denied-host", "the host may not be reached: use another source")
 }
 
 /// Returns whether URIs of the scheme name a network host, to which programs connect.

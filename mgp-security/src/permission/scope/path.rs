@@ -33,20 +33,18 @@ impl PathScope {
         let opaque = "access to files was granted for certain paths, and a command or code does not show which \
                       it touches";
         refuse_if(facts.code || !facts.commands.is_empty(), ("scope-opaque", opaque))?;
-        let mut seen = false;
         // A `file:` URL is a path in another form, and some tools take a path where they take a URL.
         let is_path = |text: &&&str| scheme_is_file(text) || (looks_like_path(text) && !text.contains("://"));
         let addresses = facts.hosts.iter().filter(is_path);
         let others = facts.others.iter().filter(|text| looks_like_path(text));
-        for text in facts.paths.iter().chain(addresses).chain(others) {
-            seen = true;
-            self.check_path(text)?;
-        }
+        let mut paths = facts.paths.iter().chain(addresses).chain(others).peekable();
+        let is_missing = paths.peek().is_none() && !self.allowed.is_empty();
+        paths.try_for_each(|text| self.check_path(text))?;
         // A bare name may also be that of a file.
         let is_denied = |text: &&str| text.len() <= MAX_PATH_BYTES && self.is_denied(text);
         refuse_if(facts.others.iter().any(is_denied), DENIED)?;
         let missing = "the arguments do not show which path is meant; give it as `path`";
-        refuse_if(!seen && !self.allowed.is_empty(), ("scope-path", missing))
+        refuse_if(is_missing, ("scope-path", missing))
     }
 
     fn check_path(&self, text: &str) -> Result<(), Finding> {
@@ -90,25 +88,15 @@ fn plain(text: &str) -> Option<String> {
         return None;
     }
     let slashed = text.replace('\\', "/");
-    let mut path = String::with_capacity(slashed.len() + 1);
-    if slashed.starts_with('/') {
-        path.push('/');
+    let parts: Vec<_> = slashed.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    // Windows drops dots and blanks at the end of a name, and reads a stream's name after a colon.
+    let is_odd = |part: &&str| *part == ".." || (drive && part.ends_with(['.', ' ']));
+    if parts.len() > MAX_DEPTH || parts.iter().any(is_odd) {
+        return None;
     }
-    let parts = slashed.split('/').filter(|part| !part.is_empty() && *part != ".");
-    for (index, part) in parts.enumerate() {
-        // Windows drops dots and blanks at the end of a name, and reads a stream's name after a colon.
-        if index >= MAX_DEPTH || part == ".." || (drive && part.ends_with(['.', ' '])) {
-            return None;
-        }
-        if index > 0 {
-            path.push('/');
-        }
-        path.push_str(part);
-    }
-    if path.is_empty() {
-        path.push('.');
-    }
-    Some(path)
+    let root = if slashed.starts_with('/') { "/" } else { "" };
+    let path = format!("{root}{}", parts.join("/"));
+    Some(if path.is_empty() { ".".to_owned() } else { path })
 }
 
 fn looks_like_path(text: &str) -> bool {

@@ -59,9 +59,7 @@ impl CommandScope {
                 words
             }),
             CommandLine::Words(words) if words.is_empty() => None,
-            CommandLine::Words(words) => {
-                Some(ShellWords { words: owned(words), expands: false, expands_command: false })
-            }
+            CommandLine::Words(words) => Some(ShellWords { words: owned(words), ..ShellWords::default() }),
         };
         let simple = words.filter(|words| words.words.len() <= MAX_WORDS && !words.words[0].contains(BLANKS));
         let Some(words) = simple else {
@@ -157,7 +155,7 @@ const BLANKS: [char; 2] = [' ', '\t'];
 const RAISING: &str = "programs that raise privileges";
 
 /// The words of a command line, as a POSIX shell splits it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct ShellWords {
     words: Vec<String>,
     /// True if the shell would replace some words, by patterns, braces or the home directory.
@@ -168,7 +166,7 @@ struct ShellWords {
 
 /// Splits `line`; returns `None` if it is more than one simple command, or cannot be read without running a shell.
 fn split(line: &str) -> Option<ShellWords> {
-    let mut words = ShellWords { words: Vec::new(), expands: false, expands_command: false };
+    let mut words = ShellWords::default();
     let mut word: Option<String> = None;
     let mut chars = line.chars();
     while let Some(c) = chars.next() {

@@ -34,25 +34,20 @@ impl HostScope {
         let opaque =
             "access was granted to certain hosts, and a command or code does not show which it talks to";
         refuse_if(facts.code || !facts.commands.is_empty(), ("scope-opaque", opaque))?;
-        let mut seen = false;
         let unnamed = facts.others.iter().chain(&facts.paths).filter(|text| looks_like_place(text));
-        for text in facts.hosts.iter().chain(unnamed) {
-            seen = true;
-            self.check_place(text, facts)?;
-        }
+        let mut named = facts.hosts.iter().chain(unnamed).peekable();
+        let is_host_missing = named.peek().is_none();
+        named.try_for_each(|text| self.check_place(text, facts))?;
         // A bare name may also be that of a host.
         let is_short = |text: &&&str| text.len() <= MAX_HOST_BYTES && !text.contains(char::is_whitespace);
         let mut places = facts.others.iter().filter(is_short).filter_map(|text| address(text));
         refuse_if(!self.denied.is_empty() && places.any(|(host, _)| self.is_denied(&host)), DENIED)?;
         if !self.ports.is_empty() {
-            for port in &facts.ports {
-                seen = true;
-                self.check_port(*port)?;
-            }
+            facts.ports.iter().try_for_each(|port| self.check_port(*port))?;
         }
-        let is_missing = !seen && (!self.allowed.is_empty() || !self.ports.is_empty());
+        let is_needed = if self.ports.is_empty() { !self.allowed.is_empty() } else { facts.ports.is_empty() };
         let missing = "the arguments do not show which host is meant; give it as `url`";
-        refuse_if(is_missing, ("scope-host", missing))
+        refuse_if(is_host_missing && is_needed, ("scope-host", missing))
     }
 
     fn check_place(&self, text: &str, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {

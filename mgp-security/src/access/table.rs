@@ -73,18 +73,11 @@ impl EntryTable {
 
     /// Returns the entries that only one of the two tables has.
     pub(super) fn difference(&self, other: &Self) -> Vec<Arc<StoredEntry>> {
-        let mut gone: HashMap<u64, &Arc<StoredEntry>> =
-            self.entries().map(|stored| (stored.id, stored)).collect();
-        let mut different = Vec::new();
-        for stored in other.entries() {
-            if gone.get(&stored.id) == Some(&stored) {
-                gone.remove(&stored.id);
-            } else {
-                different.push(Arc::clone(stored));
-            }
-        }
-        different.extend(gone.into_values().map(Arc::clone));
-        different
+        let before: HashMap<u64, _> = self.entries().map(|stored| (stored.id, stored)).collect();
+        let after: HashMap<u64, _> = other.entries().map(|stored| (stored.id, stored)).collect();
+        let gone = before.values().filter(|stored| after.get(&stored.id) != Some(*stored));
+        let new = after.values().filter(|stored| before.get(&stored.id) != Some(*stored));
+        new.chain(gone).copied().cloned().collect()
     }
 
     /// Returns the entry that decides about a tool or, without a tool, about the server, with its kind. An entry for

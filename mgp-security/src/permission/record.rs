@@ -128,7 +128,7 @@ pub(super) struct Ruling {
     pub(super) record: GrantRecord,
     /// The session for which a grant holds, if it lasts for a session.
     pub(super) session: Option<Weak<Session>>,
-    /// True if a grant is taken back, rather than refused from the start.
+    /// True if a grant is taken back by this denial, rather than refused from the start.
     pub(super) revoked: bool,
     pub(super) trace: Option<TraceId>,
 }
@@ -191,13 +191,11 @@ impl Ruling {
 
     pub(super) fn event(&self, outcome: Outcome) -> AuditEvent {
         let GrantRecord { server, permission, agent, verdict, decided_at, .. } = &self.record;
-        let kind = match verdict {
-            GrantVerdict::Approved(_) => EventType::PermissionGranted,
-            GrantVerdict::Denied { .. } if self.revoked => EventType::PermissionRevoked,
-            GrantVerdict::Denied { .. } => EventType::PermissionDenied,
-        };
         let actor = Actor::of(&self.operator);
-        let event = event(kind, actor, server, permission, verdict, *decided_at, self.trace, outcome);
+        let mut event = event(actor, server, permission, verdict, *decided_at, self.trace, outcome);
+        if self.revoked {
+            event.event_type = EventType::PermissionRevoked;
+        }
         with_some(event, "agent_id", agent.as_ref())
     }
 
@@ -219,10 +217,8 @@ fn with_some(event: AuditEvent, name: &'static str, value: Option<&impl Serializ
     }
 }
 
-/// Returns an event about a permission.
-#[expect(clippy::too_many_arguments, reason = "each is a member of the event")]
+/// Returns the event of a decision about a permission.
 pub(super) fn event(
-    kind: EventType,
     actor: Actor,
     server: &ServerId,
     permission: &Permission,
@@ -231,6 +227,10 @@ pub(super) fn event(
     trace: Option<TraceId>,
     outcome: Outcome,
 ) -> AuditEvent {
+    let kind = match verdict {
+        GrantVerdict::Approved(_) => EventType::PermissionGranted,
+        GrantVerdict::Denied { .. } => EventType::PermissionDenied,
+    };
     let target = AuditTarget::new(Some(server.clone()), None);
     let event = AuditEvent::new(at, trace.unwrap_or_else(TraceId::random), kind, actor, target, outcome)
         .with_detail("permission", permission)

@@ -110,14 +110,9 @@ impl PermissionGate {
             let message = "the server needs more permissions than anybody keeps count of";
             return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
         }
-        let kind = match verdict {
-            GrantVerdict::Approved(_) => EventType::PermissionGranted,
-            GrantVerdict::Denied { .. } => EventType::PermissionDenied,
-        };
-        let now = self.0.book.now();
-        let event =
-            event(kind, Actor::kernel(), self.server(), permission, verdict, now, trace, Outcome::Success)
-                .with_detail("policy", &self.0.settings.policy);
+        let (actor, now) = (Actor::kernel(), self.0.book.now());
+        let event = event(actor, self.server(), permission, verdict, now, trace, Outcome::Success)
+            .with_detail("policy", &self.0.settings.policy);
         self.0.book.record(event).await?;
         let mut settled = super::SettledPermissions::clone(&self.0.settled.load());
         settled.insert(permission.clone());

@@ -3,7 +3,7 @@
 mod current_grants;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{AgentId, AuditEvent, AuditPort, Outcome, Permission, ServerId, Timestamp, code};
@@ -173,9 +173,8 @@ impl GrantBook {
         let entries = pages.values().flat_map(|page| page.values()).flat_map(PermissionDecisions::entries);
         let mut records: Vec<_> =
             entries.filter(|entry| entry.is_live()).map(|entry| entry.record.clone()).collect();
-        let key =
-            |record: &GrantRecord| (record.server.clone(), record.permission.clone(), record.agent.clone());
-        records.sort_by_cached_key(key);
+        records
+            .sort_by(|a, b| (&a.server, &a.permission, &a.agent).cmp(&(&b.server, &b.permission, &b.agent)));
         records
     }
 
@@ -289,8 +288,7 @@ impl GrantBook {
             .and_then(|decisions| decisions.of(record.agent.as_ref()).filter(|old| old.kept).cloned());
         if let Some(old) = old.filter(|old| old.record.says_the_same(record, record.decided_at)) {
             // A grant for single sessions is none for a client without sessions, or for all of them.
-            let is_decided =
-                ruling.session.as_ref().map_or(old.sessions.is_empty(), |session| old.is_of_session(session));
+            let is_decided = old.is_for(ruling.session.as_ref().map(Weak::as_ptr));
             if is_decided && !ruling.revoked {
                 return Ok(());
             }

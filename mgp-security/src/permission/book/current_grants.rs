@@ -85,7 +85,7 @@ impl CurrentGrants {
         let agent = context.principal.as_ref().map(Principal::access_id);
         let of = |agent: &str| {
             let entry = decisions.by_agent.get(agent)?;
-            entry.is_for(context.session.as_ref()).then_some(&**entry)
+            entry.is_for(context.session.as_ref().map(Arc::as_ptr)).then_some(&**entry)
         };
         let own = agent.as_deref().and_then(of);
         let is_of_agents = decisions.by_agent.len() > usize::from(for_all.is_some());
@@ -167,14 +167,9 @@ impl GrantEntry {
         self.sessions.is_empty() || self.sessions.iter().any(is_open)
     }
 
-    /// Returns whether the decision holds for calls of this session.
-    pub(super) fn is_for(&self, session: Option<&Arc<Session>>) -> bool {
-        let is_it = |own: &Weak<Session>| session.is_some_and(|session| own.as_ptr() == Arc::as_ptr(session));
-        self.sessions.is_empty() || self.sessions.iter().any(is_it)
-    }
-
-    pub(super) fn is_of_session(&self, session: &Weak<Session>) -> bool {
-        self.sessions.is_empty() || self.sessions.iter().any(|own| own.ptr_eq(session))
+    /// Returns whether the decision holds for calls of this session, by its address.
+    pub(super) fn is_for(&self, session: Option<*const Session>) -> bool {
+        self.sessions.is_empty() || self.sessions.iter().any(|own| Some(own.as_ptr()) == session)
     }
 }
 

@@ -74,13 +74,19 @@ impl HeldPermissionsShared {
         self.latest.after(self.clock.now())
     }
 
-    /// Returns the grants of the sender of `request`.
+    /// Returns the grants of the sender of `request` that hold at `now`; those of a session until the first of them ends.
     fn held(&self, request: &Request, session: &Arc<Session>, now: Timestamp) -> Option<PermissionResponse> {
-        if session.lasts() {
-            return self.held_by_session(session, now);
+        if !session.lasts() {
+            let grants: PermissionResponse = request.meta(method::GRANTS_META)?.to().ok()?;
+            return Some(grants).filter(|grants| holds(grants.expires_at, now));
         }
-        let grants: PermissionResponse = request.meta(method::GRANTS_META)?.to().ok()?;
-        Some(grants).filter(|grants| holds(grants.expires_at, now))
+        let accounts = self.grants.lock();
+        let held = accounts.get(&key(session))?.grants.iter().filter(|(_, (_, end))| holds(*end, now));
+        let ends =
+            held.clone().filter_map(|(_, (grant, end))| end.filter(|_| grant.decision == Decision::Approved));
+        let first_end = ends.min();
+        let grants = held.map(|(name, (grant, _))| (name.clone(), grant.clone())).collect();
+        Some(PermissionResponse::new(String::new(), grants).with_expires_at(first_end))
     }
 
     /// Answers at once with the known decisions; the client reports the others when its operator has decided.
@@ -111,17 +117,6 @@ impl HeldPermissionsShared {
             self.add(session, decided, self.now());
         }
         Ok(Response::empty())
-    }
-
-    /// Returns the grants of `session` that hold at `now`, until the first of them ends.
-    fn held_by_session(&self, session: &Arc<Session>, now: Timestamp) -> Option<PermissionResponse> {
-        let accounts = self.grants.lock();
-        let held = accounts.get(&key(session))?.grants.iter().filter(|(_, (_, end))| holds(*end, now));
-        let end =
-            held.clone().filter_map(|(_, (grant, end))| end.filter(|_| grant.decision == Decision::Approved));
-        let end = end.min();
-        let grants = held.map(|(name, (grant, _))| (name.clone(), grant.clone())).collect();
-        Some(PermissionResponse::new(String::new(), grants).with_expires_at(end))
     }
 
     /// Adds the decisions made in `session` at `now`; a newer decision about a permission replaces an older one.

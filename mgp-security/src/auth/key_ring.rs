@@ -126,10 +126,7 @@ impl KeyRing {
         let stored = StoredKey { info: info.clone(), digest: SecretDigest::of(secret.expose()) };
         self.change(move |inner| {
             inner.store.add(&stored)?;
-            let mut keys = Keys::clone(&inner.keys.load());
-            keys.insert(id, Arc::new(RingKey::new(stored)));
-            inner.keys.store(Arc::new(keys));
-            inner.tell_groups();
+            inner.edit(|keys| keys.insert(id, Arc::new(RingKey::new(stored))));
             Ok(())
         })
         .await?;
@@ -149,11 +146,7 @@ impl KeyRing {
         self.change(move |inner| {
             // Another kernel may have issued the key a moment ago.
             let was_there = inner.store.remove(id)?;
-            let mut keys = Keys::clone(&inner.keys.load());
-            let revoked = keys.remove(&id);
-            inner.keys.store(Arc::new(keys));
-            inner.tell_groups();
-            if let Some(key) = &revoked {
+            if let Some(key) = inner.edit(|keys| keys.remove(&id)) {
                 key.validity.end(calls);
             }
             Ok(was_there)
@@ -170,14 +163,11 @@ impl KeyRing {
     /// Dropping the future either sets the end or leaves it as it was.
     pub async fn end_at(&self, id: KeyId, end: Timestamp) -> Result<bool, StoreError> {
         self.change(move |inner| {
-            let mut keys = Keys::clone(&inner.keys.load());
-            let Some(key) = keys.get(&id) else { return Ok(false) };
+            let Some(key) = inner.keys.load().get(&id).cloned() else { return Ok(false) };
             if key.stored.info.terms.expires_at.is_none_or(|before| end < before) {
-                let ending = key.ending(Some(end));
+                let ending = Arc::new(key.ending(Some(end)));
                 inner.store.end_at(id, end)?;
-                keys.insert(id, Arc::new(ending));
-                inner.keys.store(Arc::new(keys));
-                inner.tell_groups();
+                inner.edit(|keys| keys.insert(id, ending));
             }
             Ok(true)
         })
@@ -223,10 +213,8 @@ impl KeyRing {
         let proved = found.and_then(|found| found.proved.get());
         let part = SecretDigest::of(secret);
         let is_proved = part.matches(proved.unwrap_or(&NOBODY)) && proved.is_some();
-        let is_right = is_proved || {
-            let expected = found.map_or(&NOBODY, |found| &found.stored.digest);
-            SecretDigest::of(key).matches(expected)
-        };
+        let expected = found.map_or(&NOBODY, |found| &found.stored.digest);
+        let is_right = is_proved || SecretDigest::of(key).matches(expected);
         let found = found.filter(|_| is_right).ok_or(AuthError::Unknown)?;
         found.proved.get_or_init(|| part);
         if found.is_reserved {
@@ -249,7 +237,8 @@ impl KeyRing {
 
     /// Returns the data of all keys, including expired ones, with their last use.
     pub fn keys(&self) -> Vec<KeyInfo> {
-        self.0.keys.load().values().map(|key| key.info()).collect()
+        let keys = self.0.keys.load();
+        keys.values().map(|key| KeyInfo { last_used: key.last_used(), ..key.stored.info.clone() }).collect()
     }
 
     /// Stores the last uses of keys now, for example at the end of the process. Needs a tokio runtime.
@@ -309,6 +298,15 @@ impl KeyRingInner {
         Ok(())
     }
 
+    /// Changes the keys in memory, and tells the groups of agents.
+    fn edit<T>(&self, edit: impl FnOnce(&mut Keys) -> T) -> T {
+        let mut keys = Keys::clone(&self.keys.load());
+        let outcome = edit(&mut keys);
+        self.keys.store(Arc::new(keys));
+        self.tell_groups();
+        outcome
+    }
+
     /// Tells the groups of agents which owners are members by their keys.
     fn tell_groups(&self) {
         let Some(groups) = self.groups.get() else { return };
@@ -361,11 +359,6 @@ impl RingKey {
 
     fn is_over(&self, now: Timestamp) -> bool {
         self.stored.info.terms.expires_at.is_some_and(|end| now >= end)
-    }
-
-    fn info(&self) -> KeyInfo {
-        let last_used = self.last_used();
-        KeyInfo { last_used, ..self.stored.info.clone() }
     }
 
     fn last_used(&self) -> Option<Timestamp> {

@@ -319,25 +319,20 @@ fn encode(event: &mut AuditEvent) -> Option<RawJson> {
     if size <= MAX_EVENT_BYTES {
         return Some(json);
     }
-    cut(event, size);
-    RawJson::from_value(event).ok()
-}
-
-fn cut(event: &mut AuditEvent, size: usize) {
+    let short = |name: &str| clip(name, MAX_CUT_NAME_BYTES).into_owned();
     event.details = Object::new();
     if let Ok(size) = RawJson::from_value(&size) {
         event.details.set("cut_from_bytes", size);
     }
-    event.actor.id = clip(&event.actor.id, MAX_CUT_NAME_BYTES).into_owned();
+    event.actor.id = short(&event.actor.id);
     if let EventType::Custom(name) = &event.event_type {
-        event.event_type = EventType::Custom(clip(name, MAX_CUT_NAME_BYTES).into());
+        event.event_type = EventType::Custom(short(name).into());
     }
     let target = &mut event.target;
-    target.server_id =
-        target.server_id.take().map(|id| ServerId::new(&*clip(id.as_str(), MAX_CUT_NAME_BYTES)));
-    target.tool_name =
-        target.tool_name.take().map(|name| ToolName::new(&*clip(name.as_str(), MAX_CUT_NAME_BYTES)));
+    target.server_id = target.server_id.take().map(|id| ServerId::new(&*short(id.as_str())));
+    target.tool_name = target.tool_name.take().map(|name| ToolName::new(&*short(name.as_str())));
     target.arguments.clear();
+    RawJson::from_value(event).ok()
 }
 
 /// The size of an event in bytes beyond which it loses its details.

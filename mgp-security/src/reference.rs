@@ -1,6 +1,7 @@
 //! Data of other servers, fetched by reference and only from where the operator expects it: what may be fetched, and the
 //! proof of what came.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
@@ -212,10 +213,7 @@ impl Transfer {
                 return Ok(());
             }
             206 if !begins && etag == self.etag.as_ref() => return Ok(()),
-            200 | 206 => refusal(
-                code::UPSTREAM_ERROR,
-                "the transfer was interrupted and cannot go on; import it again",
-            ),
+            200 | 206 => failed("the transfer was interrupted and cannot go on; import it again"),
             300..=399 => forbidden("its server redirects, which is not followed"),
             401 | 403 => forbidden("its server refuses; it may be over, or for another server"),
             404 => refusal(
@@ -223,9 +221,7 @@ impl Transfer {
                 "its server knows no such reference; export the data again",
             ),
             410 => refusal(code::REFERENCE_EXPIRED, "the data was released; export it again"),
-            status => {
-                refusal(code::UPSTREAM_ERROR, format!("the server of the data answered with status {status}"))
-            }
+            status => failed(format!("the server of the data answered with status {status}")),
         })
     }
 }
@@ -236,6 +232,10 @@ fn forbidden(why: impl std::fmt::Display) -> Error {
 
 fn mismatch(message: &'static str) -> Error {
     refusal(code::REFERENCE_CHECKSUM_MISMATCH, message)
+}
+
+fn failed(message: impl Into<Cow<'static, str>>) -> Error {
+    refusal(code::UPSTREAM_ERROR, message)
 }
 
 fn unreachable() -> Error {
@@ -249,13 +249,11 @@ async fn request_data(http: JudgedHttp, url: String, addresses: Vec<SocketAddr>,
         request = request.header(RANGE, format!("bytes={from}-"));
     }
     let request = request.body(Full::<Bytes>::default()).map_err(|_| unreachable())?;
-    let late = |_| {
-        let why = "the server of the data did not answer in time; try again later";
-        refusal(code::UPSTREAM_TIMEOUT, why)
-    };
+    let late =
+        |_| refusal(code::UPSTREAM_TIMEOUT, "the server of the data did not answer in time; try again later");
     let answer = timeout(ANSWER_TIMEOUT, http.send(request, &addresses)).await.map_err(late)?;
     let answer = answer.map_err(|_| unreachable())?;
-    let cut = |_: hyper::Error| refusal(code::UPSTREAM_ERROR, "the data was cut off; try again");
+    let cut = |_: hyper::Error| failed("the data was cut off; try again");
     Ok(answer.map(|body| -> BoxStream<'static, _> { Box::pin(body.map_err(cut).into_data_stream()) }))
 }
 

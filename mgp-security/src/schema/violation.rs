@@ -1,6 +1,7 @@
 //! The judge of a tool's arguments, which names each of their faults: what is wrong, and what would be right.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
@@ -204,17 +205,13 @@ fn explain(keyword: &str, expected: &Value, owner: Option<&Value>, got: &Value) 
 
 /// Returns the ways to meet each of several schemas.
 fn alternatives(schemas: &Value) -> Vec<String> {
-    let mut ways = Vec::new();
-    for schema in schemas.as_array().into_iter().flatten().take(MAX_CHOICES) {
-        for (keyword, expected) in schema.as_object().into_iter().flatten() {
-            let (_, suggestions) = explain(keyword, expected, Some(schema), &Value::Null);
-            ways.extend(suggestions.into_iter().filter(|way| !way.is_empty()));
-        }
-    }
-    ways.sort();
-    ways.dedup();
-    ways.truncate(MAX_CHOICES);
-    ways
+    let schemas = schemas.as_array().into_iter().flatten().take(MAX_CHOICES);
+    let ways = schemas.flat_map(|schema| {
+        let demands = schema.as_object().into_iter().flatten();
+        demands.flat_map(move |(keyword, expected)| explain(keyword, expected, Some(schema), &Value::Null).1)
+    });
+    let ways: BTreeSet<_> = ways.filter(|way| !way.is_empty()).collect();
+    ways.into_iter().take(MAX_CHOICES).collect()
 }
 
 fn choices(values: &Value) -> String {

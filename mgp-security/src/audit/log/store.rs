@@ -87,32 +87,16 @@ struct LogFile {
 /// The number of a file in its file system, where the system has such numbers.
 type FileId = (u64, u64);
 
-impl LogFile {
-    fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), id: Self::id(path) }
-    }
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt as _;
 
-    #[cfg(unix)]
-    fn id(path: &Path) -> Option<FileId> {
-        use std::os::unix::fs::MetadataExt as _;
+    path.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
 
-        path.metadata().ok().map(|found| (found.dev(), found.ino()))
-    }
-
-    #[cfg(not(unix))]
-    fn id(path: &Path) -> Option<FileId> {
-        path.exists().then_some((0, 0))
-    }
-
-    fn check(&self) -> Result<(), StoreError> {
-        if Self::id(&self.path) == self.id {
-            return Ok(());
-        }
-        let path = self.path.display();
-        Err(StoreError::Damaged(format!(
-            "{path} was removed or replaced while it was written: stop the kernel, and put the file back"
-        )))
-    }
+#[cfg(not(unix))]
+fn file_id(path: &Path) -> Option<FileId> {
+    path.exists().then_some((0, 0))
 }
 
 impl LogStore {
@@ -128,7 +112,8 @@ impl LogStore {
         // checking the triggers for each event would be a third of its cost.
         writer.connection().set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
         let reader = Database::open_read_only(path)?;
-        Ok(Self { writer, reader, file: Some(Arc::new(LogFile::new(path))) })
+        let file = LogFile { path: path.to_owned(), id: file_id(path) };
+        Ok(Self { writer, reader, file: Some(Arc::new(file)) })
     }
 
     /// Opens the store in the file at `path` for reading only, while another process may write it.
@@ -157,8 +142,15 @@ impl LogStore {
         Ok(Self { writer: database.clone(), reader: database, file: None })
     }
 
+    /// Checks that the file is the one that was opened.
     fn check_file(&self) -> Result<(), StoreError> {
-        self.file.as_ref().map_or(Ok(()), |file| file.check())
+        match &self.file {
+            Some(file) if file_id(&file.path) != file.id => Err(StoreError::Damaged(format!(
+                "{} was removed or replaced while it was written: stop the kernel, and put the file back",
+                file.path.display()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the end of the log, as far as it is known.

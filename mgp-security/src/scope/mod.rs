@@ -12,7 +12,7 @@ use mgp_types::{AskedRule, Error, Flow, Gate, Method, Request, code};
 
 pub use self::book::{ScopeBook, ScopeRules};
 pub(crate) use self::sessions::SecretDigest;
-use self::sessions::take_from;
+use self::sessions::{META_MEMBER, shown_by};
 use crate::refusal::refusal;
 
 /// A gate that refuses calls of tools for which the caller lacks a scope.
@@ -53,8 +53,12 @@ impl Gate for ScopeGate {
 
     fn enter(&self, request: &mut Request) -> Flow {
         if self.0.is_in_use()
-            && let Some(token) = take_from(request)
+            && let Some(token) = shown_by(request)
         {
+            // Nobody further on reads it.
+            if let Some(meta) = request.meta_mut() {
+                meta.remove(META_MEMBER);
+            }
             request.extensions.insert(token);
         }
         self.admit(request).into()

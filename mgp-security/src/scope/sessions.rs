@@ -162,17 +162,8 @@ pub(super) fn shown_by(request: &Request) -> Option<SecretDigest> {
     head.headers.get(HEADER).map(|token| SecretDigest::of(token.to_str().unwrap_or_default()))
 }
 
-/// Takes the token out of a request, so that nobody further on reads it.
-pub(super) fn take_from(request: &mut Request) -> Option<SecretDigest> {
-    let shown = shown_by(request)?;
-    if let Some(meta) = request.meta_mut() {
-        meta.remove(META_MEMBER);
-    }
-    Some(shown)
-}
-
 /// The member of `_meta` that has the token of a session.
-const META_MEMBER: &str = "session_token";
+pub(super) const META_MEMBER: &str = "session_token";
 /// The header that has the token of a session, over HTTP.
 const HEADER: &str = "x-mcp-session-token";
 

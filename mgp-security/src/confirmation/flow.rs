@@ -6,9 +6,7 @@ use std::sync::{Arc, LazyLock};
 use foldhash::fast::RandomState;
 use memchr::memmem::Finder;
 use mgp_types::mgp::{CallEffect, CallFlow, CallSource, FlowSource, ResolvedTool};
-use mgp_types::{
-    ClientSessionId, Context, Error, Flow, Gate, GateKind, Principal, RawJson, Request, Response,
-};
+use mgp_types::{ClientSessionId, Error, Flow, Gate, GateKind, Principal, RawJson, Request, Response};
 use parking_lot::Mutex;
 
 use crate::permission::ShownArguments;
@@ -66,7 +64,9 @@ impl FlowGate {
         let Some(effect) = request.context.effect else { return Ok(None) };
         let Some(judged) = request.judged_by(GateKind::Confirmation)? else { return Ok(None) };
         let (tool, arguments) = (judged.tool.clone(), judged.arguments());
-        let Some(session) = FlowSession::of(&request.context) else { return Ok(None) };
+        let client = request.context.client.as_ref().map(|client| FlowSession::Client(client.id()));
+        let caller = || request.context.principal.clone().map(FlowSession::Caller);
+        let Some(session) = client.or_else(caller) else { return Ok(None) };
         let flow = if effect >= CallEffect::Runs { self.0.lock().flow(&session) } else { None };
         if let (Some(flow), Some(trail)) = (&flow, &request.context.trail) {
             trail.note_flow(&flow.sources);
@@ -96,13 +96,6 @@ impl Gate for FlowGate {
         if let Some(kind) = call.source.or_else(|| has_key().then_some(CallSource::Private)) {
             self.0.lock().take_in(&call, kind);
         }
-    }
-}
-
-impl FlowSession {
-    fn of(context: &Context) -> Option<Self> {
-        let session = context.client.as_ref().map(|client| Self::Client(client.id()));
-        session.or_else(|| context.principal.clone().map(Self::Caller))
     }
 }
 

@@ -118,7 +118,6 @@ impl<S: RpcService> Service<Request> for Auth<S> {
         match self.layer.admit(&request) {
             Ok((principal, caller)) => {
                 let listens = request.method == Method::LISTEN;
-                let lists = request.method == Method::TOOLS_LIST;
                 let context = &request.context;
                 let principal = match &context.client {
                     Some(client) => client.principal(&principal, context.session.as_deref()),
@@ -132,7 +131,7 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                 let (mut validity, mut visible) = (None, None);
                 if let Some((caller, is_call_held)) = caller {
                     let Authenticated { permissions, validity: held, token, .. } = caller;
-                    visible = lists.then(|| permissions.clone());
+                    visible = (request.method == Method::TOOLS_LIST).then(|| permissions.clone());
                     validity = Some(held.clone());
                     request.extensions.insert(KeyScope { permissions, is_call_held, validity: held });
                     if let Some(token) = &token {

@@ -102,15 +102,15 @@ pub(super) fn check_demand(
     has_stand_ins: bool,
     is_held_further_in: bool,
 ) -> Result<bool, &'static str> {
-    let mut demanded = of_rule(MethodRule::of(request));
+    let mut rule = MethodRule::of(request);
     let mut is_call_held = false;
-    if demanded == KeyPermission::Call {
+    if rule.is_some_and(|rule| rule.permission == KeyPermission::Call) {
         let tool = request.params.text("name").unwrap_or_default();
         match method::of_tool(&tool).filter(|_| has_stand_ins) {
             Some(method) if permissions.name(method) => return Ok(false),
             // The tool that stands for a call has become the call of another tool, unless it names none.
             Some(method::TOOLS_CALL) => {}
-            Some(method) => demanded = of_rule(MethodRule::named(method)),
+            Some(method) => rule = MethodRule::named(method),
             None if is_held_further_in => is_call_held = true,
             None => {
                 let (server, tool) = ToolPattern::split(&tool);
@@ -118,6 +118,8 @@ pub(super) fn check_demand(
             }
         }
     }
+    // A method without a row demands the most.
+    let demanded = rule.map_or(KeyPermission::Register, |rule| rule.permission);
     let (is_met, missing) = match demanded {
         KeyPermission::Any => return Ok(false),
         KeyPermission::Call => (permissions.allow_invoking_some(), CALL),
@@ -133,8 +135,3 @@ pub(super) fn check_demand(
 
 /// The permission to call a tool, as it is given.
 pub(super) const CALL: &str = "call:SERVER.TOOL";
-
-/// Returns the permission that a row demands. A method without a row demands the most.
-fn of_rule(rule: Option<&MethodRule>) -> KeyPermission {
-    rule.map_or(KeyPermission::Register, |rule| rule.permission)
-}

@@ -242,9 +242,8 @@ fn required(session: &Session) -> Result<Vec<(Box<str>, Permission)>, Error> {
     }
     let mut required: Vec<(Box<str>, Permission)> = Vec::with_capacity(declared.len());
     for name in declared {
-        let permission = Permission::read(name);
         if !required.iter().any(|(spelling, _)| spelling == name) {
-            required.push((name.clone(), permission));
+            required.push((name.clone(), Permission::read(name)));
         }
     }
     Ok(required)

@@ -185,56 +185,43 @@ impl<'s> Parser<'s> {
             match self.peek() {
                 None => break,
                 Some(b';') if ends_branch && until.contains(&"esac") => break,
-                Some(b';') if ends_branch => {
-                    self.flawed(Flaw::Grammar);
-                    self.at += 2;
-                    continue;
-                }
-                Some(b';') => {
-                    self.at += 1;
-                    continue;
-                }
+                Some(b')') if until.contains(&")") => break,
+                Some(b';') if ends_branch => self.skip_flawed(2),
+                Some(b';') => self.at += 1,
                 Some(b'&') if !self.rest().starts_with("&>") => {
                     self.at += 1;
                     if let Some(last) = script.pipelines.last_mut() {
                         last.background = !self.take("&");
                     }
-                    continue;
                 }
-                Some(b'|') => {
-                    if !self.take("||") {
-                        self.flawed(Flaw::Grammar);
-                        self.at += 1;
+                Some(b'|') if self.rest().starts_with("||") => self.at += 2,
+                Some(b'|' | b')') => self.skip_flawed(1),
+                _ => {
+                    let word = self.reserved();
+                    if until.contains(&word) {
+                        break;
                     }
-                    continue;
+                    if CLOSERS.contains(&word) {
+                        self.skip_flawed(word.len());
+                        continue;
+                    }
+                    let start = self.at;
+                    script.pipelines.push(self.pipeline());
+                    if self.at == start {
+                        self.flawed(Flaw::Open);
+                        self.at += self.rest().chars().next().map_or(1, char::len_utf8);
+                    }
                 }
-                Some(b')') if until.contains(&")") => break,
-                Some(b')') => {
-                    self.flawed(Flaw::Grammar);
-                    self.at += 1;
-                    continue;
-                }
-                _ => {}
-            }
-            let word = self.reserved();
-            if until.contains(&word) {
-                break;
-            }
-            if CLOSERS.contains(&word) {
-                self.flawed(Flaw::Grammar);
-                self.at += word.len();
-                continue;
-            }
-            let start = self.at;
-            let pipeline = self.pipeline();
-            script.pipelines.push(pipeline);
-            if self.at == start {
-                self.flawed(Flaw::Open);
-                self.at += self.rest().chars().next().map_or(1, char::len_utf8);
             }
         }
         self.depth -= 1;
         script
+    }
+
+    /// Skips bytes that a shell would not accept here.
+    fn skip_flawed(&mut self, bytes: usize) {
+        self.flawed(Flaw::Grammar);
+        self.at += bytes;
     }
 
     fn pipeline(&mut self) -> Pipeline {
@@ -253,8 +240,7 @@ impl<'s> Parser<'s> {
                 }
                 continue;
             }
-            let stage = self.stage();
-            pipeline.stages.push(stage);
+            pipeline.stages.push(self.stage());
             self.blanks();
             let rest = self.rest();
             if rest.starts_with("||") || !rest.starts_with('|') {

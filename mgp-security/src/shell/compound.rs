@@ -14,9 +14,7 @@ impl Parser<'_> {
             return Some(self.evaluated(length));
         }
         if self.take("(") {
-            let inner = self.list(&[")"]);
-            self.expect(")", Flaw::Grammar);
-            return Some(Body::Group(inner));
+            return Some(Body::Group(self.closed_list(")", Flaw::Grammar)));
         }
         let word = self.reserved();
         let reader = match word {
@@ -54,10 +52,15 @@ impl Parser<'_> {
         }
     }
 
+    /// Reads a list and the text that closes it, and notes `flaw` if that is missing.
+    pub(super) fn closed_list(&mut self, closer: &str, flaw: Flaw) -> Script {
+        let inner = self.list(&[closer]);
+        self.expect(closer, flaw);
+        inner
+    }
+
     fn group(&mut self) -> Body {
-        let inner = self.list(&["}"]);
-        self.expect("}", Flaw::Grammar);
-        Body::Group(inner)
+        Body::Group(self.closed_list("}", Flaw::Grammar))
     }
 
     fn branches(&mut self) -> Body {
@@ -120,9 +123,7 @@ impl Parser<'_> {
         } else {
             self.flawed(Flaw::Grammar);
         }
-        let body = self.list(&["done"]);
-        self.expect("done", Flaw::Grammar);
-        body
+        self.closed_list("done", Flaw::Grammar)
     }
 
     fn case(&mut self) -> Body {

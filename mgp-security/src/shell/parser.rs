@@ -282,10 +282,8 @@ impl<'s> Parser<'s> {
                         return Stage { body: Body::Function { name, body }, redirects, span };
                     }
                     // No shell accepts a parenthesis here; its contents are judged all the same.
-                    self.flawed(Flaw::Grammar);
-                    self.at += 1;
-                    odd.push(self.list(&[")"]));
-                    self.take(")");
+                    self.skip_flawed(1);
+                    odd.push(self.closed_list(")", Flaw::Grammar));
                     continue;
                 }
                 _ => {}

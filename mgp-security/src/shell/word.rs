@@ -22,7 +22,7 @@ impl Parser<'_> {
                 b'<' | b'>' => {
                     if self.rest()[1..].starts_with('(') && bare.is_empty() {
                         self.at += 2;
-                        word.parts.push(Part::Process(self.nested()));
+                        word.parts.push(Part::Process(self.closed_list(")", Flaw::Open)));
                         continue;
                     }
                     break;
@@ -216,7 +216,7 @@ impl Parser<'_> {
         match rest.as_bytes().first() {
             Some(b'(') => {
                 self.at += 2;
-                Part::Command(self.nested())
+                Part::Command(self.closed_list(")", Flaw::Open))
             }
             Some(b'{') => {
                 self.at += 2;
@@ -245,13 +245,6 @@ impl Parser<'_> {
                 Part::Bare("$".to_owned())
             }
         }
-    }
-
-    /// Reads the list after `$(`, `<(` or `>(`, with its closing parenthesis.
-    fn nested(&mut self) -> super::syntax::Script {
-        let script = self.list(&[")"]);
-        self.expect(")", Flaw::Open);
-        script
     }
 
     fn backticks(&mut self) -> Part {

@@ -52,6 +52,11 @@ impl Parser<'_> {
         }
     }
 
+    /// Takes a reserved word, if it stands here; returns whether it does.
+    fn take_word(&mut self, word: &str) -> bool {
+        self.reserved() == word && self.take(word)
+    }
+
     /// Reads a list and the text that closes it, and notes `flaw` if that is missing.
     pub(super) fn closed_list(&mut self, closer: &str, flaw: Flaw) -> Script {
         let inner = self.list(&[closer]);
@@ -95,11 +100,7 @@ impl Parser<'_> {
         let variable = self.reserved().to_owned();
         self.at += variable.len();
         self.lines();
-        let mut values = Vec::new();
-        if self.reserved() == "in" {
-            self.at += 2;
-            values = self.words(Self::blanks);
-        }
+        let values = if self.take_word("in") { self.words(Self::blanks) } else { Vec::new() };
         self.lines();
         self.take(";");
         Body::For { variable, values, body: self.loop_body() }
@@ -118,9 +119,7 @@ impl Parser<'_> {
             let group = self.group();
             return self.one(start, group);
         }
-        if self.reserved() == "do" {
-            self.at += 2;
-        } else {
+        if !self.take_word("do") {
             self.flawed(Flaw::Grammar);
         }
         self.closed_list("done", Flaw::Grammar)
@@ -131,16 +130,13 @@ impl Parser<'_> {
         let start = self.at;
         let mut words = vec![self.made(":"), self.word()];
         self.lines();
-        if self.reserved() == "in" {
-            self.at += 2;
-        } else {
+        if !self.take_word("in") {
             self.flawed(Flaw::Grammar);
         }
         let mut branches = Vec::new();
         loop {
             self.lines();
-            if self.reserved() == "esac" {
-                self.at += 4;
+            if self.take_word("esac") {
                 break;
             }
             if self.peek().is_none() {

@@ -6,12 +6,8 @@ use super::syntax::{Body, Direction, Part, Pipeline, Redirect, Script, Simple, S
 impl Parser<'_> {
     /// Reads the compound command that begins at the current position; returns `None` if none begins here.
     pub(super) fn compound(&mut self) -> Option<Body> {
-        let rest = self.rest();
-        if rest.starts_with("((")
-            && let Some(length) = arithmetic_length(&rest[2..])
-        {
-            self.at += length + 4;
-            return Some(self.evaluated(length));
+        if let Some(body) = self.evaluated() {
+            return Some(body);
         }
         if self.take("(") {
             return Some(Body::Group(self.closed_list(")", Flaw::Grammar)));
@@ -86,12 +82,8 @@ impl Parser<'_> {
 
     fn for_loop(&mut self) -> Body {
         self.blanks();
-        if self.rest().starts_with("((")
-            && let Some(length) = arithmetic_length(&self.rest()[2..])
-        {
-            let start = self.at;
-            self.at += length + 4;
-            let head = self.evaluated(length);
+        let start = self.at;
+        if let Some(head) = self.evaluated() {
             let condition = self.one(start, head);
             self.lines();
             self.take(";");
@@ -239,13 +231,20 @@ impl Parser<'_> {
         Body::Group(Script { pipelines: pipelines.collect() })
     }
 
-    /// Returns the body for `(( .. ))`, whose `length` bytes and closing parentheses have just been read. Only its
-    /// substitutions run.
-    fn evaluated(&mut self, length: usize) -> Body {
-        let (start, end) = (self.at - length - 2, self.at - 2);
-        let parts = vec![Part::Double(self.substituted(start, end))];
-        let words = vec![self.made(":"), Word { parts, span: self.span(start, end) }];
-        Body::Simple(Simple { words, ..Simple::default() })
+    /// Reads `(( .. ))`, if it begins here. Only its substitutions run.
+    fn evaluated(&mut self) -> Option<Body> {
+        let Word { parts, span } = self.arithmetic("((")?;
+        let words = vec![self.made(":"), Word { parts: vec![Part::Double(parts)], span }];
+        Some(Body::Simple(Simple { words, ..Simple::default() }))
+    }
+
+    /// Reads an arithmetic expression between `opener` and `))`, if it begins here, as within double quotes.
+    pub(super) fn arithmetic(&mut self, opener: &str) -> Option<Word> {
+        let text = self.rest().strip_prefix(opener)?;
+        let start = self.at + opener.len();
+        let end = start + arithmetic_length(text)?;
+        self.at = end + "))".len();
+        Some(Word { parts: self.substituted(start, end), span: self.span(start, end) })
     }
 
     /// Returns a word with the content `text` that stands for the syntax that has just been read.
@@ -359,7 +358,7 @@ fn is_written_out(word: &Word) -> bool {
 
 /// Returns the length of the arithmetic expression at the beginning of `text`, which must end before `))`; `None` if it
 /// does not.
-pub(super) fn arithmetic_length(text: &str) -> Option<usize> {
+fn arithmetic_length(text: &str) -> Option<usize> {
     let mut open = 0_usize;
     let mut bytes = text.bytes().enumerate().peekable();
     while let Some((at, byte)) = bytes.next() {

@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::compound::arithmetic_length;
 use super::parser::{Flaw, MAX_DEPTH, Origin, Parser};
 use super::syntax::{Part, Word};
 use crate::data_file::expression;
@@ -205,14 +204,10 @@ impl Parser<'_> {
         if self.take("`") {
             return self.backticks();
         }
-        let rest = &self.rest()[1..];
-        if rest.starts_with("((")
-            && let Some(length) = arithmetic_length(&rest[2..])
-        {
-            let start = self.at + 3;
-            self.at += length + 5;
-            return Part::Arithmetic(self.substituted(start, start + length));
+        if let Some(inner) = self.arithmetic("$((") {
+            return Part::Arithmetic(inner.parts);
         }
+        let rest = &self.rest()[1..];
         match rest.as_bytes().first() {
             Some(b'(') => {
                 self.at += 2;

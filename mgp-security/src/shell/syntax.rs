@@ -174,9 +174,7 @@ impl Stage {
                 simple.words.iter().for_each(|word| word.walk(see));
             }
             Body::For { values, body, .. } => {
-                for value in values {
-                    value.walk(see);
-                }
+                values.iter().for_each(|value| value.walk(see));
                 body.walk(see);
             }
             Body::Loop { condition, body } => {

@@ -60,17 +60,20 @@ impl Parser<'_> {
                     flush(&mut bare, &mut word.parts);
                     word.parts.push(self.substitution(false));
                 }
-                _ => {
-                    let rest = self.rest();
-                    let end = rest.find(SPECIAL).unwrap_or(rest.len()).max(1);
-                    bare.push_str(&rest[..end]);
-                    self.at += end;
-                }
+                _ => self.plain(SPECIAL, &mut bare),
             }
         }
         flush(&mut bare, &mut word.parts);
         word.span = self.span(start, self.at);
         word
+    }
+
+    /// Reads text up to one of the characters `until`, and in any case one byte of it.
+    fn plain<const N: usize>(&mut self, until: [char; N], bare: &mut String) {
+        let rest = self.rest();
+        let end = rest.find(until).unwrap_or(rest.len()).max(1);
+        bare.push_str(&rest[..end]);
+        self.at += end;
     }
 
     /// Reads these bytes like the content of double quotes, without a closing quote.
@@ -184,12 +187,7 @@ impl Parser<'_> {
                     parts.push(self.substitution(!braces));
                     continue;
                 }
-                _ => {
-                    let rest = self.rest();
-                    let end = rest.find(['\\', '$', '`', '"', '}', '\'']).unwrap_or(rest.len()).max(1);
-                    bare.push_str(&rest[..end]);
-                    self.at += end;
-                }
+                _ => self.plain(['\\', '$', '`', '"', '}', '\''], &mut bare),
             }
             if close == Some(b'"') {
                 self.note_text(before, self.at);

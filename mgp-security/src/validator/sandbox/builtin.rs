@@ -97,11 +97,8 @@ pub(super) fn run_file(judge: &mut Judge<'_>, file: &Arg) -> Result<(), Finding>
     refuse_if(argv::is_network_device(&file.text), Danger::ReverseShell)?;
     let runs_later = Place::new(&file.text, &judge.directory).runs_later() && file.text.contains("hooks");
     refuse_if(runs_later, Danger::Persistence)?;
-    let Some(flow) = judge.files.get(&file_key(&file.text)).cloned() else { return Ok(()) };
-    refuse_if(flow.marks.has(Marks::FETCHED) || flow.marks.has(Marks::CRAFTED), Danger::DownloadAndRun)?;
-    match flow.text {
-        Text::Known(text) => judge.text(&text, &Flow::default()).map(|_| ()),
-        Text::Unknown => Err(refuse(Danger::Undecidable)),
-        Text::Absent => Ok(()),
-    }
+    let Some(mut flow) = judge.files.get(&file_key(&file.text)).cloned() else { return Ok(()) };
+    // A file that was written here is not one that existed before, whatever it is a copy of.
+    flow.marks = flow.marks.without(Marks::FILE);
+    feed(judge, &flow).map(drop)
 }

@@ -97,22 +97,13 @@ pub(super) fn undisguised(text: &str) -> Option<String> {
         let gap = rest.find(|it: char| !it.is_whitespace()).unwrap_or(rest.len());
         out.push_str(&rest[..gap]);
         rest = &rest[gap..];
-        if let Some((word, length)) = set_apart(rest) {
-            out.push_str(&word);
-            rest = &rest[length..];
-            changed = true;
-            continue;
-        }
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        let word = &rest[..end];
-        match unmasked(word) {
-            Some(plain) => {
-                out.push_str(&plain);
-                changed = true;
-            }
-            None => out.push_str(word),
-        }
-        rest = &rest[end..];
+        let plain = set_apart(rest).or_else(|| Some((unmasked(&rest[..end])?, end)));
+        changed |= plain.is_some();
+        let (word, length) =
+            plain.as_ref().map_or((&rest[..end], end), |(word, length)| (word.as_str(), *length));
+        out.push_str(word);
+        rest = &rest[length..];
     }
     changed.then_some(out)
 }

@@ -157,15 +157,8 @@ impl<'t> JavaScriptScopes<'t> {
     }
 
     fn declarations<'s>(&'s self, name: &'s str, node: Node<'_>) -> Option<&'s [Option<Node<'t>>]> {
-        for scope in self.scopes_around(node) {
-            if !self.evaluation.spend() {
-                return None;
-            }
-            if let Some(found) = self.declared.get(&(scope.index(), Cow::Borrowed(name))) {
-                return Some(found);
-            }
-        }
-        None
+        let mut scopes = self.scopes_around(node).take_while(|_| self.evaluation.spend());
+        scopes.find_map(|scope| self.declared.get(&(scope.index(), Cow::Borrowed(name)))).map(Vec::as_slice)
     }
 
     /// Returns the scopes that a node is in, from the inside out.

@@ -74,8 +74,8 @@ impl<'t> Resolver<'t> {
                 let name = plain(attribute.text());
                 inner(node.field("object")).iter().map(|path| join(path, &name)).collect()
             }
-            "subscript" => self.item(node, depth),
-            "call" => self.result(node, depth),
+            "subscript" => self.item(node, depth).unwrap_or_default(),
+            "call" => self.result(node, depth).unwrap_or_default(),
             "parenthesized_expression" | "await" | "list_splat" | "list_splat_pattern" => {
                 inner(node.named_children().next())
             }
@@ -132,22 +132,15 @@ impl<'t> Resolver<'t> {
     }
 
     /// Resolves a subscript: `sys.modules['os']`, `os.__dict__['system']`, `globals()['eval']`.
-    fn item(&self, node: Node<'t>, depth: usize) -> Paths {
-        let (Some(value), Some(index)) = (node.field("value"), node.field("subscript")) else {
-            return Paths::default();
-        };
-        let of = self.resolve(value, depth);
-        if of.is_empty() {
-            return of;
-        }
-        let Some(key) = self.text(index) else { return Paths::default() };
-        of.iter().map(|path| member(path, &key)).collect()
+    fn item(&self, node: Node<'t>, depth: usize) -> Option<Paths> {
+        let (value, index) = node.field("value").zip(node.field("subscript"))?;
+        let of = Some(self.resolve(value, depth)).filter(|of| !of.is_empty())?;
+        let key = self.text(index)?;
+        Some(of.iter().map(|path| member(path, &key)).collect())
     }
 
-    fn result(&self, node: Node<'t>, depth: usize) -> Paths {
-        let (Some(function), Some(arguments)) = (node.field("function"), node.field("arguments")) else {
-            return Paths::default();
-        };
+    fn result(&self, node: Node<'t>, depth: usize) -> Option<Paths> {
+        let (function, arguments) = node.field("function").zip(node.field("arguments"))?;
         let functions = self.resolve(function, depth);
         let mut positional =
             arguments.named_children().filter(|argument| argument.kind() != "keyword_argument");
@@ -175,7 +168,7 @@ impl<'t> Resolver<'t> {
             }
         }
         found.truncate(MAX_PATHS);
-        found.into()
+        Some(found.into())
     }
 }
 

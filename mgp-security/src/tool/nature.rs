@@ -222,15 +222,13 @@ impl ToolSubject {
 
     /// Returns whether the text or the subject of the tool has the sign that confirms an ambiguous name.
     fn has_sign(&self, sign: &str, text: &NormalizedText) -> bool {
+        let either_says = |sign: &str| text.says(sign) || self.purpose.says(sign);
         match sign {
             "sign of language" => {
-                let speaks = text.says(sign) || self.purpose.says(sign);
-                speaks && (self.name.says("sign of runs") || self.purpose.says("sign of runs"))
+                either_says(sign) && (self.name.says("sign of runs") || self.purpose.says("sign of runs"))
             }
             "sign of sql" => {
-                let of_another_kind =
-                    text.says("sign of other-query") || self.purpose.says("sign of other-query");
-                text.says(sign) || (!of_another_kind && self.purpose.says(sign))
+                text.says(sign) || (!either_says("sign of other-query") && self.purpose.says(sign))
             }
             "sign of terminal" => {
                 self.name.says(sign) && self.manner != NameManner::Reads && !self.takes_command

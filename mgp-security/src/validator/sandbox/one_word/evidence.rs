@@ -35,11 +35,8 @@ pub(super) fn is_command(text: &str, evidence: Evidence) -> bool {
         return false;
     }
     let rest = &text[name.len()..];
-    let path = name.len() > 1
-        && (name.starts_with("./")
-            || name.starts_with("../")
-            || name.starts_with("~/")
-            || (name.starts_with('/') && name[1..].contains('/')));
+    let path = ["./", "../", "~/"].iter().any(|start| name.starts_with(start))
+        || name.strip_prefix('/').is_some_and(|rest| rest.contains('/'));
     let called = rest.starts_with("()") || rest.starts_with("('") || rest.starts_with("(\"");
     let kind = kind_of(name);
     if path {

@@ -223,11 +223,9 @@ fn check_separators(text: &str) -> Result<(), Finding> {
     let first = trimmed.trim_start_matches(['\'', '"', ')', '}', ']', '*']).trim_start();
     let second = text.starts_with(['\n', '\r']) && is_command(trimmed, Evidence::Some);
     refuse_if(second || (leads(first) && !is_table_row(trimmed)), Danger::Separator)?;
-    if text.contains('\n') || text.contains('\r') {
-        for line in text.split(['\n', '\r']).skip(1) {
-            let begins = is_command(line.trim_start(), Evidence::Strong) || leads(line.trim_start());
-            refuse_if(begins, Danger::Separator)?;
-        }
+    for line in text.split(['\n', '\r']).skip(1) {
+        let begins = is_command(line.trim_start(), Evidence::Strong) || leads(line.trim_start());
+        refuse_if(begins, Danger::Separator)?;
     }
     // Consecutive separators have the same text behind them.
     let mut seen = 0;

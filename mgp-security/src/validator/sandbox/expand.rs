@@ -36,12 +36,14 @@ impl Cells {
 }
 
 impl Judge<'_> {
-    /// Returns the arguments that `word` expands to.
-    pub(super) fn expand(&mut self, word: &Word) -> Result<Vec<Arg>, Finding> {
-        let whole = self.gathered(word)?;
-        let mut args = Vec::new();
-        for cells in &braces(whole.list) {
-            split(cells, whole.marks, whole.quoted, &mut args);
+    /// Returns the arguments that `words` expand to.
+    pub(super) fn expand(&mut self, words: &[Word]) -> Result<Vec<Arg>, Finding> {
+        let mut args = Vec::with_capacity(words.len());
+        for word in words {
+            let whole = self.gathered(word)?;
+            for cells in &braces(whole.list) {
+                split(cells, whole.marks, whole.quoted, &mut args);
+            }
         }
         Ok(args)
     }

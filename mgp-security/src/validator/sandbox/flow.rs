@@ -90,19 +90,14 @@ fn echo(call: &Call<'_>, marks: Marks) -> Flow {
     if text.contains(HOLE) {
         return Flow::unknown(marks);
     }
-    let mut marks = marks;
-    if escapes && hides_letters(&text) {
-        marks.add(Marks::CRAFTED);
-    }
+    let marks = marks.and(Marks::CRAFTED.when(escapes && hides_letters(&text)));
     let text = if escapes { decode_escapes(&text) } else { text };
     Flow { text: Text::Known(text + "\n"), marks }
 }
 
-fn printf(call: &Call<'_>, mut marks: Marks) -> Flow {
+fn printf(call: &Call<'_>, marks: Marks) -> Flow {
     let Some((format, values)) = call.args.split_first() else { return Flow::default() };
-    if call.args.iter().any(|arg| hides_letters(&arg.text)) {
-        marks.add(Marks::CRAFTED);
-    }
+    let marks = marks.and(Marks::CRAFTED.when(call.args.iter().any(|arg| hides_letters(&arg.text))));
     let format = decode_escapes(&format.text);
     let mut pieces = format.split('%');
     let mut text = pieces.next().unwrap_or("").to_owned();

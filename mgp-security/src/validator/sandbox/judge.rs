@@ -180,14 +180,10 @@ impl<'p> Judge<'p> {
         body: &Script,
         input: &Flow,
     ) -> Result<Flow, Finding> {
-        let mut known = Vec::new();
-        for value in values {
-            known.extend(self.expand(value)?);
-        }
-        let mut marks = known.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
-        if known.iter().any(|arg| Place::new(&arg.text, &self.directory).is_secret()) {
-            marks.add(Marks::SENSITIVE);
-        }
+        let known = self.expand(values)?;
+        let marks = known.iter().fold(Marks::NONE, |marks, arg| marks.and(arg.marks));
+        let is_secret = known.iter().any(|arg| Place::new(&arg.text, &self.directory).is_secret());
+        let marks = marks.and(Marks::SENSITIVE.when(is_secret));
         if known.is_empty() || known.len() > MAX_ROUNDS || !known.iter().all(Arg::is_known) {
             // One value among many tells little.
             self.assign(variable, None, marks.without(Marks::TELLING));
@@ -212,10 +208,7 @@ impl<'p> Judge<'p> {
             self.assign(name, Some(value.text), value.marks);
         }
         simple.words.first().map_or(Ok(()), check_spelling)?;
-        let mut args = Vec::with_capacity(simple.words.len());
-        for word in &simple.words {
-            args.extend(self.expand(word)?);
-        }
+        let args = self.expand(&simple.words)?;
         if args.is_empty() {
             return Ok(if simple.words.is_empty() { input.clone() } else { Flow::default() });
         }

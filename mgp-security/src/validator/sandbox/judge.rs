@@ -200,10 +200,8 @@ impl<'p> Judge<'p> {
     }
 
     fn simple(&mut self, simple: &Simple, input: &Flow) -> Result<Flow, Finding> {
-        let mut marks = Marks::NONE;
         for Assignment { name, value } in &simple.assignments {
             let value = self.expand_whole(value)?;
-            marks.add(value.marks);
             argv::check_assignment(self, name, &value)?;
             self.assign(name, Some(value.text), value.marks);
         }

@@ -62,18 +62,16 @@ impl CodePolicy {
 
     /// Returns whether the module must not be imported.
     pub(super) fn refuses_import(&self, module: &str) -> bool {
-        if self.blocks_import(module) {
-            return true;
-        }
         let root = module.split('.').next().unwrap_or(module);
-        let is_allowed = match &self.declared_allowed {
+        let is_allowed = || match &self.declared_allowed {
             Some(allowed) => covers(module, |name| allowed.contains(name)),
             None => {
                 self.is_listed("allowed", module)
                     || (self.language == Language::Python && python::is_own_module(module))
             }
         };
-        self.level >= SafetyLevel::Strict && !is_allowed && !self.beside.contains(root)
+        self.blocks_import(module)
+            || self.level >= SafetyLevel::Strict && !is_allowed() && !self.beside.contains(root)
     }
 
     /// Returns whether the module is blocked by name, at any level.

@@ -71,14 +71,12 @@ impl DefinitionFindings {
 
     /// Returns the status that the findings give the definition, if there are any.
     fn status(&self) -> Option<DefinitionStatus> {
-        if !self.is_held {
-            return self.rules().next().map(DefinitionStatus::Flagged);
-        }
-        let rule = self.rule();
-        Some(match self.definition {
-            Some(_) => DefinitionStatus::Found(rule),
-            None => DefinitionStatus::Refused(rule),
-        })
+        let status = match self.definition {
+            _ if !self.is_held => DefinitionStatus::Flagged,
+            Some(_) => DefinitionStatus::Found,
+            None => DefinitionStatus::Refused,
+        };
+        self.rules().next().map(status)
     }
 
     /// Returns the digest to approve, if an operator can accept the definition as it is.

@@ -117,23 +117,22 @@ impl<'a> DefinitionReader<'a> {
         }
         self.parameters = Parameters::of(kind, listed, names(&members));
         for (name, value) in &members {
-            // No model reads the data of icons.
-            if name != "icons" {
-                let place = match name.as_str() {
-                    "name" => TextPlace::Name,
-                    "uri" | "uriTemplate" => TextPlace::Literal,
-                    _ => TextPlace::Prose,
-                };
-                let mut pointer = format!("/{name}");
-                self.check_text(name, TextPlace::Name, &pointer)?;
-                if let (true, CanonicalTree::Array(arguments)) = (name == "arguments", value) {
-                    arguments.iter().enumerate().try_for_each(|(index, argument)| {
-                        let name = text_of(argument, "name").unwrap_or_default();
-                        self.check_parameter(name, argument, &format!("{pointer}/{index}"))
-                    })?;
-                }
-                self.check_tree(value, place, &mut pointer)?;
+            let place = match name.as_str() {
+                // No model reads the data of icons.
+                "icons" => continue,
+                "name" => TextPlace::Name,
+                "uri" | "uriTemplate" => TextPlace::Literal,
+                _ => TextPlace::Prose,
+            };
+            let mut pointer = format!("/{name}");
+            self.check_text(name, TextPlace::Name, &pointer)?;
+            if let (true, CanonicalTree::Array(arguments)) = (name == "arguments", value) {
+                arguments.iter().enumerate().try_for_each(|(index, argument)| {
+                    let name = text_of(argument, "name").unwrap_or_default();
+                    self.check_parameter(name, argument, &format!("{pointer}/{index}"))
+                })?;
             }
+            self.check_tree(value, place, &mut pointer)?;
         }
         // Instructions may be spread over several texts, so the descriptions are also judged together.
         let prose = std::mem::take(&mut self.prose);

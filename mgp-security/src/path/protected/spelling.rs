@@ -84,18 +84,14 @@ fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<Strin
     };
     let parts = |text: &'static str| -> Vec<&'static str> { text[1..].split('/').collect() };
     let mounts = TABLE.mounts.iter().filter_map(|mount| below(&parts(mount)));
-    let mounts: Vec<_> = mounts.filter(|names| !names.is_empty()).collect();
+    let mounts = mounts.filter(|names| !names.is_empty());
     let known = TABLE.homes.iter().filter_map(|home| below(&parts(home)));
     let own = homes.iter().filter_map(|home| below(&home.iter().map(String::as_str).collect::<Vec<_>>()));
-    let at_home: Vec<_> = known.chain(own).collect();
+    let at_home = known.chain(own).map(|names| PathReading::new(PathAnchor::Home, names));
+    let further = mounts.map(|names| PathReading::new(PathAnchor::Root, names)).chain(at_home);
+    let further: Vec<_> = further.collect();
     readings.push(reading);
-    let mut further = |anchor, names| add(readings, PathReading::new(anchor, names), homes);
-    for names in mounts {
-        further(PathAnchor::Root, names);
-    }
-    for names in at_home {
-        further(PathAnchor::Home, names);
-    }
+    further.into_iter().for_each(|reading| add(readings, reading, homes));
 }
 
 /// Returns the text with braces expanded, as it stands and with each layer of encoding decoded.

@@ -75,17 +75,14 @@ impl UriReadings {
             let (host, path) = behind.split_at(end);
             let path = if path.is_empty() { "/" } else { path };
             let is_here = host.is_empty() || LOCAL_HOSTS.iter().any(|own| own.eq_ignore_ascii_case(host));
-            if !is_here {
+            let readings = [
                 // The text may be a path on another host, a path without its slash, or a drive: `file://C:/x`.
-                note(&mut self.paths, behind);
-            }
-            if !has_drive(host) {
-                note(&mut self.paths, path);
-            }
-            // On Windows, the drive stands behind the slash.
-            if let Some(drive) = path.strip_prefix('/').filter(|path| has_drive(path)) {
-                note(&mut self.paths, drive);
-            }
+                (!is_here).then_some(behind),
+                (!has_drive(host)).then_some(path),
+                // On Windows, the drive stands behind the slash.
+                path.strip_prefix('/').filter(|path| has_drive(path)),
+            ];
+            readings.into_iter().flatten().for_each(|reading| note(&mut self.paths, reading));
         }
     }
 

@@ -384,14 +384,13 @@ pub(super) fn is_naming(node: Node<'_>, lists: &Lists) -> bool {
 }
 
 /// Returns the expression within parentheses.
-fn inside(node: Node<'_>) -> Node<'_> {
-    let mut inner = node;
-    while let Some(next) =
-        inner.named_children().next().filter(|_| inner.kind() == "parenthesized_expression")
+fn inside(mut node: Node<'_>) -> Node<'_> {
+    while node.kind() == "parenthesized_expression"
+        && let Some(inner) = node.named_children().next()
     {
-        inner = next;
+        node = inner;
     }
-    inner
+    node
 }
 
 /// Returns whether a condition always holds.

@@ -175,22 +175,18 @@ impl<'a> Reading<'a> {
 
     /// Finds a long option by the beginning of its name, which many programs accept.
     fn abbreviated(&self, name: &str) -> Option<(&'static str, Takes)> {
+        use Kind::{Action, Code, Command, Library, Package};
+
         let shortest = if self.facts.has(Trait::Any) { 3 } else { 5 };
         if name.len() < shortest || !name.starts_with("--") {
             return None;
         }
         let matters = |takes: &Takes| {
-            matches!(
-                takes,
-                Takes::Refused(_)
-                    | Takes::Value(Kind::Command | Kind::Code | Kind::Action | Kind::Library | Kind::Package)
-            )
+            matches!(takes, Takes::Refused(_) | Takes::Value(Command | Code | Action | Library | Package))
         };
         let begins = |facts: &&'static Facts| {
-            let mut options = facts.options.iter().filter(|(_, takes)| matters(takes));
-            options
-                .find(|(long, _)| long.starts_with(name) && !long.contains('='))
-                .map(|(long, takes)| (*long, *takes))
+            let mut options = facts.options.iter().map(|(long, takes)| (*long, *takes));
+            options.find(|(long, takes)| matters(takes) && long.starts_with(name) && !long.contains('='))
         };
         self.chain.iter().rev().find_map(begins)
     }

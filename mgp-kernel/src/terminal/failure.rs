@@ -1,8 +1,8 @@
 //! The exit codes of commands, and the errors that they print.
 
-use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
+use std::{fmt, iter};
 
 use mgp_discovery::config::{ConfigError, EditError};
 use mgp_discovery::secrets::SecretStoreError;
@@ -143,13 +143,10 @@ mgp_types::convert!(SecretStoreError => Failure, error => Self::usage(error.to_s
 /// Returns the message of an error with those of its causes, as far as they say more.
 pub(crate) fn with_causes(message: &str, error: &dyn std::error::Error) -> String {
     let mut message = message.to_owned();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        let cause_text = source.to_string();
-        if !message.ends_with(&cause_text) {
-            message = format!("{message}: {cause_text}");
+    for cause in iter::successors(error.source(), |&cause| cause.source()).map(ToString::to_string) {
+        if !message.ends_with(&cause) {
+            message = format!("{message}: {cause}");
         }
-        cause = source.source();
     }
     message
 }

@@ -251,8 +251,15 @@ impl Operation for ApproveQuestion {
     }
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
-        if self.lasts == Some(GrantLifetime::Always) {
-            refuse_for_all_calls(call, &self.id)?;
+        // The approval of one call does not approve all calls of its tool.
+        if self.lasts == Some(GrantLifetime::Always)
+            && let id = named(&self.id, all_ids(&call.kernel))?
+            && let Some(PendingApproval { server, subject: ApprovalSubject::Call { tool, .. }, .. }) =
+                call.kernel.policies.pending.find(&ApprovalId::from(&*id))
+        {
+            return Err(Error::invalid_params(format!(
+                "a yes to a call is for this call; `mgp ask never {server}.{tool}` lets all calls of the tool pass"
+            )));
         }
         let lasts = match (self.lasts, self.expires_at) {
             (Some(lasts), _) => lasts,
@@ -316,19 +323,6 @@ pub(super) fn named(text: &str, ids: impl Iterator<Item = String>) -> Result<Str
             Err(Error::invalid_params(format!("the ids of several questions begin with `{text}`: {ids}")))
         }
         _ => Ok(text.to_owned()),
-    }
-}
-
-/// Refuses to approve all calls of a tool by the approval of one.
-fn refuse_for_all_calls(call: &OperatorCall, id: &str) -> Result<(), Error> {
-    let id = named(id, all_ids(&call.kernel))?;
-    match call.kernel.policies.pending.find(&ApprovalId::from(&*id)) {
-        Some(PendingApproval { server, subject: ApprovalSubject::Call { tool, .. }, .. }) => {
-            Err(Error::invalid_params(format!(
-                "a yes to a call is for this call; `mgp ask never {server}.{tool}` lets all calls of the tool pass"
-            )))
-        }
-        _ => Ok(()),
     }
 }
 

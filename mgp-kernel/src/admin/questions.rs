@@ -161,9 +161,7 @@ impl TextForm for PendingDecisions {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         for question in &self.questions {
             writeln!(out, "{}  {}", question.id, question.asked_at)?;
-            for line in printable(&question.message).lines() {
-                writeln!(out, "    {line}")?;
-            }
+            printable(&question.message).lines().try_for_each(|line| writeln!(out, "    {line}"))?;
         }
         for needed in &self.undecided {
             let (server, permission) = (printable(needed.server_id.as_str()), needed.permission.as_str());
@@ -213,9 +211,8 @@ impl TextForm for ShownQuestion {
         match &self.arguments {
             // All of the arguments take the place of those in the message.
             Some(arguments) => {
-                for line in message.lines().take_while(|line| !line.starts_with('{')) {
-                    writeln!(out, "{}", printable(line))?;
-                }
+                let mut above = message.lines().take_while(|line| !line.starts_with('{'));
+                above.try_for_each(|line| writeln!(out, "{}", printable(line)))?;
                 writeln!(out, "{}", printable(arguments))?;
             }
             None => writeln!(out, "{}", printable(message))?,

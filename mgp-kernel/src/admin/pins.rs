@@ -341,12 +341,8 @@ impl Operation for ApprovePin {
         let target = AuditTarget::new(Some(server_of(server).into()), Some(ToolName::new(name.to_string())));
         let despite = self.despite.join(" ");
         let mut details = vec![("digest", &*shown), ("pinned_for", server.as_str())];
-        if !despite.is_empty() {
-            details.push(("despite", &despite));
-        }
-        if self.any_order {
-            details.push(("any_order", "true"));
-        }
+        details.extend((!despite.is_empty()).then_some(("despite", &*despite)));
+        details.extend(self.any_order.then_some(("any_order", "true")));
         call.record("dev.cloto.mgp.definition_approved", target, &details).await?;
         let upstream = fleet.get(server_of(server));
         let kind = name.kind();
@@ -361,9 +357,7 @@ impl Operation for ApprovePin {
         match approved.await {
             Ok(Ok(())) => {
                 // Clients that may use it see it, and are notified, when it is listed.
-                if let Some(upstream) = upstream {
-                    upstream.list_anew(kind);
-                }
+                upstream.iter().for_each(|upstream| upstream.list_anew(kind));
                 Ok(ApprovedPin { digest: shown })
             }
             Ok(Err(ApproveError::Store(error))) => Err(error.into()),

@@ -107,11 +107,10 @@ async fn call(link: &KernelLink, args: CallArgs) -> Result {
         Ok(result) => result,
         Err(error) => return Err(refused(link, &tool, error, args.timeout).await),
     };
-    let failed = result.is_error == Some(true);
     // Output to a file or pipe gets the bytes that the server sent.
     let is_raw = args.raw || !io::stdout().is_terminal();
     link.output.show(&result, |result, out| write_result(result, is_raw, out))?;
-    if failed {
+    if result.is_error == Some(true) {
         return Err(Failure::new(Exit::Tool, format!("{} reported that the call failed", tool.name)));
     }
     Ok(Exit::Done)
@@ -156,8 +155,7 @@ fn given(args: &CallArgs) -> Result<Option<Object>> {
         (None, Some(path)) => (read_text(path)?, path.display().to_string()),
         (None, None) => return Ok(None),
     };
-    let object = Object::parse(json);
-    object.map(Some).map_err(|error| {
+    Object::parse(json).map(Some).map_err(|error| {
         Failure::usage(format!("{whence} is not a JSON object: {error}"))
             .hint(r#"write names and texts in double quotes, such as '{"path": "notes.txt"}'"#)
     })
@@ -167,10 +165,9 @@ fn progress(report: &ProgressParams) -> String {
     let number =
         |number: f64| if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number}") };
     let done = number(report.progress.as_f64());
-    let share =
-        report.total.map_or_else(|| done.clone(), |total| format!("{done}/{}", number(total.as_f64())));
+    let total = report.total.map(|total| format!("/{}", number(total.as_f64()))).unwrap_or_default();
     let message = report.message.as_deref().map(printable).unwrap_or_default().replace('\n', " ");
-    format!("{share} {message}")
+    format!("{done}{total} {message}")
 }
 
 /// Writes the texts of a result, and of other content its kind and length. Characters that a terminal would act upon
@@ -212,20 +209,15 @@ fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<RawJson> {
     let schema: Value = schema.and_then(|schema| schema.to().ok()).unwrap_or_default();
     let mut arguments: Map<String, Value> = Map::new();
     for pair in given {
-        let Some((key, text)) = pair.split_once('=') else {
-            return Err(Failure::usage(format!(
-                "`{pair}` is not an argument: write KEY=VALUE, or KEY:=JSON"
-            )));
-        };
+        let wrong = || Failure::usage(format!("`{pair}` is not an argument: write KEY=VALUE, or KEY:=JSON"));
+        let (key, text) = pair.split_once('=').ok_or_else(wrong)?;
         let (key, value) = if let Some(key) = key.strip_suffix(':') {
             (key, json(key, text)?)
         } else {
             let property = &schema["properties"][key];
             if let Some(meant) = meant(key, &schema) {
-                return Err(Failure::usage(format!(
-                    "`{key}` is not an argument of this tool: did you mean `{meant}`?"
-                ))
-                .hint(format!("`{key}:=JSON` passes it all the same")));
+                let what = format!("`{key}` is not an argument of this tool: did you mean `{meant}`?");
+                return Err(Failure::usage(what).hint(format!("`{key}:=JSON` passes it all the same")));
             }
             let value = match kind(property) {
                 // A whole list can be given as JSON.

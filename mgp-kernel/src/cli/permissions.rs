@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use mgp_security::permission::{GrantLifetime, GrantedTo};
 use mgp_types::mgp::{AgentId, Permission, RiskLevel, Scope, Timestamp};
-use mgp_types::{Error, JsonError, RawJson};
+use mgp_types::{Error, RawJson};
 
 use super::context::CommandContext;
 use super::input::{is_person_there, read_text, typed_answer};
@@ -66,7 +66,8 @@ pub(super) struct PermissionApproveArgs {
     #[arg(long, value_name = "N", conflicts_with = "permission")]
     uses: Option<u32>,
     /// Approve the call of the question with these arguments, a JSON object, in place of its own
-    #[arg(long, value_name = "JSON", value_parser = json, requires = "what", conflicts_with_all = ["permission", "uses"])]
+    #[arg(long, value_name = "JSON", value_parser = |json: &str| RawJson::parse(json.to_owned()), requires = "what",
+        conflicts_with_all = ["permission", "uses"])]
     arguments: Option<RawJson>,
     /// Grant for the calls of this agent, if a server is named
     #[arg(long, value_name = "AGENT", requires = "permission", conflicts_with = "all_agents")]
@@ -232,10 +233,6 @@ async fn watch(link: &KernelLink) -> Result<Exit, Failure> {
             }
         }
     }
-}
-
-fn json(text: &str) -> Result<RawJson, JsonError> {
-    RawJson::parse(text.to_owned())
 }
 
 fn scope(json: &str) -> Result<Scope, String> {

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 use super::operation::{KernelNeed, Operation, OperatorCall};
-use super::servers::ServerList;
+use super::servers::{ServerList, ServerRow};
 use crate::replicas::SharedLogins;
 use crate::sections::Sections;
 use crate::servers::authorization::{at_server, without_person};
@@ -143,13 +143,10 @@ impl Operation for ReadServerLog {
     async fn run(self, call: &OperatorCall) -> Result<ServerLog, Error> {
         let server = known(&call.kernel, &self.server_id)?;
         let lines = server.log(self.lines.min(MAX_LINES) as usize);
-        let (mut state, mut reason) = (None, None);
-        let rows = ServerList::of(&call.kernel).servers.into_iter();
-        for row in rows.filter(|row| row.id == self.server_id) {
-            state = Some(row.state);
-            reason = reason.or_else(|| row.why().map(str::to_owned));
-        }
-        Ok(ServerLog { lines, state, reason })
+        let mut rows = ServerList::of(&call.kernel).servers;
+        rows.retain(|row| row.id == self.server_id);
+        let reason = rows.iter().find_map(ServerRow::why).map(str::to_owned);
+        Ok(ServerLog { lines, state: rows.last().map(|row| row.state), reason })
     }
 }
 

@@ -101,14 +101,10 @@ impl TextForm for ToolPage {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.tools.iter().any(|tool| tool.standing.is_some()) || !self.held.is_empty() {
-            let why = "`mgp pin list --waiting` shows why tools are held or flagged, and the command that approves them";
-            notes.push(why.to_owned());
-        }
+        let why = "`mgp pin list --waiting` shows why tools are held or flagged, and the command that approves them";
+        let is_marked = self.tools.iter().any(|tool| tool.standing.is_some()) || !self.held.is_empty();
         let more = |offset| format!("there are more tools: `--offset {offset}` continues");
-        notes.extend(self.next_offset.map(more));
-        notes
+        is_marked.then(|| why.to_owned()).into_iter().chain(self.next_offset.map(more)).collect()
     }
 }
 

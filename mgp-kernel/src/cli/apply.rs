@@ -175,19 +175,17 @@ fn declared(args: &ApplyArgs) -> Result<Decisions> {
         let name = permission_name(&server, &permission, agent.as_ref());
         let decision = decision.unwrap_or(Decision::Approved);
         let terms = permission_terms(decision, scope.as_ref(), until);
-        let (server_id, agent_id, force) = (server, agent, true);
         let order = if decision == Decision::Denied {
-            operation(&RevokePermission { server_id, permission, agent_id, force })?
+            operation(&RevokePermission { server_id: server, permission, agent_id: agent, force: true })?
         } else {
-            let (expires_at, agent_is_missing) = (until, false);
             operation(&GrantPermission {
-                server_id,
+                server_id: server,
                 permission,
-                agent_id,
+                agent_id: agent,
                 scope,
-                expires_at,
-                force,
-                agent_is_missing,
+                expires_at: until,
+                force: true,
+                agent_is_missing: false,
             })?
         };
         all.push((name, (terms, order)));
@@ -245,8 +243,7 @@ async fn kept(link: &KernelLink) -> Result<Decisions> {
         let words = key.permissions.iter().map(permission_word).chain(members).collect();
         let rates = key.rate_limit.unwrap_or_default();
         let rates = [rates.requests_per_minute, rates.requests_per_hour];
-        let name = key_name(&key.owner, key.operator, &key.label, words, rates);
-        let name = with_end(name, key.expires_at);
+        let name = with_end(key_name(&key.owner, key.operator, &key.label, words, rates), key.expires_at);
         let name = if kept.contains_key(&name) { format!("{name}, {}", key.id) } else { name };
         let revoke = RevokeKey { id: key.id, let_calls_finish: false };
         kept.insert(name, (String::new(), operation(&revoke)?));
@@ -265,10 +262,8 @@ fn permission_name(server: &ServerId, permission: &Permission, agent: Option<&Ag
 
 fn permission_terms(decision: Decision, scope: Option<&Scope>, until: Option<Timestamp>) -> String {
     let scope = scope.and_then(|scope| serde_json::to_string(scope).ok());
-    with_end(
-        scope.iter().fold(decision.as_str().to_owned(), |terms, scope| terms + " within " + scope),
-        until,
-    )
+    let terms = scope.iter().fold(decision.as_str().to_owned(), |terms, scope| terms + " within " + scope);
+    with_end(terms, until)
 }
 
 /// Returns the name of a key, but for its end. Keys do not change, so that all of it belongs to the name.

@@ -167,17 +167,15 @@ impl FoundServer {
 
     /// Shows what changed, and has a running kernel connect to the server anew.
     async fn show(&self, cx: &CommandContext, is_logged_in: bool) -> Result {
-        let mut state = None;
-        if let Some(link) = KernelLink::to_running(cx).await? {
-            let restarted = link.ask(&ReconnectServer { server_id: self.server.id.as_str().into() }).await;
-            link.close().await;
-            state = restarted.ok().map(|restarted| restarted.state.to_string());
-        }
         let mut changed = Map::from_iter([("server_id".to_owned(), json!(self.server.id))]);
         changed.extend(self.agent.iter().map(|agent| ("agent_id".to_owned(), json!(agent))));
         changed.insert("is_logged_in".to_owned(), is_logged_in.into());
         // The running kernel connects to the server anew.
-        changed.extend(state.map(|state| ("state".to_owned(), state.into())));
+        if let Some(link) = KernelLink::to_running(cx).await? {
+            let restarted = link.ask(&ReconnectServer { server_id: self.server.id.as_str().into() }).await;
+            link.close().await;
+            changed.extend(restarted.ok().map(|it| ("state".to_owned(), it.state.to_string().into())));
+        }
         let what = if is_logged_in { "signed in to" } else { "signed out of" };
         cx.output.line(&changed.into(), &format!("{what} {}", self.server.id))
     }

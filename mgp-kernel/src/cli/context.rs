@@ -133,10 +133,9 @@ impl CommandContext {
         let (folder, own) = (locations.folder_file(), locations.own_file());
         if (scope.project || scope.user) && locations.required() {
             let named = own.map(|file| file.display().to_string()).unwrap_or_default();
-            return Err(Failure::usage(format!(
-                "`--project` and `--user` do not apply: the configuration is {named}"
-            ))
-            .hint("leave `--project` and `--user` out, or `--config` and MGP_CONFIG_PATH"));
+            let what = format!("`--project` and `--user` do not apply: the configuration is {named}");
+            return Err(Failure::usage(what)
+                .hint("leave `--project` and `--user` out, or `--config` and MGP_CONFIG_PATH"));
         }
         let file = match scope {
             ConfigScope { project: true, .. } => folder,
@@ -183,9 +182,7 @@ impl CommandContext {
 
     /// Warns if the file of this folder exists but is not trusted and therefore not used.
     pub(super) fn tell_untrusted(&self) {
-        if let Some(untrusted) = self.locations().untrusted() {
-            self.output.warning(&untrusted.to_string());
-        }
+        self.locations().untrusted().iter().for_each(|file| self.output.warning(&file.to_string()));
     }
 
     /// Returns the options that let a kernel in another folder use the same places, as far as somebody has named them.
@@ -204,9 +201,7 @@ impl CommandContext {
         let mut options: Vec<OsString> =
             named.flat_map(|(option, path)| [option.into(), absolute(path).into_os_string()]).collect();
         options.extend((0..self.global.verbose).map(|_| "-v".into()));
-        if self.global.quiet {
-            options.push("-q".into());
-        }
+        options.extend(self.global.quiet.then(|| "-q".into()));
         options
     }
 

@@ -217,15 +217,10 @@ async fn variables(link: &KernelLink, config: &Config, servers: &[ServerRow]) ->
 
 /// Returns whether the record is as it was written.
 fn record(verified: Result<VerifiedLog>) -> DoctorFinding {
-    let detail = match verified {
-        Ok(log) => {
-            let events = log.events.unwrap_or_default();
-            let Some(change) = log.change() else {
-                return DoctorFinding::right("record", format!("intact, {events} events"));
-            };
-            change
-        }
-        Err(failure) => failure.message().to_owned(),
+    let failed = |failure: &Failure| Some(failure.message().to_owned());
+    let Some(detail) = verified.as_ref().map_or_else(failed, VerifiedLog::change) else {
+        let events = verified.ok().and_then(|log| log.events).unwrap_or_default();
+        return DoctorFinding::right("record", format!("intact, {events} events"));
     };
     let hint = "the file was changed, replaced or is damaged: keep it, and begin a new one";
     DoctorFinding::wrong("record", detail).hint(Some(hint))

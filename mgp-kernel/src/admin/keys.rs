@@ -245,10 +245,9 @@ impl Operation for RotateKey {
 
     async fn run(self, call: &OperatorCall) -> Result<IssuedKey, Error> {
         let (id, keys) = (key_id(&self.id)?, &call.kernel.policies.keys);
-        let former = keys.keys().into_iter().find(|key| key.id == id);
-        let former = former.ok_or_else(|| {
-            Error::invalid_params(format!("there is no key {id}: `mgp keys list` shows the keys"))
-        })?;
+        let unknown =
+            || Error::invalid_params(format!("there is no key {id}: `mgp keys list` shows the keys"));
+        let former = keys.keys().into_iter().find(|key| key.id == id).ok_or_else(unknown)?;
         let details = [("key", &*self.id), ("owner", former.terms.owner.as_str())];
         call.record_act("dev.cloto.mgp.key_rotated", &details).await?;
         let terms = KeyTerms { expires_at: self.expires_at, ..former.terms };
@@ -314,17 +313,14 @@ pub(crate) fn permission_word(permission: &ApiPermission) -> String {
 /// Fails if the word is no permission, with a message for the person who wrote it.
 pub(crate) fn read_permission(word: &str) -> Result<ApiPermission, String> {
     let pattern = |text: &str| text.parse().map_err(|error: ToolPatternError| error.to_string());
-    Ok(match word.split_once(':') {
-        None if word == "list" => ApiPermission::ToolsListAll,
-        None if word == "read" => ApiPermission::AdminRead,
-        None if word == "register" => ApiPermission::AdminWrite,
-        Some(("admin", "write")) => ApiPermission::AdminWrite,
-        Some(("admin", "read")) => ApiPermission::AdminRead,
-        Some(("call", tools)) => ApiPermission::ToolInvoke(pattern(tools)?),
-        Some(("see", tools)) => ApiPermission::ToolRead(pattern(tools)?),
+    Ok(match (word, word.split_once(':')) {
+        ("list", _) => ApiPermission::ToolsListAll,
+        ("read" | "admin:read", _) => ApiPermission::AdminRead,
+        ("register" | "admin:write", _) => ApiPermission::AdminWrite,
+        (_, Some(("call", tools))) => ApiPermission::ToolInvoke(pattern(tools)?),
+        (_, Some(("see", tools))) => ApiPermission::ToolRead(pattern(tools)?),
         _ => {
-            let meant = nearest(word, ["list", "read", "register"]);
-            return Err(match meant {
+            return Err(match nearest(word, ["list", "read", "register"]) {
                 Some(meant) => format!("`{word}` is not something that a key allows; did you mean {meant}?"),
                 None => format!(
                     "a key allows list, read, register, see:SERVER.TOOL or call:SERVER.TOOL, not `{word}`"

@@ -199,11 +199,9 @@ impl TextForm for ServerList {
                 ));
             }
         }
-        if self.servers.iter().any(|server| server.starting) {
-            let wait =
-                "some servers are starting: `mgp servers --wait` waits until each is connected or has failed";
-            notes.push(wait.to_owned());
-        }
+        let wait =
+            "some servers are starting: `mgp servers --wait` waits until each is connected or has failed";
+        notes.extend(self.servers.iter().any(|server| server.starting).then(|| wait.to_owned()));
         notes
     }
 }

@@ -266,11 +266,8 @@ pub(crate) fn scopes(config: &Config) -> Result<ScopeRules> {
 /// Checks that no agent that comes with tokens is called like somebody who is known in another way.
 pub(crate) fn check_token_holders(config: &Config) -> Result<()> {
     let mut holders = config.agents.iter().filter(|agent| !agent.tokens.is_empty());
-    holders.try_for_each(|agent| match reserved_owner(&agent.id) {
-        None => Ok(()),
-        Some(whose) => {
-            Err(wrong(format!("`agents.tokens`: {:?} cannot come with tokens: {whose}", agent.id)))
-        }
+    holders.find_map(|agent| Some((&agent.id, reserved_owner(&agent.id)?))).map_or(Ok(()), |(id, whose)| {
+        Err(wrong(format!("`agents.tokens`: {id:?} cannot come with tokens: {whose}")))
     })
 }
 

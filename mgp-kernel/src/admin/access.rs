@@ -240,8 +240,7 @@ impl Operation for ReadAccessMatrix {
             let cells = agents.iter().map(|agent| decision(agent, server_id.as_str(), name)).collect();
             AccessRow { tool: tool.map(|tool| tool.shown.to_string()), server_id, cells }
         });
-        let rows = rows.collect();
-        Ok(AccessMatrix { agents, rows, next_agents, next_rows })
+        Ok(AccessMatrix { rows: rows.collect(), agents, next_agents, next_rows })
     }
 }
 

@@ -87,7 +87,6 @@ async fn query(link: &KernelLink, target: AccessTargetArgs) -> Result {
     let (agent, server, tool) = target.named(&names, false)?;
     let state: AccessState =
         link.request(method::ACCESS_QUERY, &AccessQuery::new(agent, server, tool)).await?;
-    let allowed = state.permission == AccessPermission::Allow;
     link.output.show(&state, |state, out| {
         use std::io::Write as _;
         write!(out, "{} ({}", word_of(state.permission), word_of(state.source))?;
@@ -96,7 +95,7 @@ async fn query(link: &KernelLink, target: AccessTargetArgs) -> Result {
         state.expires_at.iter().try_for_each(|end| write!(out, ", until {end}"))?;
         writeln!(out, ")")
     })?;
-    Ok(if allowed { Exit::Done } else { Exit::Auth })
+    Ok(if state.permission == AccessPermission::Allow { Exit::Done } else { Exit::Auth })
 }
 
 async fn make(link: &KernelLink, wanted: AccessEntryArgs, permission: AccessPermission) -> Result {

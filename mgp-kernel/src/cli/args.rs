@@ -276,8 +276,7 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
     }
     let is_json = args.iter().any(|arg| arg == "--json");
     let failure = if let Some(meant) = lacks_dashes(error, args) {
-        let failure = Failure::usage("the command of a server stands behind `--`");
-        failure.hint(format!("did you mean `{meant}`?"))
+        Failure::usage("the command of a server stands behind `--`").hint(format!("did you mean `{meant}`?"))
     } else if is_json {
         let text = error.render().to_string();
         let text = text.trim_start_matches("error: ");

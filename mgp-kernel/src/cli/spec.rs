@@ -195,9 +195,8 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
         if kind.is_file() && name == SpecDocument::FILE_NAME {
             files.push(entry.path());
             if files.len() > MAX_FILES {
-                return Err(Failure::usage(format!(
-                    "there are more than {MAX_FILES} specification documents"
-                )));
+                let what = format!("there are more than {MAX_FILES} specification documents");
+                return Err(Failure::usage(what));
             }
         } else if kind.is_dir() && depth > 0 && !name.starts_with('.') && !MADE.contains(&&*name) {
             find(&entry.path(), depth - 1, files)?;

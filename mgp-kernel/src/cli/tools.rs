@@ -212,8 +212,7 @@ async fn batch(args: &SearchArgs, output: &Output, tools: &Path, queries: &Path)
 }
 
 fn opened(path: &Path) -> Result<BufReader<File>> {
-    let file = File::open(path);
-    file.map(BufReader::new).map_err(|error| Failure::file(path, error))
+    File::open(path).map(BufReader::new).map_err(|error| Failure::file(path, error))
 }
 
 fn strategy(word: &str) -> Result<SearchStrategy, String> {

@@ -228,10 +228,9 @@ impl TextForm for InstallPlan {
         let secrets =
             self.secrets.iter().map(|name| format!("needs a secret: `mgp secrets set {name}` sets it"));
         let warnings = self.warnings.iter().map(|warning| format!("warning: {warning}"));
-        let all =
+        let mut all =
             lines.into_iter().chain(asked).chain(secrets).chain(warnings).chain(self.notes.iter().cloned());
-        let mut all = all.map(|line| printable(&line));
-        all.try_for_each(|line| writeln!(out, "{line}"))
+        all.try_for_each(|line| writeln!(out, "{}", printable(&line)))
     }
 }
 

@@ -176,8 +176,7 @@ impl Operation for BeginLogin {
     async fn run(self, call: &OperatorCall) -> Result<BegunLogin, Error> {
         let running = known(&call.kernel, &self.server_id)?;
         let server = running.config();
-        let grant = server.oauth.as_ref().map(|oauth| oauth.grant);
-        if server.has_logins_of_agents() || grant.is_some_and(|grant| without_person(grant).is_some()) {
+        if server.has_logins_of_agents() || without_person(server).is_some() {
             let what = format!("there is no common login at `{}`: `mgp login {0}` says more", self.server_id);
             return Err(Error::invalid_params(what));
         }
@@ -315,7 +314,7 @@ fn opened(server: &ServerConfig, granted: &[(Permission, GrantTerms)]) -> Vec<St
 
 /// Returns the login at a server in words, with the command that changes it.
 async fn login(config: &Config, server: &ServerConfig, shared: Option<&SharedLogins>) -> String {
-    if let Some(way) = server.oauth.as_ref().and_then(|oauth| without_person(oauth.grant)) {
+    if let Some(way) = without_person(server) {
         return format!("none is needed: {way}");
     }
     let command = format!("`mgp login {}`", server.id);

@@ -39,9 +39,7 @@ pub(super) struct LoginServer {
 
 pub(super) async fn login(cx: &CommandContext, args: LoginArgs) -> Result {
     let found = FoundServer::of(cx, &args.server)?;
-    if let Some(way) =
-        found.server.oauth.as_ref().and_then(|oauth| authorization::without_person(oauth.grant))
-    {
+    if let Some(way) = authorization::without_person(&found.server) {
         return Err(Failure::usage(format!("{} needs no login: {way}", found.server.id)));
     }
     let shown = cx.output.clone();

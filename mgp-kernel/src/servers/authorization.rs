@@ -62,9 +62,9 @@ pub(crate) async fn of_server(
     Ok(login.map(|_| oauth))
 }
 
-/// Returns how the kernel comes by a token where no person signs in.
-pub(crate) const fn without_person(grant: ServerGrant) -> Option<&'static str> {
-    match grant {
+/// Returns how the kernel comes by a token for a server where no person signs in.
+pub(crate) fn without_person(server: &ServerConfig) -> Option<&'static str> {
+    match server.oauth.as_ref()?.grant {
         ServerGrant::ClientCredentials => Some("the kernel has credentials of its own for it"),
         ServerGrant::TokenExchange => Some("the kernel exchanges the tokens with which agents come"),
         ServerGrant::WorkloadIdentity => Some("the platform on which the kernel runs says who it is"),

@@ -153,20 +153,17 @@ pub(crate) fn with_causes(message: &str, error: &dyn std::error::Error) -> Strin
 
 /// Returns a peer's advice on trying again, as a text for people.
 fn advice(recovery: &Recovery) -> Option<String> {
-    let mut hints = Vec::new();
-    match (recovery.may_retry(), recovery.retry_after_ms) {
-        (true, Some(wait)) => hints.push(format!("try again in {}", seconds(wait))),
-        (true, None) => hints.push("the same command may succeed later".to_owned()),
-        (false, _) => {}
-    }
+    let again = recovery.may_retry().then(|| match recovery.retry_after_ms {
+        Some(wait) => format!("try again in {}", seconds(wait)),
+        None => "the same command may succeed later".to_owned(),
+    });
     let instead = recovery.fallback_tool.iter();
-    hints.extend(instead.map(|tool| format!("`mgp call {}` may do instead", printable(tool))));
-    if let Some(details) = &recovery.details {
-        let said = Object::from_raw(details).ok();
-        // Servers use different names for advice to people.
-        let text = said.and_then(|said| ADVICE.iter().find_map(|name| Some(said.text(name)?.into_owned())));
-        hints.extend(text.map(|text| printable(&text)));
-    }
+    let instead = instead.map(|tool| format!("`mgp call {}` may do instead", printable(tool)));
+    let said = recovery.details.as_ref().and_then(|details| Object::from_raw(details).ok());
+    // Servers use different names for advice to people.
+    let text = said.and_then(|said| ADVICE.iter().find_map(|name| Some(said.text(name)?.into_owned())));
+    let text = text.map(|text| printable(&text));
+    let hints: Vec<_> = again.into_iter().chain(instead).chain(text).collect();
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 

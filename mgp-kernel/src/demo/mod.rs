@@ -119,9 +119,7 @@ impl<W: Write> DemoNarrator<W> {
         let (began, mut narration) = (Instant::now(), StepNarration::default());
         let outcome = step(&mut narration).await;
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if outcome.is_err() {
-            narration = StepNarration::default();
-        }
+        let narration = if outcome.is_ok() { narration } else { StepNarration::default() };
         self.write(title, ms, &narration, outcome.as_ref().err())?;
         outcome.with_context(|| format!("step {}, {title}", self.steps))
     }

@@ -161,8 +161,7 @@ fn config(program: &Path, folder: &Path) -> anyhow::Result<Config> {
     let text = |path: &Path| serde_json::to_string(path).context("a path of the demo is no text");
     let toml =
         include_str!("demo.toml").replace("{program}", &text(program)?).replace("{folder}", &text(folder)?);
-    let (config, _) = Config::parse(Path::new("demo.toml"), &toml).context("the demo's configuration")?;
-    Ok(config)
+    Ok(Config::parse(Path::new("demo.toml"), &toml).context("the demo's configuration")?.0)
 }
 
 #[cfg(test)]

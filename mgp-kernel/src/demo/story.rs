@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::StepNarration;
 use super::setup::{AGENT, DemoSetup, ToolAnswer, until};
-use crate::admin::audit::{QueryEvents, VerifyLog};
+use crate::admin::audit::{EventRow, QueryEvents, VerifyLog};
 use crate::admin::questions::{ApproveQuestion, DenyQuestion, OpenQuestion};
 use crate::admin::tools::ListTools;
 
@@ -175,13 +175,9 @@ pub(super) async fn record(stage: &DemoSetup, narration: &mut StepNarration) -> 
     let mut asked = QueryEvents { oldest_first: true, limit: Some(200), ..QueryEvents::default() };
     asked.events.result = Some(Outcome::Blocked);
     let page = stage.operate(&asked).await?;
-    let mut denied = Vec::new();
-    for row in &page.events {
-        let event: Value = row.event.to().context("an event of the record")?;
-        if event["actor"]["id"] == AGENT {
-            denied.push((row.seq, event));
-        }
-    }
+    let read = |row: &EventRow| Ok((row.seq, row.event.to::<Value>().context("an event of the record")?));
+    let mut denied = page.events.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+    denied.retain(|(_, event)| event["actor"]["id"] == AGENT);
     narration.operator("mgp audit query --result blocked");
     for (seq, event) in &denied {
         let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();

@@ -169,10 +169,8 @@ async fn run(folder: &Path, command: &str) -> Result<String, ToolError> {
     }
     let mut child = Command::new(program);
     child.args(words).current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
-    let Ok(output) = timeout(PATIENCE, child.output()).await else {
-        return Err(ToolError::new("the command takes too long"));
-    };
-    let output = output?;
+    let output = timeout(PATIENCE, child.output()).await;
+    let output = output.map_err(|_| ToolError::new("the command takes too long"))??;
     if !output.status.success() {
         return Err(ToolError::new(String::from_utf8_lossy(&output.stderr).into_owned()));
     }

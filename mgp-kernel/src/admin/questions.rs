@@ -217,10 +217,9 @@ impl TextForm for ShownQuestion {
             }
             None => writeln!(out, "{}", printable(message))?,
         }
-        if let Some(edited) = &self.edited {
-            writeln!(out, "it was approved with these arguments instead:\n{}", printable(edited))?;
-        }
-        Ok(())
+        self.edited.iter().try_for_each(|edited| {
+            writeln!(out, "it was approved with these arguments instead:\n{}", printable(edited))
+        })
     }
 }
 

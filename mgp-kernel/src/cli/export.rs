@@ -138,13 +138,12 @@ async fn ask(output: &Output, path: &str, change: &str) -> Result<()> {
 
 fn take_back(output: &Output, client: ClientKind, path: &Path) -> Result {
     let kept_at = roll_back(path).map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?;
-    let kept_at = kept_at.map(|kept| kept.display().to_string());
     let path = path.display().to_string();
     let mut done = json!({ "client": client.name(), "path": path });
     let mut text = format!("restored {path}");
     if let Some(kept) = kept_at {
-        text = format!("{text}\nthe content until now is in {kept}");
-        done["kept_at"] = kept.into();
+        text = format!("{text}\nthe content until now is in {}", kept.display());
+        done["kept_at"] = kept.display().to_string().into();
     }
     output.line(&done, &text)
 }

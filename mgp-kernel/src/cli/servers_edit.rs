@@ -76,13 +76,8 @@ pub(super) fn add(cx: &CommandContext, add: AddServerArgs) -> Result {
 pub(super) fn remove(cx: &CommandContext, remove: &RemoveServerArgs) -> Result {
     let path = cx.to_change_in(remove.scope)?;
     let (id, file) = (&remove.name, path.display().to_string());
-    cx.change(&path, |file| {
-        file.remove(id).map_err(|error| {
-            let places =
-                format!("`mgp servers --no-start` shows the servers, {} is the file", path.display());
-            Failure::from(error).hint(places)
-        })
-    })?;
+    let places = format!("`mgp servers --no-start` shows the servers, {file} is the file");
+    cx.change(&path, |config| config.remove(id).map_err(|error| Failure::from(error).hint(places)))?;
     cx.output.line(&json!({ "server_id": id, "file": file }), &format!("removed {id} from {file}"))
 }
 

@@ -8,8 +8,7 @@ use mgp_types::mcp::{
     ServerTasksCapability, ToolTaskRequests,
 };
 use mgp_types::mgp::{self, NameStyle, written};
-use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Session};
-use serde::Serialize;
+use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Session};
 
 use crate::data::transports;
 use crate::running::RunningConfig;
@@ -22,19 +21,12 @@ pub(super) fn describe(kernel: &Sections, request: &Request) -> Result<Response,
     let Sections { visibility, config, changes, .. } = kernel;
     let view = CallerView::of(visibility, &request.context)?;
     changes.open(&request.context);
-    let described = KernelDescription {
-        capabilities: capabilities(&view, config, request.context.session()?),
-        instructions: instructions(&view, config.names(&request.context), &request.context),
-    };
-    let mut response = Response::plain(written(&described)?);
+    let capabilities = written(&capabilities(&view, config, request.context.session()?))?;
+    let instructions = written(&instructions(&view, config.names(&request.context), &request.context))?;
+    let described = Object::from([("capabilities", capabilities), ("instructions", instructions)]);
+    let mut response = Response::plain(described.to_raw());
     response.context.cache = Some(CacheHint { ttl_ms: FRESH_MS, scope: CacheScope::Private });
     Ok(response)
-}
-
-#[derive(Serialize)]
-struct KernelDescription {
-    capabilities: ServerCapabilities,
-    instructions: String,
 }
 
 /// Returns the capabilities of the kernel, and those of its servers beyond MCP.

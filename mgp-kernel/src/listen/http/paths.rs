@@ -118,9 +118,6 @@ fn exposition(kernel: &Sections, http: &HttpConfig) -> String {
     let mut page = MetricsPage(String::new());
     page.servers(kernel);
     page.calls(kernel);
-    page.refusals(kernel);
-    page.record(kernel);
-    page.link(kernel);
     page.kernel(kernel, http);
     page.0
 }
@@ -173,7 +170,8 @@ impl MetricsPage {
         }
     }
 
-    fn refusals(&mut self, kernel: &Sections) {
+    /// Writes what belongs to no server: refusals, the record, the link to other kernels, and the process.
+    fn kernel(&mut self, kernel: &Sections, http: &HttpConfig) {
         self.family("mgp_refusals_total");
         for ((section, rule), count) in kernel.counts.refusals.read() {
             self.sample("mgp_refusals_total", &[("section", section), ("rule", rule)], count);
@@ -183,9 +181,6 @@ impl MetricsPage {
         self.one("mgp_approvals_waiting", waiting.len());
         let oldest = waiting.iter().map(|question| Timestamp::now().since(question.asked_at)).max();
         self.one("mgp_approvals_oldest_seconds", oldest.unwrap_or_default().as_secs());
-    }
-
-    fn record(&mut self, kernel: &Sections) {
         let log = &kernel.audit.log;
         self.one("mgp_audit_events_total", log.head().seq);
         self.one("mgp_audit_queue", log.queued());
@@ -194,16 +189,11 @@ impl MetricsPage {
             self.one("mgp_audit_push_lag_seconds", lag.seconds);
             self.one("mgp_audit_push_failures_total", lag.failures);
         }
-    }
-
-    fn link(&mut self, kernel: &Sections) {
-        let Some(status) = kernel.link.as_ref().map(|link| link.freshness.status()) else { return };
-        let told = |lag| Duration::from_millis(lag).as_secs_f64().to_string();
-        let lag = status.lag_ms.map_or_else(|| "+Inf".to_owned(), told);
-        self.one("mgp_store_lag_seconds", lag);
-    }
-
-    fn kernel(&mut self, kernel: &Sections, http: &HttpConfig) {
+        if let Some(link) = &kernel.link {
+            let told = |lag| Duration::from_millis(lag).as_secs_f64().to_string();
+            let lag = link.freshness.status().lag_ms.map_or_else(|| "+Inf".to_owned(), told);
+            self.one("mgp_store_lag_seconds", lag);
+        }
         self.one("mgp_tools", kernel.tools.index.snapshot().len());
         self.one("mgp_http_sessions", http.open_sessions());
         self.one("mgp_http_streams", http.open_streams());

@@ -8,7 +8,7 @@ use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use maud::html;
+use maud::{Markup, html};
 use mgp_transport::http::HttpBody;
 use mgp_types::mgp::CallOptions;
 use mgp_types::{BoxFuture, Error, Object, RawJson};
@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use super::form::Form;
 use super::guard::{self, Browser};
-use super::layout::{Page, asset, field, json};
+use super::layout::{Page, asset, field, json, sent_again};
 use super::provider::{BEGIN, CALLBACK};
 use super::reply::{failed, is_local, led_to, refused, shown};
 use super::sign_in::{LOGIN, PageLogin, by_provider, is_of_its_person, login, unknown};
@@ -202,11 +202,7 @@ async fn called(login: &PageLogin, form: &Form) -> Response<HttpBody> {
         Err(error) => match awaited(&error) {
             Some(id) => html! {
                 p.notice role="status" { "The call waits for " a href={ "/questions/" (id) } target="_blank" rel="noopener" { "your answer" } "." }
-                form method="post" action="/do/call" {
-                    @for (name, value) in form.fields() { input type="hidden" name=(name) value=(value); }
-                    button.primary { "Call it again" }
-                    a href=(back) { "Leave it" }
-                }
+                (sent_again("/do/call", form, &Markup::default(), "Call it again", back))
             },
             None => return failed(login, &error, back),
         },
@@ -233,15 +229,11 @@ fn proof_page(operation: &str, form: &Form, needed: NeededProof, why: &Error) ->
     let passphrase = html! {
         input type="password" name="_passphrase" autocomplete="off" required autofocus;
     };
+    let back = form.get("_back").filter(|back| is_local(back)).unwrap_or("/");
     let body = html! {
         p { "Deciding takes a proof that a person is there; it holds for ten minutes." }
         p.notice role="status" { (why.message()) }
-        form method="post" action={ "/do/" (operation) } {
-            @for (name, value) in form.fields() { input type="hidden" name=(name) value=(value); }
-            (field(what, &passphrase))
-            button.primary { "Go on" }
-            a href=(form.get("_back").filter(|back| is_local(back)).unwrap_or("/")) { "Leave it" }
-        }
+        (sent_again(&format!("/do/{operation}"), form, &field(what, &passphrase), "Go on", back))
     };
     Page::new("A proof is needed", body)
 }

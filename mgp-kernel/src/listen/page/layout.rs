@@ -100,6 +100,18 @@ pub(super) fn form(operation: &str, back: &str, fields: &Markup) -> Markup {
     }
 }
 
+/// Returns the form that sends the fields of an earlier one again, with what is `asked` beside them, or leads to `back`.
+pub(super) fn sent_again(action: &str, earlier: &Form, asked: &Markup, text: &str, back: &str) -> Markup {
+    html! {
+        form method="post" action=(action) {
+            @for (name, value) in earlier.fields() { input type="hidden" name=(name) value=(value); }
+            (asked)
+            button.primary { (text) }
+            a href=(back) { "Leave it" }
+        }
+    }
+}
+
 /// Returns a labelled field of a form.
 pub(super) fn field(label: &str, input: &Markup) -> Markup {
     html! { label.field { span { (label) } (input) } }

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use super::PageServer;
 use super::form::Form;
 use super::guard::{self, Browser, Scheme};
-use super::layout::{Page, field, segment, visible};
+use super::layout::{Page, field, segment, sent_again, visible};
 use super::page_client::PageClient;
 use super::provider::{BEGIN, CALLBACK, PageProvider};
 use super::reply::{is_local, led_to, plain, refused, shown};
@@ -72,13 +72,7 @@ pub(super) async fn login(
 
 /// Returns the form that sends what was kept.
 fn kept_form(to: &str, kept: &str) -> Markup {
-    html! {
-        form method="post" action=(to) {
-            @for (name, value) in Form::parse(kept.as_bytes()).fields() { input type="hidden" name=(name) value=(value); }
-            button.primary { "Send it now" }
-            a href="/" { "Leave it" }
-        }
-    }
+    sent_again(to, &Form::parse(kept.as_bytes()), &Markup::default(), "Send it now", "/")
 }
 
 fn with_cookie(mut response: Response<HttpBody>, cookie: String) -> Response<HttpBody> {

@@ -58,7 +58,8 @@ impl ModelToolCreator {
             RegisterServer::new(id.clone(), "python3", vec!["-I".into(), path.display().to_string()]);
         server.created_by = Some(agent.id().into_owned());
         server.justification = Some(format!("made on demand: {}", needs.join(", ")));
-        let session = session(context);
+        // The name of the session that the tool is made for.
+        let session = format!("{}@{:?}", agent.as_str(), context.session.as_ref().map(Arc::as_ptr));
         let terms = RegistrationTerms {
             lifetime: Lifetime::Session(session.as_str().into()),
             approved_by: Some("auto_approve".into()),
@@ -147,13 +148,6 @@ fn code_of(answer: &RawJson) -> Result<String, Error> {
     let says = |name: &str| code.lines().any(|line| line.starts_with(name));
     let missing = ["NAME", "DESCRIPTION", "INPUT_SCHEMA", "def run("].into_iter().find(|name| !says(name));
     missing.map_or(Ok(code), |name| Err(Error::invalid_params(format!("the code has no `{name}`"))))
-}
-
-/// Returns the name of the session that a tool is made for.
-fn session(context: &Context) -> String {
-    let pointer = context.session.as_ref().map(Arc::as_ptr);
-    let agent = context.principal.as_ref().map_or("", Principal::as_str);
-    format!("{agent}@{pointer:?}")
 }
 
 /// Writes the script of a server that is made.

@@ -122,7 +122,7 @@ impl DescendantFilter {
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             self.refused.spawn(async move {
                 let _place = place;
-                let accept = |_: Outbox| RefusingService(refusal());
+                let accept = |_: Outbox| RefusingService(Error::new(code::PERMISSION_DENIED, REFUSAL));
                 let AcceptedConnection { reader, writer, .. } = arrived;
                 let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
                 // The way in which the connection ends changes nothing.
@@ -193,13 +193,8 @@ pub(super) async fn serve_each<C: Future<Output = ()> + Send + 'static>(
     while connections.join_next().await.is_some() {}
 }
 
-fn refusal() -> Error {
-    Error::new(
-        code::PERMISSION_DENIED,
-        "this process was started by the kernel or by one of its servers, and nothing that comes from there decides, \
-         asks for tools, or answers for a human: a person has to do that in a terminal of their own",
-    )
-}
+const REFUSAL: &str = "this process was started by the kernel or by one of its servers, and nothing that comes from there \
+                       decides, asks for tools, or answers for a human: a person has to do that in a terminal of their own";
 
 const MAX_CONNECTIONS: usize = 64;
 const MAX_REFUSED: usize = 16;

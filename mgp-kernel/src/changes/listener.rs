@@ -162,8 +162,20 @@ impl PendingChanges {
         }
         match news {
             ChangeMessage::List(kind) => drop(state.lists.insert(kind)),
-            ChangeMessage::Updated(uri) => state.updated(uri),
-            ChangeMessage::Message(message) => state.message(*message),
+            ChangeMessage::Updated(uri)
+                if state.updated.len() < MAX_UPDATED || state.updated.contains(&uri) =>
+            {
+                state.updated.insert(uri);
+            }
+            // A client that has to look at so many resources may as well look at all of them.
+            ChangeMessage::Updated(_) => drop(state.lists.insert(ListKind::Resources)),
+            ChangeMessage::Message(message) => {
+                if state.messages.len() >= MAX_MESSAGES {
+                    state.messages.pop_front();
+                    state.lost += 1;
+                }
+                state.messages.push_back(*message);
+            }
         }
         let idle = state.delivery == Delivery::Idle;
         if idle {
@@ -225,23 +237,6 @@ impl PendingChanges {
 }
 
 impl PendingChangesState {
-    fn updated(&mut self, uri: Arc<str>) {
-        if self.updated.len() < MAX_UPDATED || self.updated.contains(&uri) {
-            self.updated.insert(uri);
-        } else {
-            // A client that has to look at so many resources may as well look at all of them.
-            self.lists.insert(ListKind::Resources);
-        }
-    }
-
-    fn message(&mut self, message: Request) {
-        if self.messages.len() >= MAX_MESSAGES {
-            self.messages.pop_front();
-            self.lost += 1;
-        }
-        self.messages.push_back(message);
-    }
-
     fn is_waiting(&self) -> bool {
         !self.lists.is_empty() || self.lost > 0 || !self.updated.is_empty() || !self.messages.is_empty()
     }

@@ -43,7 +43,9 @@ impl AuditForwarding {
         let mut place = self.position.lock().await;
         let position = match &mut *place {
             Some(position) => position,
-            none => none.insert(begin(audit, key).await),
+            // Behind a connection of somebody's own is a process of its own, each time another.
+            none if key.is_own() => none.insert(audit.log.head().seq),
+            none => none.insert(audit.forwarded.begin(&key.server, &audit.log).await),
         };
         while let Err(error) = self.send(audit, key, client, session, position).await {
             if error.origin() == Origin::Connection {
@@ -79,15 +81,6 @@ impl AuditForwarding {
         }
         Ok(())
     }
-}
-
-/// Returns the number of the event behind which a new connection begins.
-async fn begin(audit: &AuditTrail, key: &ConnectionKey) -> u64 {
-    if key.is_own() {
-        // Behind a connection of somebody's own is a process of its own, each time another.
-        return audit.log.head().seq;
-    }
-    audit.forwarded.begin(&key.server, &audit.log).await
 }
 
 /// Waits until the server has read what was sent to it: a server reads in order, so one that answers has.

@@ -74,7 +74,11 @@ impl Routes {
         }
         match request.context.tool.clone() {
             Some(tool) => self.to_tool(&tool, request),
-            None => self.to_unresolved(request),
+            // A tool that stands for a method of tool discovery.
+            None if request.params.text("name").is_some_and(|name| method::of_tool(&name).is_some()) => {
+                Ok(RouterFuture::answered_by(&self.tools, request))
+            }
+            None => named::missing_tool(self, &request),
         }
     }
 
@@ -152,16 +156,6 @@ impl Routes {
             _ if MethodRule::of(&request).is_some() => return Err(Error::method_not_found(&request.method)),
             _ => self.unlisted(request)?,
         })
-    }
-
-    /// Answers a call of a name that no server's tool has: of a tool that stands for a method of tool discovery, or of
-    /// none.
-    fn to_unresolved(&self, request: Request) -> Result<RouterFuture, Error> {
-        let is_method = request.params.text("name").is_some_and(|name| method::of_tool(&name).is_some());
-        if is_method {
-            return Ok(RouterFuture::answered_by(&self.tools, request));
-        }
-        named::missing_tool(self, &request)
     }
 
     /// Lists the tools for the model's context, or all of them.

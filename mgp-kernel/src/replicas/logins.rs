@@ -24,7 +24,8 @@ pub(crate) struct SharedLogins {
 /// A login as text, and the turn to renew it that somebody has.
 type LoginRow = (String, Option<i64>);
 
-type LoginFuture<'a, T> = BoxFuture<'a, Result<T, OAuthError>>;
+/// The future of a request to a store of logins.
+pub(crate) type LoginFuture<'a, T> = BoxFuture<'a, Result<T, OAuthError>>;
 
 impl SharedLogins {
     /// Opens the logins in a database, whose tables are brought up to date. `key` seals them.

@@ -18,7 +18,7 @@ mod record;
 pub(crate) use self::cluster_link::{ClusterLink, VerifiedChain, share};
 pub(crate) use self::freshness::{FreshnessGate, LinkStatus};
 pub(crate) use self::leases::LeasedServers;
-pub(crate) use self::logins::SharedLogins;
+pub(crate) use self::logins::{LoginFuture, SharedLogins};
 pub(crate) use self::peers::{ClientFront, MARKS, OF_CLIENT, PeerMarks, Peers};
 #[cfg(all(unix, feature = "postgres"))]
 pub(crate) use self::postgres::connect;

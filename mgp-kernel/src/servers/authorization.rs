@@ -11,11 +11,11 @@ use mgp_discovery::Config;
 use mgp_discovery::config::model::{ServerConfig, ServerGrant, ServerOauth};
 use mgp_discovery::config::{Endpoint, ProcessEnvironment, Secret};
 use mgp_discovery::secrets::{SecretName, SecretStoreError, user_store};
-use mgp_types::{BoxFuture, Error, Principal, code, hex};
+use mgp_types::{Error, Principal, code, hex};
 use sha2::{Digest as _, Sha256};
 
 use crate::policies::Policies;
-use crate::replicas::SharedLogins;
+use crate::replicas::{LoginFuture, SharedLogins};
 use crate::settings;
 
 /// Returns the authorization of connections to a server for `owner`, an agent with a connection of its own, or for all. It is
@@ -207,7 +207,7 @@ pub(crate) fn is_login(name: &SecretName) -> bool {
 }
 
 impl TokenStore for UserLogins {
-    fn load<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<Option<StoredLogin>, OAuthError>> {
+    fn load<'a>(&'a self, key: &'a LoginKey) -> LoginFuture<'a, Option<StoredLogin>> {
         Box::pin(async move {
             let name = self.name_of(key)?;
             let stored = Self::with_store(move |store| store.secret(&name)).await?;
@@ -215,19 +215,14 @@ impl TokenStore for UserLogins {
         })
     }
 
-    fn save<'a>(
-        &'a self,
-        key: &'a LoginKey,
-        login: &'a StoredLogin,
-    ) -> BoxFuture<'a, Result<(), OAuthError>> {
+    fn save<'a>(&'a self, key: &'a LoginKey, login: &'a StoredLogin) -> LoginFuture<'a, ()> {
         Box::pin(async move {
             let (name, login) = (self.name_of(key)?, Secret::from(login.to_json()));
-            Self::with_store(move |store| store.set([(name, login)].into())).await?;
-            Ok(())
+            Self::with_store(move |store| store.set([(name, login)].into())).await.map(drop)
         })
     }
 
-    fn remove<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<bool, OAuthError>> {
+    fn remove<'a>(&'a self, key: &'a LoginKey) -> LoginFuture<'a, bool> {
         Box::pin(async move {
             let name = self.name_of(key)?;
             Self::with_store(move |store| store.remove(&name)).await

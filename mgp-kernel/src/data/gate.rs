@@ -121,11 +121,8 @@ impl DataReferencesGate {
 fn named_references(request: &Request) -> Result<Vec<ImportData>, Error> {
     let arguments = request.params.get("arguments").filter(|raw| may_name(raw.as_bytes(), &REF_ID));
     let arguments = arguments.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
-    let mut named: Vec<ImportData> = named(&arguments).into_iter().collect();
-    for (_, member) in arguments.iter() {
-        let member = Object::from_raw(&member).ok();
-        named.extend(member.as_ref().and_then(self::named));
-    }
+    let members = arguments.iter().filter_map(|(_, member)| named(&Object::from_raw(&member).ok()?));
+    let named: Vec<ImportData> = named(&arguments).into_iter().chain(members).collect();
     if named.len() > MAX_NAMED {
         return Err(Error::invalid_params(format!("a call names {MAX_NAMED} references at most")));
     }

@@ -44,16 +44,13 @@ fn landlock(to: &Confinement) -> Result<RestrictionStatus, RulesetError> {
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(FILES))?;
     for (ports, access) in [(&to.connect, AccessNet::ConnectTcp), (&to.listen, AccessNet::BindTcp)] {
-        ruleset = match ports {
+        let level = match ports {
+            Ports::All => continue,
             // Without a socket of the internet there is no port, whatever the system's Landlock supports.
-            Ports::Closed if !to.has_network() => {
-                ruleset.set_compatibility(CompatLevel::BestEffort).handle_access(access)?
-            }
-            Ports::Closed | Ports::Only(_) => {
-                ruleset.set_compatibility(CompatLevel::HardRequirement).handle_access(access)?
-            }
-            Ports::All => ruleset,
+            Ports::Closed if !to.has_network() => CompatLevel::BestEffort,
+            Ports::Closed | Ports::Only(_) => CompatLevel::HardRequirement,
         };
+        ruleset = ruleset.set_compatibility(level).handle_access(access)?;
     }
     // Further rights of newer systems are bounded where they can be.
     let mut ruleset = ruleset
@@ -196,10 +193,7 @@ fn refused(to: &Confinement) -> io::Result<SyscallRules> {
 /// Landlock bounds TCP and nothing beside it, so MPTCP, SCTP and the like would pass; and a Unix socket could reach the
 /// kernel's own, or that of a program that starts others.
 fn sockets(to: &Confinement) -> io::Result<Vec<SeccompRule>> {
-    let mut families = Vec::new();
-    if to.has_network() {
-        families.extend([libc::AF_INET, libc::AF_INET6]);
-    }
+    let mut families = if to.has_network() { vec![libc::AF_INET, libc::AF_INET6] } else { Vec::new() };
     if to.unix_sockets {
         families.push(libc::AF_UNIX);
     }
@@ -209,18 +203,17 @@ fn sockets(to: &Confinement) -> io::Result<Vec<SeccompRule>> {
     let other = |family: &i32| word(0, SeccompCmpOp::Ne, *family);
     let mut rules = vec![rule(families.iter().map(other).collect::<io::Result<Vec<_>>>()?)?];
     for family in [libc::AF_INET, libc::AF_INET6] {
-        let of_family = || word(0, SeccompCmpOp::Eq, family);
         for kind in 0..=SOCKET_KIND {
-            let protocol = match kind {
-                libc::SOCK_STREAM => libc::IPPROTO_TCP,
-                libc::SOCK_DGRAM if to.has_datagrams() => libc::IPPROTO_UDP,
-                _ => {
-                    rules.push(rule([of_family()?, is_kind(kind)?])?);
-                    continue;
-                }
+            let permitted: &[i32] = match kind {
+                libc::SOCK_STREAM => &[0, libc::IPPROTO_TCP],
+                libc::SOCK_DGRAM if to.has_datagrams() => &[0, libc::IPPROTO_UDP],
+                _ => &[],
             };
-            let others = [of_family()?, is_kind(kind)?, word(2, SeccompCmpOp::Ne, 0)?];
-            rules.push(rule([others.to_vec(), vec![word(2, SeccompCmpOp::Ne, protocol)?]].concat())?);
+            let mut conditions = vec![word(0, SeccompCmpOp::Eq, family)?, is_kind(kind)?];
+            for protocol in permitted {
+                conditions.push(word(2, SeccompCmpOp::Ne, *protocol)?);
+            }
+            rules.push(rule(conditions)?);
         }
     }
     Ok(rules)

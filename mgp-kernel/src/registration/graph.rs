@@ -21,13 +21,7 @@ pub(super) fn read(script: &Path, language: &str) -> Result<InspectedCode, Inspe
     let unreadable = |error: std::io::Error| Inspection::Unreadable(format!("{}: {error}", script.display()));
     let script = script.canonicalize().map_err(unreadable)?;
     let folder = script.parent().unwrap_or_else(|| Path::new("/")).to_owned();
-    let mut reading = CodeReader {
-        files: BTreeMap::new(),
-        next: VecDeque::new(),
-        bytes: 0,
-        beside: modules::beside(&folder),
-        folder,
-    };
+    let mut reading = CodeReader { beside: modules::beside(&folder), folder, ..CodeReader::default() };
     reading.file(&script, &Language::read(language))?;
     while let Some(file) = reading.next.pop_front() {
         if reading.files.contains_key(&file) {
@@ -39,6 +33,7 @@ pub(super) fn read(script: &Path, language: &str) -> Result<InspectedCode, Inspe
     Ok(reading.code(&script))
 }
 
+#[derive(Default)]
 struct CodeReader {
     /// The folder of the script.
     folder: PathBuf,

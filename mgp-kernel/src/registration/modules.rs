@@ -149,9 +149,7 @@ fn plain(path: &Path) -> PathBuf {
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
+            Component::ParentDir => drop(plain.pop()),
             part => plain.push(part),
         }
     }

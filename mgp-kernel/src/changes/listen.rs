@@ -94,16 +94,11 @@ async fn watch_all(
 ) {
     let snapshot = view.visibility.catalog.snapshot();
     let deadline = Instant::now() + LONGEST;
-    let mut asked = JoinSet::new();
-    let mut take = |outcome: Option<Result<Option<(ResourceKey, WantedResource)>, _>>| {
-        if let Some(Ok(Some((key, wish)))) = outcome {
-            wanted.uris.insert(key, wish);
-        }
-    };
+    let mut asked = JoinSet::<Option<(ResourceKey, WantedResource)>>::new();
     for shown in uris {
         let Some(owner) = view.resource_owner(&snapshot, shown) else { continue };
         if asked.len() >= AT_ONCE {
-            take(asked.join_next().await);
+            wanted.uris.extend(asked.join_next().await.and_then(Result::ok).flatten());
         }
         let (changes, context, principal) = (Arc::clone(changes), context.clone(), view.principal.clone());
         let Ok(line) = line(&changes.fleet, owner.server, &context) else { continue };
@@ -121,7 +116,7 @@ async fn watch_all(
         });
     }
     while let Some(outcome) = asked.join_next().await {
-        take(Some(outcome));
+        wanted.uris.extend(outcome.ok().flatten());
     }
 }
 

@@ -228,20 +228,16 @@ impl ListenReceiver {
             let _ = first.send(outcome);
         }
     }
-
-    /// Returns whether the server's acknowledgement names the one resource that it was asked for.
-    fn is_honoured(acknowledged: &Request) -> bool {
-        let acknowledged = acknowledged.body::<SubscriptionsAcknowledgedParams>();
-        let honoured = acknowledged.ok().and_then(|params| params.notifications.resource_subscriptions);
-        honoured.is_some_and(|uris| !uris.is_empty())
-    }
 }
 
 impl OutboxPort for ListenReceiver {
     fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::ACKNOWLEDGED {
-            let server = &self.resource.0.server;
-            self.begins(if Self::is_honoured(&notification) { Ok(()) } else { Err(silent(server)) });
+            // The server was asked for one resource.
+            let acknowledged = notification.body::<SubscriptionsAcknowledgedParams>();
+            let honoured = acknowledged.ok().and_then(|params| params.notifications.resource_subscriptions);
+            let is_honoured = honoured.is_some_and(|uris| !uris.is_empty());
+            self.begins(if is_honoured { Ok(()) } else { Err(silent(&self.resource.0.server)) });
         } else if notification.method == Method::RESOURCE_UPDATED
             && let Some(uri) = notification.params.text("uri")
             && let Some(changes) = self.changes.upgrade()

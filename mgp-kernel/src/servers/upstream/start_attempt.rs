@@ -34,21 +34,19 @@ impl StartAttempt {
     /// Returns why the attempt failed with `error`, after which a program had this exit status.
     pub(super) fn failure(&self, config: &ServerConfig, exit: Option<ExitStatus>, error: &Error) -> String {
         let chain = || with_causes(error.message(), error);
-        let what = match (&config.command, cause(error)) {
+        let what = match (&config.command, cause(error), exit) {
             _ if error.origin() == Origin::Timeout => silence(config, error.message()),
-            (Some(program), Some(io::ErrorKind::NotFound)) => {
+            (Some(program), Some(io::ErrorKind::NotFound), _) => {
                 format!("{} (tried: `{}`)", missing(config, program), command_line(config))
             }
-            (Some(program), Some(io::ErrorKind::PermissionDenied)) if Path::new(program).is_dir() => {
+            (Some(program), Some(io::ErrorKind::PermissionDenied), _) if Path::new(program).is_dir() => {
                 format!("`{program}` is a folder, and no program")
             }
-            (Some(_), cause) => match exit {
-                Some(status) if cause.is_none() && error.origin() == Origin::Connection => {
-                    format!("`{}` ended with {status} before it answered", command_line(config))
-                }
-                _ => format!("`{}`: {}", command_line(config), chain()),
-            },
-            (None, _) => match &config.url {
+            (Some(_), None, Some(status)) if error.origin() == Origin::Connection => {
+                format!("`{}` ended with {status} before it answered", command_line(config))
+            }
+            (Some(_), ..) => format!("`{}`: {}", command_line(config), chain()),
+            (None, ..) => match &config.url {
                 Some(url) => format!("{}: {}", without_secrets("url", url), chain()),
                 None => chain(),
             },

@@ -104,11 +104,8 @@ impl ConfinementBuilder {
             Permission::FilesystemRead => PathAccess::Read,
             Permission::FilesystemWrite => PathAccess::Write,
             Permission::NetworkOutbound | Permission::NetworkListen => {
-                let side = if *permission == Permission::NetworkOutbound {
-                    &mut self.to.connect
-                } else {
-                    &mut self.to.listen
-                };
+                let Confinement { connect, listen, .. } = &mut self.to;
+                let side = if *permission == Permission::NetworkOutbound { connect } else { listen };
                 match scope.map(|scope| &scope.ports).filter(|ports| !ports.is_empty()) {
                     Some(ports) => side.add(ports),
                     None => *side = Ports::All,

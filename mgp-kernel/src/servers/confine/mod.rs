@@ -109,13 +109,9 @@ impl fmt::Display for Support {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Landlock { ports, signals } => {
-                f.write_str("files and system calls, by Landlock and seccomp")?;
-                f.write_str(if *ports {
-                    "; TCP by port"
-                } else {
-                    "; TCP as a whole (by port from Linux 6.7 on)"
-                })?;
-                f.write_str(if *signals { "; signals" } else { "; signals not (from Linux 6.12 on)" })
+                let tcp = if *ports { "by port" } else { "as a whole (by port from Linux 6.7 on)" };
+                let signals = if *signals { "signals" } else { "signals not (from Linux 6.12 on)" };
+                write!(f, "files and system calls, by Landlock and seccomp; TCP {tcp}; {signals}")
             }
             Self::Seatbelt => f.write_str("files, network and system services, by sandbox-exec"),
             Self::Nothing(why) => write!(f, "nothing: {why}"),

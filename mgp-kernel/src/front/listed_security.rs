@@ -55,13 +55,11 @@ fn without_declarations(list: &RawJson) -> Option<RawJson> {
 /// Returns the tool without its declaration; `None` if it has none.
 fn plain(tool: &RawJson) -> Option<RawJson> {
     let mut tool = Object::from_raw(tool).ok()?;
-    let mut is_changed = false;
-    if tool.object(ToolSecurity::MEMBER).is_some_and(|security| security.contains("risk_level")) {
+    let security = tool.object(ToolSecurity::MEMBER).filter(|security| security.contains("risk_level"));
+    if security.is_some() {
         tool.remove(ToolSecurity::MEMBER);
-        is_changed = true;
     }
-    is_changed |= take_from_meta(&mut tool, EXTENSION_ID);
-    is_changed.then(|| tool.to_raw())
+    (take_from_meta(&mut tool, EXTENSION_ID) || security.is_some()).then(|| tool.to_raw())
 }
 
 #[cfg(test)]

@@ -46,15 +46,13 @@ pub(super) async fn keyed(
     // What is no message, the server of the protocol knows to refuse.
     let Ok(mut message) = Object::parse(body.clone()) else { return Ok((with_body(head, body), None)) };
     let caller = Caller { headers: head.headers.clone(), id: message.get("id") };
-    let body = match message.remove("auth") {
+    let body = match message.remove("auth").map(|auth| bearer(&auth)) {
         None => body,
-        Some(auth) => match bearer(&auth) {
-            Ok(header) => {
-                head.headers.insert(AUTHORIZATION, header);
-                message.to_raw().to_bytes()
-            }
-            Err(error) => return Err(refused(StatusCode::UNAUTHORIZED, &error, &caller)),
-        },
+        Some(Ok(header)) => {
+            head.headers.insert(AUTHORIZATION, header);
+            message.to_raw().to_bytes()
+        }
+        Some(Err(error)) => return Err(refused(StatusCode::UNAUTHORIZED, &error, &caller)),
     };
     Ok((with_body(head, body), Some(caller)))
 }

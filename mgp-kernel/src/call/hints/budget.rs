@@ -118,15 +118,13 @@ impl AgentBudgets {
 
     /// Replaces the estimate of a call by what it cost, and returns what is left. A span that is over stays as it was.
     pub(super) fn settle(&self, reserved: &ReservedUnits, actual: f64) -> Quota {
-        let mut spent = self.spent.lock();
-        let mut units = 0.0;
-        if let Some(spent) = spent.get_mut(&reserved.agent)
-            && spent.span == reserved.span
-        {
+        let mut all = self.spent.lock();
+        let spent = all.get_mut(&reserved.agent).filter(|spent| spent.span == reserved.span);
+        let units = spent.map_or(0.0, |spent| {
             spent.units = (spent.units - reserved.units + actual).max(0.0);
-            units = spent.units;
-        }
-        drop(spent);
+            spent.units
+        });
+        drop(all);
         let left = (as_units(reserved.budget.units) - units).max(0.0).floor();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, from 0 up")]
         let left = left as u64;

@@ -284,7 +284,7 @@ impl ConnectionShared {
                 Ok(mut events) => {
                     for channel in &events.answer().available {
                         if let Err(error) = self.declare_channel(channel) {
-                            tracing::debug!(server = %server, %error, "a channel is left out");
+                            tracing::debug!(%server, %error, "a channel is left out");
                         }
                     }
                     while let Some(item) = events.next().await {
@@ -293,15 +293,13 @@ impl ConnectionShared {
                                 let severity = event.severity.unwrap_or(EventSeverity::Info);
                                 self.publish_event(&event.channel, severity, event.data);
                             }
-                            missed => {
-                                tracing::debug!(server = %server, ?missed, "events of a server are lost");
-                            }
+                            missed => tracing::debug!(%server, ?missed, "events of a server are lost"),
                         }
                     }
                     wanted = events.resuming();
                 }
                 Err(error) => {
-                    tracing::debug!(server = %server, %error, "the events of a server cannot be had");
+                    tracing::debug!(%server, %error, "the events of a server cannot be had");
                     if error.code() == code::METHOD_NOT_FOUND {
                         return;
                     }

@@ -149,9 +149,8 @@ const TOOL_FAILED: &str = "TOOL_FAILED";
 
 /// Returns the error of arguments that do not fit: that of the first violation, and a list of all.
 fn invalid(violations: &[Object]) -> Error {
-    let first = violations.first().cloned().unwrap_or_default();
-    let reason = first.text("reason").unwrap_or_default().into_owned();
-    let mut data = first;
+    let mut data = violations.first().cloned().unwrap_or_default();
+    let reason = data.text("reason").unwrap_or_default().into_owned();
     if let Ok(all) = RawJson::from_value(violations) {
         data.set("errors", all);
     }

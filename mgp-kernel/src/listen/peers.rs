@@ -121,8 +121,7 @@ impl Service<Request> for PeerSession {
     mgp_types::always_ready!();
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let session = self.clone();
-        Box::pin(session.answer(request))
+        Box::pin(self.clone().answer(request))
     }
 }
 

@@ -166,9 +166,8 @@ impl CallConversation {
         state.asked += 1;
         let key: Box<str> = format!("question-{}", state.asked).into();
         let (sender, answer) = oneshot::channel();
-        state
-            .questions
-            .push(QuestionSlot { asked: InputQuestion::new(key.clone(), method, params), answer: sender });
+        let asked = InputQuestion::new(key.clone(), method, params);
+        state.questions.push(QuestionSlot { asked, answer: sender });
         let waker = if state.in_poll { None } else { state.waker() };
         drop(state);
         waker.into_iter().for_each(Waker::wake);

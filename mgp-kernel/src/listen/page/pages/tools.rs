@@ -93,7 +93,13 @@ pub(super) async fn one(client: &PageClient, name: &str, query: &Form) -> Result
     let tool = found.ok_or_else(|| Error::new(code::TOOL_NOT_FOUND, format!("there is no tool `{name}`")))?;
     let arguments = query.get("arguments:json").unwrap_or("{}");
     let explained = match query.get("arguments:json") {
-        Some(arguments) => Some(explain(client, name, arguments, query.get("agent")).await?),
+        Some(arguments) => {
+            let wrong = |error| Error::invalid_params(format!("the arguments are no JSON: {error}"));
+            let arguments = RawJson::parse(arguments.to_owned()).map_err(wrong)?;
+            let agent = query.get("agent").map(str::to_owned);
+            let call = ExplainCall { name: name.to_owned(), arguments, agent, folder: None };
+            Some(client.ask(&call).await?)
+        }
         None => None,
     };
     let body = html! {
@@ -120,18 +126,6 @@ pub(super) async fn one(client: &PageClient, name: &str, query: &Form) -> Result
         (json(&tool.definition))
     };
     Ok(Page::new(&tool.name, body))
-}
-
-async fn explain(
-    client: &PageClient,
-    name: &str,
-    arguments: &str,
-    agent: Option<&str>,
-) -> Result<ExplainedCall, Error> {
-    let arguments = RawJson::parse(arguments.to_owned())
-        .map_err(|error| Error::invalid_params(format!("the arguments are no JSON: {error}")))?;
-    let agent = agent.map(str::to_owned);
-    client.ask(&ExplainCall { name: name.to_owned(), arguments, agent, folder: None }).await
 }
 
 fn verdict(explained: &ExplainedCall) -> Markup {

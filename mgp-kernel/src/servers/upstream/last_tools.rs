@@ -42,7 +42,7 @@ pub(crate) async fn list_last_tools(running: &RunningConfig, pins: &PinnedDefini
         let Some(definitions) = read(running.state(), server, pins) else { continue };
         let tools = resolved(server, &id, server.trust(), definitions);
         match listed.catalog.put_server(id.clone(), tools) {
-            Ok(_) => index_tools(listed, server, server.description.clone()).await,
+            Ok(_) => index_tools(listed, server, None).await,
             Err(error) => tracing::warn!(server = %id, %error, "the tools of the last start are not listed"),
         }
     }

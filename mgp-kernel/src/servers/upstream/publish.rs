@@ -112,7 +112,7 @@ impl ConnectionShared {
             let mut indexed = self.of_server.indexed.lock().await;
             let said = self.state.about.lock().description.as_deref().map(str::to_owned);
             *indexed = said.or_else(|| indexed.take());
-            self.index(indexed.as_deref()).await;
+            index_tools(&self.support.tools, &self.config, indexed.as_deref()).await;
         }
         if is_other {
             // Clients that are notified ask at once, and their lists follow from the index, too.
@@ -153,12 +153,6 @@ impl ConnectionShared {
         }
     }
 
-    /// Indexes the tools that the connections to the server list, all together.
-    async fn index(&self, said: Option<&str>) {
-        let description = self.config.description.as_deref().or(said).map(str::to_owned);
-        index_tools(&self.support.tools, &self.config, description).await;
-    }
-
     /// Offers items to the clients that they are for. Returns whether they differ from before.
     fn put(&self, list: impl FnOnce(&Catalog, ServerId) -> Result<bool, CatalogError>) -> bool {
         let (catalog, offered) = (&self.support.tools.catalog, &self.of_server.offered);
@@ -193,7 +187,8 @@ impl ConnectionShared {
                 && self.support.tools.catalog.put_shares(&self.server, &offered.all()).unwrap_or_default()
         });
         if ended == Some(true) {
-            self.index(self.of_server.indexed.lock().await.as_deref()).await;
+            let said = self.of_server.indexed.lock().await;
+            index_tools(&self.support.tools, &self.config, said.as_deref()).await;
         }
         self.tell_state().await;
         self.support.tell(|changes| changes.ended(&self.line));
@@ -219,8 +214,9 @@ pub(super) fn resolved(
     definitions.into_iter().filter_map(tool).collect()
 }
 
-/// Indexes the tools of `server` in the catalog.
-pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerConfig, description: Option<String>) {
+/// Indexes the tools of `server` in the catalog: those that all connections to it list, together. The configuration's
+/// description goes before the one that the server `said`.
+pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerConfig, said: Option<&str>) {
     let snapshot = listed.catalog.snapshot();
     let listings = snapshot.of_server(&server.id).iter().filter_map(|tool| {
         let ResolvedTool { definition, security, .. } = &*tool.resolved;
@@ -230,6 +226,7 @@ pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerConfig, des
     });
     let tools = ServerTools::new(server.id.as_str(), listings.collect());
     let tools = if server.trust() == TrustLevel::Trusted { tools.trust_vectors() } else { tools };
+    let description = server.description.as_deref().or(said);
     listed.index.put_server(description.into_iter().fold(tools, ServerTools::description)).await;
 }
 

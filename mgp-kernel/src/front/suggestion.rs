@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memchr::memmem;
-use mgp_toolindex::{Search, VisibleTools};
+use mgp_toolindex::{Search, Tool, VisibleTools};
 use mgp_types::ext::{ExtensionId, Suggestion};
 use mgp_types::mgp::{Actor, AuditTarget, EventType, Outcome, ResolvedTool, TraceId};
 use mgp_types::{
@@ -103,12 +103,10 @@ impl SuggestionGate {
             VisibleTools::of(&snapshot, |tool| view.finds(&tool.server, &tool.name))
         };
         let found = snapshot.search(&Search::new(purpose).visible(&visible)).await;
-        let is_called =
-            |server: &str, name: &str| call.tool.server.as_str() == server && call.tool.name.as_str() == name;
+        let is_called = |tool: &Tool| tool.server == call.tool.server && tool.name == call.tool.name;
         let mut hits = found.hits.iter();
-        let best =
-            hits.next().filter(|best| !is_called(best.tool.server.as_str(), best.tool.name.as_str()))?;
-        let called = hits.find(|hit| is_called(hit.tool.server.as_str(), hit.tool.name.as_str()));
+        let best = hits.next().filter(|best| !is_called(&best.tool))?;
+        let called = hits.find(|hit| is_called(&hit.tool));
         let lead = best.score - called.map_or(0.0, |called| called.score);
         if best.score < LEAST_FIT || lead < LEAST_LEAD {
             return None;

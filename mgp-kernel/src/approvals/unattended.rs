@@ -1,6 +1,6 @@
 //! The record of parked calls whose clients do not come back.
 
-use std::future::{pending, ready};
+use std::future::ready;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
@@ -10,6 +10,8 @@ use mgp_types::{BoxFuture, Error, Request, Response};
 use tokio::runtime::Handle;
 use tower_layer::Layer;
 use tower_service::Service;
+
+use crate::lifecycle::or_never;
 
 /// A recorder of the outcome of a parked call whose client did not come back, so that none of its rounds records it.
 pub(super) struct UnattendedCall {
@@ -49,9 +51,6 @@ impl Service<Request> for EndedCall {
         if let (Some(known), Some(own)) = (&self.trail, &request.context.trail) {
             own.follow(known);
         }
-        match self.outcome.take() {
-            Some(outcome) => Box::pin(ready(outcome)),
-            None => Box::pin(pending()),
-        }
+        Box::pin(or_never(self.outcome.take().map(ready)))
     }
 }

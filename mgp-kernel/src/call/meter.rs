@@ -74,15 +74,7 @@ impl Drop for OpenRequest {
 }
 
 impl Meter {
-    /// Returns the counts for a request. Allocates for a tool that was not called before.
-    fn counters(&self, request: &Request) -> Arc<CallCounters> {
-        match request.context.tool.as_deref() {
-            _ if request.method != Method::TOOLS_CALL => self.of_tool(""),
-            Some(tool) => self.of_tool(tool.name.as_str()),
-            None => self.of_tool(OTHER),
-        }
-    }
-
+    /// Returns the counts for a tool. Allocates for one that was not called before.
     fn of_tool(&self, name: &str) -> Arc<CallCounters> {
         let known = self.0.tools.load();
         let is_full = known.len() >= MAX_TOOLS && !name.is_empty();
@@ -194,7 +186,12 @@ impl Gate for MeterGate {
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         Flow::Pass((request.kind == RequestKind::Call).then(|| {
             let open = [self.0.0.in_work.begin(), self.1.begin()];
-            CountedCall { counters: self.0.counters(request), since: Instant::now(), _open: open }
+            let tool = match request.context.tool.as_deref() {
+                _ if request.method != Method::TOOLS_CALL => "",
+                Some(tool) => tool.name.as_str(),
+                None => OTHER,
+            };
+            CountedCall { counters: self.0.of_tool(tool), since: Instant::now(), _open: open }
         }))
     }
 

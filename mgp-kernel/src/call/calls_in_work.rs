@@ -52,7 +52,11 @@ impl CallsInWork {
     }
 
     pub(crate) fn callers(&self) -> ActiveCallers {
-        let calls = self.latest_first();
+        let table = self.0.lock();
+        // The latest come first. A call without a session is no client's.
+        let contexts = table.values().rev().map(|call| &*call.context);
+        let calls: Vec<_> = contexts.filter(|context| context.session.is_some()).cloned().collect();
+        drop(table);
         if calls.is_empty() {
             ActiveCallers::Nobody
         } else if are_of_one_client(&calls) {
@@ -72,13 +76,6 @@ impl CallsInWork {
             None if during.is_some() => CallReference::Another,
             None => CallReference::Unsaid,
         }
-    }
-
-    /// Returns all calls of clients, the latest first. A call without a session is no client's.
-    fn latest_first(&self) -> Vec<CallContext> {
-        let table = self.0.lock();
-        let contexts = table.values().rev().map(|call| &*call.context);
-        contexts.filter(|context| context.session.is_some()).cloned().collect()
     }
 
     /// Notes a call, for as long as the entry lives, and replaces its progress token by a number of its own: callers may

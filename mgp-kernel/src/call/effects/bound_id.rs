@@ -42,12 +42,9 @@ impl BoundId {
                 }
             }
             Err(error) if error.origin() == Origin::Peer => {
-                let mut restored =
-                    error.clone().with_message(error.message().replace(&*self.bound, &self.own));
-                if let Some(data) = error.data().and_then(|data| self.restored(data.as_bytes())) {
-                    restored = restored.with_data(data);
-                }
-                *error = restored;
+                let data = error.data().and_then(|data| self.restored(data.as_bytes()));
+                let restored = error.clone().with_message(error.message().replace(&*self.bound, &self.own));
+                *error = data.into_iter().fold(restored, Error::with_data);
             }
             Err(_) => {}
         }

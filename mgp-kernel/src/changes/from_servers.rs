@@ -55,8 +55,7 @@ impl ServerNotifications for ChangeListeners {
     fn log(&self, from: &ConnectionKey, message: &Request) {
         let level = message.params.text("level").and_then(|level| Severity::named(&level));
         // A message without a known level is for those who want everything.
-        let level = level.or_else(|| Severity::named("debug"));
-        let Some(level) = level else { return };
+        let Some(level) = level.or_else(|| Severity::named("debug")) else { return };
         let is_its = |listener: &Arc<ChangeListener>| self.fleet.is_line_of(from, &listener.principal);
         for listener in self.reaching(from).into_iter().filter(is_its) {
             let session = listener.session.as_ref().and_then(Weak::upgrade);

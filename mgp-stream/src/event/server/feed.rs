@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use mgp_types::ext::OwnSubscription;
 use mgp_types::mgp::{
     ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed, SubscriptionId,
 };
@@ -59,8 +60,9 @@ impl EventFeed {
     }
 
     /// Returns the subscription as its owner's list has it.
-    pub(super) fn describe(&self) -> mgp_types::ext::OwnSubscription {
-        self.terms.describe(self.id.clone(), &self.patterns, self.last_seq())
+    pub(super) fn describe(&self) -> OwnSubscription {
+        let events = self.patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect();
+        OwnSubscription::new(self.id.clone(), events, self.terms.expires_at(), self.last_seq())
     }
 
     /// Returns whether the time of the subscription is over.

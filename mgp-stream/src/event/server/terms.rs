@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::ext::{
-    ExtensionId, OwnSubscription, PayloadFilter, SubscriptionAnswer, SubscriptionEnded, SubscriptionRequest,
+    ExtensionId, PayloadFilter, SubscriptionAnswer, SubscriptionEnded, SubscriptionRequest,
     SubscriptionStatus, event_in_both_words,
 };
 use mgp_types::mgp::{
-    ChannelPattern, Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method,
-    written,
+    Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method, written,
 };
 use mgp_types::{Error, Object, RawJson, Request, Session};
 use tokio::time::Instant;
@@ -59,6 +58,11 @@ impl Terms {
 
     pub(super) fn ends(&self) -> Option<Instant> {
         self.0.as_ref().map(|terms| terms.ends)
+    }
+
+    /// Returns the end of the subscription as a time of day.
+    pub(super) fn expires_at(&self) -> Option<Timestamp> {
+        self.0.as_ref().map(|terms| terms.expires_at)
     }
 
     /// Returns whether events with these data are wanted. Unwanted events get no number.
@@ -114,17 +118,5 @@ impl Terms {
         self.0.as_ref()?;
         let params = Object::from_value(&SubscriptionEnded::in_time(id.clone())).ok()?;
         Some(Request::notify(SubscriptionEnded::METHOD, params))
-    }
-
-    /// Returns a subscription as its owner's list has it.
-    pub(super) fn describe(
-        &self,
-        id: SubscriptionId,
-        patterns: &[ChannelPattern],
-        last_seq: u64,
-    ) -> OwnSubscription {
-        let events = patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect();
-        let expires_at = self.0.as_ref().map(|terms| terms.expires_at);
-        OwnSubscription::new(id, events, expires_at, last_seq)
     }
 }

@@ -171,15 +171,13 @@ impl Publisher {
 
     /// Adds a channel, which patterns of the standard families find by its other name, too.
     fn add(&self, channel: ChannelName, other_name: Option<ChannelName>) {
-        let mut table = self.0.subscribers.write();
-        let ChannelSubscribers { channels, feeds } = &mut *table;
-        channels.entry(channel).or_insert_with_key(|name| {
-            let mut channel = Channel { other_name, feeds: Vec::new() };
-            channel.feeds = feeds.iter().filter(|feed| channel.is_wanted(name, feed)).cloned().collect();
-            channel
+        self.change(|ChannelSubscribers { channels, feeds }| {
+            channels.entry(channel).or_insert_with_key(|name| {
+                let mut channel = Channel { other_name, feeds: Vec::new() };
+                channel.feeds = feeds.iter().filter(|feed| channel.is_wanted(name, feed)).cloned().collect();
+                channel
+            });
         });
-        drop(table);
-        self.note_change();
     }
 
     /// Returns the names of all channels that `spectator` may know of.
@@ -201,16 +199,14 @@ impl Publisher {
     }
 
     pub(super) fn open(&self, feed: &Arc<EventFeed>) {
-        let mut table = self.0.subscribers.write();
-        let ChannelSubscribers { channels, feeds } = &mut *table;
-        for (name, channel) in channels {
-            if channel.is_wanted(name, feed) {
-                channel.feeds.push(Arc::clone(feed));
+        self.change(|ChannelSubscribers { channels, feeds }| {
+            for (name, channel) in channels {
+                if channel.is_wanted(name, feed) {
+                    channel.feeds.push(Arc::clone(feed));
+                }
             }
-        }
-        feeds.push(Arc::clone(feed));
-        drop(table);
-        self.note_change();
+            feeds.push(Arc::clone(feed));
+        });
     }
 
     /// Takes these feeds out, all at once: publishers wait meanwhile.
@@ -218,16 +214,16 @@ impl Publisher {
         if closed.into_iter().map(EventFeed::close).count() == 0 {
             return;
         }
-        let mut table = self.0.subscribers.write();
-        let ChannelSubscribers { channels, feeds } = &mut *table;
-        for feeds in channels.values_mut().map(|channel| &mut channel.feeds).chain([feeds]) {
-            feeds.retain(|feed| !feed.is_closed());
-        }
-        drop(table);
-        self.note_change();
+        self.change(|ChannelSubscribers { channels, feeds }| {
+            for feeds in channels.values_mut().map(|channel| &mut channel.feeds).chain([feeds]) {
+                feeds.retain(|feed| !feed.is_closed());
+            }
+        });
     }
 
-    fn note_change(&self) {
+    /// Changes the table, and tells those who wait for changes once the lock is free.
+    fn change(&self, change: impl FnOnce(&mut ChannelSubscribers)) {
+        change(&mut self.0.subscribers.write());
         self.0.changes.send_modify(|changes| *changes += 1);
     }
 }

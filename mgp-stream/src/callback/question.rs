@@ -256,12 +256,10 @@ const FIELD: &str = "answer";
 
 /// Reads a yes or no from an elicitation. Only a form that was filled in with a plain yes is a yes.
 fn elicited_confirmation(result: &ElicitResult) -> Confirmation {
-    match result.action {
-        ElicitAction::Accept if field(result).is_some_and(|value| value.as_bytes() == b"true") => {
-            Confirmation::Confirmed
-        }
-        ElicitAction::Accept | ElicitAction::Decline => Confirmation::Declined,
-        _ => Confirmation::Cancelled,
+    match elicited(result, |value| Some(value.as_bytes() == b"true")) {
+        Some(Elicited::Accepted(true)) => Confirmation::Confirmed,
+        Some(Elicited::Cancelled) => Confirmation::Cancelled,
+        _ => Confirmation::Declined,
     }
 }
 
@@ -272,14 +270,10 @@ fn elicited_selection(options: &[String], result: &ElicitResult) -> Option<Elici
 /// Reads an answer from an elicitation, `read` from the field of its form.
 fn elicited<T>(result: &ElicitResult, read: impl FnOnce(&RawJson) -> Option<T>) -> Option<Elicited<T>> {
     Some(match result.action {
-        ElicitAction::Accept => Elicited::Accepted(read(field(result)?)?),
+        ElicitAction::Accept => Elicited::Accepted(read(result.content.as_ref()?.get(FIELD)?)?),
         ElicitAction::Decline => Elicited::Declined,
         _ => Elicited::Cancelled,
     })
-}
-
-fn field(result: &ElicitResult) -> Option<&RawJson> {
-    result.content.as_ref()?.get(FIELD)
 }
 
 #[cfg(test)]

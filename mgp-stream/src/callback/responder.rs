@@ -169,16 +169,12 @@ const DELIVERY: Duration = Duration::from_secs(30);
 /// Sends the answer, once.
 async fn respond(server: ServerId, id: Box<str>, session: Arc<Session>, answer: RawJson) {
     let body = CallbackRespond::new(id, answer);
-    let sent = match Request::with_body(Method::from_static(method::CALLBACK_RESPOND), &body) {
-        Ok(request) => timeout(DELIVERY, session.outbox.call(request)).await,
-        Err(error) => Ok(Err(error)),
-    };
-    let error = match sent {
-        Ok(Ok(_)) => return,
-        Ok(Err(error)) => error,
-        Err(_) => Error::timeout("the server did not acknowledge the answer"),
-    };
-    tracing::debug!(%server, code = error.code(), "the answer to a callback did not reach the server");
+    let request = Request::with_body(Method::from_static(method::CALLBACK_RESPOND), &body);
+    let sent = timeout(DELIVERY, async { session.outbox.call(request?).await }).await;
+    let late = || Error::timeout("the server did not acknowledge the answer");
+    if let Err(error) = sent.unwrap_or_else(|_| Err(late())) {
+        tracing::debug!(%server, code = error.code(), "the answer to a callback did not reach the server");
+    }
 }
 
 mgp_types::partial_debug!(CallbackResponder, self => known: self.0.book.lock().len());

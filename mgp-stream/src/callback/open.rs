@@ -99,10 +99,8 @@ impl OpenCallbacks {
             return Ok((is_same, None));
         }
         let waiting = self.waiting.get(id);
-        let Some(waiting) = waiting.filter(|waiting| waiting.owner == *owner && now < waiting.deadline)
-        else {
-            return Err(unknown());
-        };
+        let waiting = waiting.filter(|waiting| waiting.owner == *owner && now < waiting.deadline);
+        let waiting = waiting.ok_or_else(unknown)?;
         if !(waiting.fits)(response) {
             return Err(Error::invalid_params(
                 "the response is none of the callback's options: send one of them as a text, letter by letter, \

@@ -2,7 +2,7 @@
 
 use std::future::{poll_fn, ready};
 use std::io::Write as _;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
@@ -185,7 +185,7 @@ impl ActiveCall {
         match sending.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => {
                 self.chunk_left(&part, written);
-                Box::pin(SentFuture)
+                sent()
             }
             Poll::Ready(Err(error)) => Box::pin(ready(Err(error))),
             Poll::Pending => Box::pin(async move {
@@ -230,7 +230,7 @@ impl ActiveCall {
     }
 
     fn pass_on(&self, stream: StreamId, message: Request) -> BoxFuture<'_, Result<(), Error>> {
-        if let Some(port) = &self.port { port.notify(stream, message) } else { Box::pin(SentFuture) }
+        if let Some(port) = &self.port { port.notify(stream, message) } else { sent() }
     }
 
     async fn wait_for_room(&self, mut sending: BoxFuture<'_, Result<(), Error>>) -> Result<(), Error> {
@@ -382,15 +382,11 @@ impl OutboxPort for ActiveCall {
     }
 }
 
-/// The future of a message that has been sent already. A handler that sends in a loop gives way to other tasks here now
-/// and then.
-pub(super) struct SentFuture;
-
-impl Future for SentFuture {
-    type Output = Result<(), Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+/// Returns the future of a message that has been sent already. It has no size, so that boxing it is free. A handler that
+/// sends in a loop gives way to other tasks here now and then.
+pub(super) fn sent() -> BoxFuture<'static, Result<(), Error>> {
+    Box::pin(poll_fn(|cx| {
         ready!(coop::poll_proceed(cx)).made_progress();
         Poll::Ready(Ok(()))
-    }
+    }))
 }

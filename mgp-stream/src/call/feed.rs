@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::active::SentFuture;
+use super::active::sent;
 use super::assembly::{ChunkAssembly, StreamPart};
 use super::content::bare_text;
 
@@ -182,9 +182,9 @@ impl OutboxPort for CallFeed {
         };
         let Some(news) = read(&notification.params) else {
             tracing::debug!(method = %notification.method, "a message about a stream is malformed and was ignored");
-            return Box::pin(SentFuture);
+            return sent();
         };
-        if let Some(news) = self.offer(news) { Box::pin(self.put(news)) } else { Box::pin(SentFuture) }
+        if let Some(news) = self.offer(news) { Box::pin(self.put(news)) } else { sent() }
     }
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {

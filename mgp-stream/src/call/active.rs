@@ -220,7 +220,7 @@ impl ActiveCall {
     pub(super) async fn send(&self, method: Method, params: Params) -> Result<(), Error> {
         let _turn = self.turn.acquire().await.map_err(|_| Error::cancelled())?;
         self.keep_pace().await?;
-        self.check()?;
+        drop(self.running()?);
         let mut sending = self.pass_on(self.stream, Request::notify(method, params));
         // Most messages find room at once, and need no timer.
         match poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx))).await {
@@ -238,7 +238,7 @@ impl ActiveCall {
             loop {
                 let mut changed = pin!(self.changed.notified());
                 changed.as_mut().enable();
-                self.check()?;
+                drop(self.running()?);
                 let news = poll_fn(|cx| match sending.as_mut().poll(cx) {
                     Poll::Ready(sent) => Poll::Ready(Some(sent)),
                     Poll::Pending => changed.as_mut().poll(cx).map(|()| None),
@@ -284,10 +284,6 @@ impl ActiveCall {
             Phase::Stopped(ForcedEnd::Failed(error)) => Err(error.clone()),
             Phase::Stopped(ForcedEnd::Cancelled(_)) | Phase::Over => Err(Error::cancelled()),
         }
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        self.running().map(drop)
     }
 
     /// Ends the call because the caller does not take its chunks.

@@ -100,10 +100,8 @@ impl Terms {
         self.0.as_ref()?;
         let mut last = None;
         let events = answer.events.iter().map(|event| {
-            let is_after_gap = match last {
-                None => answer.gap.is_some(),
-                Some(last) => event.seq > Some(last + 1),
-            };
+            let is_after_gap =
+                last.map_or_else(|| answer.gap.is_some(), |last: u64| event.seq > Some(last + 1));
             last = event.seq;
             event_in_both_words(event, is_after_gap)
         });

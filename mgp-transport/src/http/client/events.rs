@@ -46,12 +46,20 @@ impl AnswerEvents {
 
     async fn read(&mut self, waits: bool) -> Result<Option<SseEvent>, Error> {
         loop {
-            if let Some(event) = self.decoded()? {
-                return Ok(Some(event));
+            let event = self
+                .decoder
+                .next_event()
+                .map_err(|SseTooLong| TooLong::message(&self.limits).answer(self.limits.setting_names));
+            if let Some(event) = event? {
+                let share = std::mem::replace(&mut self.share, self.limits.memory.share());
+                return Ok(Some(SseEvent { data: share.hold(event.data), ..event }));
             }
             let chunk = if waits { self.body.next_chunk().await? } else { self.body.arrived() };
             let Some(chunk) = chunk else { return Ok(None) };
-            self.push(&chunk)?;
+            self.decoder.push(&chunk);
+            // The caller learns of an event that is too long when it reads that event.
+            let pending = self.decoder.pending_bytes().min(self.limits.max_frame_bytes);
+            body::admit(&mut self.share, pending, &self.limits)?;
         }
     }
 
@@ -75,23 +83,6 @@ impl AnswerEvents {
     /// Returns the time for which the server wants to be left alone before the next attempt.
     pub(super) fn retry(&self) -> Option<Duration> {
         self.decoder.retry
-    }
-
-    fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        self.decoder.push(chunk);
-        // The caller learns of an event that is too long when it reads that event.
-        let pending = self.decoder.pending_bytes().min(self.limits.max_frame_bytes);
-        body::admit(&mut self.share, pending, &self.limits)
-    }
-
-    fn decoded(&mut self) -> Result<Option<SseEvent>, Error> {
-        let event = self.decoder.next_event();
-        let event =
-            event.map_err(|SseTooLong| TooLong::message(&self.limits).answer(self.limits.setting_names))?;
-        Ok(event.map(|event| {
-            let share = std::mem::replace(&mut self.share, self.limits.memory.share());
-            SseEvent { data: share.hold(event.data), ..event }
-        }))
     }
 }
 

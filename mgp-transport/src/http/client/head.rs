@@ -30,10 +30,7 @@ impl MirroredHeaders {
     }
 
     fn write(&self, head: &mut HeaderMap) -> Result<(), Error> {
-        for (suffix, value) in &self.0 {
-            if value.is_null() {
-                continue;
-            }
+        for (suffix, value) in self.0.iter().filter(|(_, value)| !value.is_null()) {
             let name = format!("{}{suffix}", header::PARAM_PREFIX);
             let name = HeaderName::try_from(name).map_err(|error| {
                 Error::invalid_params("a mirrored header has no valid name").with_source(error)
@@ -132,10 +129,7 @@ impl HeaderEra {
         if let Some(name) = header::name_source(method).and_then(|member| request.params.text(member)) {
             head.insert(header::NAME, encode_value(&name));
         }
-        match request.extensions.get::<MirroredHeaders>() {
-            Some(mirrored) => mirrored.write(head),
-            None => Ok(()),
-        }
+        request.extensions.get::<MirroredHeaders>().map_or(Ok(()), |mirrored| mirrored.write(head))
     }
 }
 

@@ -235,9 +235,6 @@ impl StandingRequests {
 
 fn replaces(later: &Request, earlier: &Request) -> bool {
     let is_level = |request: &Request| request.method == Method::SET_LEVEL;
-    match (is_level(later), is_level(earlier)) {
-        (true, true) => true,
-        (false, false) => later.params.text("uri") == earlier.params.text("uri"),
-        _ => false,
-    }
+    is_level(later) == is_level(earlier)
+        && (is_level(later) || later.params.text("uri") == earlier.params.text("uri"))
 }

@@ -304,9 +304,7 @@ impl RoundBinding {
         if let Some(responses) = responses {
             let responses = Object::from_raw(&responses)
                 .map_err(|_| Error::invalid_params("`inputResponses` must be an object"))?;
-            for (key, answer) in responses.iter() {
-                answers.set(key.into_owned(), answer);
-            }
+            answers.set_all(&responses);
         }
         Ok(Some(answers))
     }

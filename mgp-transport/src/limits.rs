@@ -64,11 +64,8 @@ impl ConnectionLimits {
         if length > self.max_frame_bytes {
             return Err(TooLong::message(self));
         }
-        if share.grow_to(length) {
-            Ok(())
-        } else {
-            Err(TooLong::Memory { budget_bytes: self.memory.bytes() })
-        }
+        let enough = share.grow_to(length).then_some(());
+        enough.ok_or_else(|| TooLong::Memory { budget_bytes: self.memory.bytes() })
     }
 }
 

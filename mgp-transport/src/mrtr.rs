@@ -231,14 +231,11 @@ impl MrtrGate {
             return None;
         }
         let answers = exchange.answers().to_raw();
-        let state = match self.0.seal(answers.as_bytes(), &asked.binding(), ANSWER_TTL) {
-            Ok(state) => state,
-            Err(why) => {
-                let message = "the answers so far are too long to ask another question; answer with less";
-                return Some(Err(Error::new(code::RESOURCE_EXHAUSTED, message).with_source(why)));
-            }
-        };
-        InputQuestion::result(&questions, &state).ok().map(Ok)
+        let state = self.0.seal(answers.as_bytes(), &asked.binding(), ANSWER_TTL).map_err(|why| {
+            let message = "the answers so far are too long to ask another question; answer with less";
+            Error::new(code::RESOURCE_EXHAUSTED, message).with_source(why)
+        });
+        state.map(|state| InputQuestion::result(&questions, &state).ok()).transpose()
     }
 }
 

@@ -174,9 +174,7 @@ impl Tasks {
 
     /// Starts a task, unless the client has ended.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Option<AbortHandle> {
-        if self.running.lock().is_none() {
-            return None;
-        }
+        self.running.lock().as_ref()?;
         // The task is spawned outside of the lock: a runtime that shuts down drops the task at once, and its values may
         // try to start another one when they are dropped.
         let handle = self.runtime.spawn(task).abort_handle();

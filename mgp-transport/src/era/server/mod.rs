@@ -11,7 +11,7 @@ use mgp_types::mcp::{ForRevision, Implementation, meta::key};
 use mgp_types::mgp::{Offer, TraceId};
 use mgp_types::{
     CacheHint, Error, Flow, Gate, Gated, Method, Object, Outbox, RawJson, Request, RequestKind, Response,
-    Revision, Session, json,
+    Revision, Session, code, json,
 };
 
 pub(crate) use self::outgoing::explain;
@@ -236,6 +236,11 @@ impl ServerIdentity {
             return Err(Error::missing_client_capability(&missing.collect::<Object>().to_raw()));
         }
         Err(lacking("the client lacks capabilities this server needs", &missing))
+    }
+
+    /// Returns the error of an envelope that asks for a revision which is not served.
+    fn unsupported(&self, requested: &str) -> Error {
+        refused(Error::unsupported_version(code::UNSUPPORTED_PROTOCOL_VERSION, requested, self.revisions()))
     }
 
     /// Returns the name and version as `revision` writes them.

@@ -12,7 +12,7 @@ use mgp_types::{
 use tokio::sync::watch;
 
 use super::{ServerIdentity, VersionMismatch};
-use crate::era::{negotiated, offer_of, refused};
+use crate::era::{negotiated, offer_of};
 
 /// The session of one connection, once `initialize` has opened it.
 #[derive(Debug)]
@@ -98,10 +98,7 @@ fn agreed(requested: &str, identity: &ServerIdentity) -> Result<Revision, Error>
         (VersionMismatch::Refuse, Some(_)) => {
             Err(Error::unsupported_version(code::INVALID_PARAMS, requested, identity.revisions()))
         }
-        (_, None) => {
-            let unsupported = code::UNSUPPORTED_PROTOCOL_VERSION;
-            Err(refused(Error::unsupported_version(unsupported, requested, identity.revisions())))
-        }
+        (_, None) => Err(identity.unsupported(requested)),
     }
 }
 

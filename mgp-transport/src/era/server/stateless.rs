@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mgp_types::mcp::meta::key;
-use mgp_types::{Error, Object, Params, RawJson, Revision, Session, Severity, code};
+use mgp_types::{Error, Object, Params, RawJson, Revision, Session, Severity};
 
 use super::ServerIdentity;
 use crate::era::{negotiated, refused};
@@ -99,10 +99,8 @@ fn revision(version: &RawJson, identity: &ServerIdentity) -> Result<Revision, Er
         return Err(refused(Error::invalid_params("the protocol version must be a string")));
     };
     let revision = name.parse().ok().filter(|revision: &Revision| revision.is_stateless());
-    revision.filter(|revision| identity.revisions().contains(revision)).ok_or_else(|| {
-        let unsupported = code::UNSUPPORTED_PROTOCOL_VERSION;
-        refused(Error::unsupported_version(unsupported, &name, identity.revisions()))
-    })
+    let served = revision.filter(|revision| identity.revisions().contains(revision));
+    served.ok_or_else(|| identity.unsupported(&name))
 }
 
 fn missing(key: &'static str) -> Error {

@@ -259,11 +259,9 @@ impl ClientRelay {
 /// sessions, and knows the gateway. All other metadata stays.
 pub(super) fn undescribe(params: &mut Object) {
     let Some(meta) = params.object_mut("_meta") else { return };
-    let mut described = false;
-    for name in [key::PROTOCOL_VERSION, key::CLIENT_INFO, key::CLIENT_CAPABILITIES, key::LOG_LEVEL] {
-        described |= meta.remove(name).is_some();
-    }
-    if described && meta.is_empty() {
+    let names = [key::PROTOCOL_VERSION, key::CLIENT_INFO, key::CLIENT_CAPABILITIES, key::LOG_LEVEL];
+    let described = names.map(|name| meta.remove(name));
+    if described.iter().any(Option::is_some) && meta.is_empty() {
         params.remove("_meta");
     }
 }

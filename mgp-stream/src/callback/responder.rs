@@ -63,12 +63,10 @@ impl ServerResponder {
     /// Takes a question that came in `session` with `context`.
     fn take(&self, session: &Arc<Session>, request: &Request, context: Context) {
         let Some(asked) = CallbackRequest::read(&request.params) else {
-            tracing::warn!(server = %self.server, "a callback was dropped: its id is empty or too long");
-            return;
+            return tracing::warn!(server = %self.server, "a callback was dropped: its id is empty or too long");
         };
         let Ok(runtime) = Handle::try_current() else {
-            tracing::error!(server = %self.server, "a callback was dropped: no async runtime is there to answer it");
-            return;
+            return tracing::error!(server = %self.server, "a callback was dropped: no async runtime is there to answer it");
         };
         let now = Instant::now();
         let end = now + wait_for(&asked);
@@ -143,8 +141,7 @@ impl CallbackInProgress {
     ) {
         let wants_answer = self.asked.callback_type.wants_answer();
         let Ok(answer) = timeout_at(end, handler.handle(self.asked.clone(), context)).await else {
-            tracing::debug!(server = %self.server, "a callback got no answer in time");
-            return;
+            return tracing::debug!(server = %self.server, "a callback got no answer in time");
         };
         let Some(answer) = answer.filter(|_| wants_answer) else {
             if wants_answer {

@@ -107,7 +107,12 @@ pub async fn serve_layered_until<A: Accept, L: Layer<Routes<A>, Service: HttpSer
         ListenTarget::At(address) => TcpListener::bind(address).await?,
         ListenTarget::On(socket) => socket,
     };
-    let config = config.reachable_at(socket.local_addr()?.ip());
+    // The bound address is accepted as a host, unless it stands for all addresses.
+    let config = match socket.local_addr()?.ip() {
+        address if address.is_unspecified() || address.is_loopback() => config,
+        IpAddr::V4(address) => config.allow_host(address.to_string()),
+        IpAddr::V6(address) => config.allow_host(format!("[{address}]")),
+    };
     let routes = HttpServer::with_config(accept, config).routes();
     let (mut tasks, mut places) = (JoinSet::new(), ConnectionSlots::new(routes.server().config()));
     let service = layer.layer(routes.clone());
@@ -197,17 +202,6 @@ async fn accept_until<S: HttpService>(
 
 async fn ended(connections: &mut JoinSet<()>, within: Duration) -> bool {
     timeout(within, async { while connections.join_next().await.is_some() {} }).await.is_ok()
-}
-
-impl HttpConfig {
-    /// Accepts the bound address as a host, unless it stands for all addresses.
-    fn reachable_at(self, address: IpAddr) -> Self {
-        match address {
-            _ if address.is_unspecified() || address.is_loopback() => self,
-            IpAddr::V4(address) => self.allow_host(address.to_string()),
-            IpAddr::V6(address) => self.allow_host(format!("[{address}]")),
-        }
-    }
 }
 
 /// The mark of requests on a connection that is there for health alone, because all others have requests in work.

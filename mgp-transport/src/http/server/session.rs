@@ -210,24 +210,19 @@ impl HttpSession {
         drop(tasks);
     }
 
-    /// Ends the session because the key that opened it holds no longer: at once, or when its calls are done.
-    fn retire(&self, calls: RunningCalls) {
-        match calls {
-            // The answers of HTTP+SSE come on the one stream that ends.
-            RunningCalls::Finish if !self.is_sse => {
-                self.retired.store(true, Ordering::Release);
-                self.standalone.shut();
-            }
-            _ => self.close(),
-        }
-    }
-
-    /// Ends the session with `validity`. Dropping the watch undoes this.
+    /// Ends the session with `validity`, that of the key that opened it: at once, or when its calls are done. Dropping the
+    /// watch undoes this.
     pub(super) fn end_with(self: &Arc<Self>, validity: &Validity) -> ValidityWatch {
         let session = Arc::downgrade(self);
         validity.on_end(move |calls| {
-            if let Some(session) = session.upgrade() {
-                session.retire(calls);
+            let Some(session) = session.upgrade() else { return };
+            match calls {
+                // The answers of HTTP+SSE come on the one stream that ends.
+                RunningCalls::Finish if !session.is_sse => {
+                    session.retired.store(true, Ordering::Release);
+                    session.standalone.shut();
+                }
+                _ => session.close(),
             }
         })
     }

@@ -136,7 +136,12 @@ impl CallDeliveries {
             // Readers that take every message at once must not keep their task from all other work.
             tokio::task::consume_budget().await;
         }
-        self.take_answer()
+        let progress = std::mem::replace(&mut self.state.lock().progress, AnswerState::Over);
+        match progress {
+            AnswerState::Answered(outcome) => outcome,
+            AnswerState::Failed(error) => Err(error),
+            AnswerState::Open | AnswerState::Over => Err(Error::cancelled()),
+        }
     }
 
     /// Returns the next message; `None` when only the answer is left.
@@ -177,14 +182,6 @@ impl CallDeliveries {
                 state.caller.register(cx.waker());
                 Poll::Pending
             }
-        }
-    }
-
-    fn take_answer(&self) -> PeerOutcome {
-        match std::mem::replace(&mut self.state.lock().progress, AnswerState::Over) {
-            AnswerState::Answered(outcome) => outcome,
-            AnswerState::Failed(error) => Err(error),
-            AnswerState::Open | AnswerState::Over => Err(Error::cancelled()),
         }
     }
 

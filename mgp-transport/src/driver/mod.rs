@@ -238,7 +238,12 @@ impl WriteBuffer {
         while self.written < self.buffer.len() {
             let wrote = writer.as_mut().poll_write(cx, &self.buffer[self.written..]);
             let Poll::Ready(wrote) = wrote? else {
-                self.forget_written();
+                // The written bytes leave the buffer, so that a peer that never quite catches up does not make it grow.
+                // Fewer bytes are moved than were written since the last time.
+                if self.written >= self.unwritten() {
+                    self.buffer.drain(..self.written);
+                    self.written = 0;
+                }
                 return Poll::Pending;
             };
             if wrote == 0 {
@@ -256,15 +261,6 @@ impl WriteBuffer {
             self.unflushed = false;
         }
         Poll::Ready(Ok(()))
-    }
-
-    /// Removes the written bytes from the buffer, so that a peer that never quite catches up does not make it grow.
-    /// Fewer bytes are moved than were written since the last time.
-    fn forget_written(&mut self) {
-        if self.written >= self.unwritten() {
-            self.buffer.drain(..self.written);
-            self.written = 0;
-        }
     }
 }
 

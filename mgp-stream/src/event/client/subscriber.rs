@@ -92,7 +92,11 @@ impl Subscriber {
             inbox.with(|assembly| assembly.push(event));
             inbox.reader.wake();
         } else if routes.subscribing > 0 {
-            routes.keep_early(event);
+            let bytes = bytes_early(&event);
+            if routes.early.len() < MAX_EARLY && routes.early_bytes + bytes <= MAX_EARLY_BYTES {
+                routes.early_bytes += bytes;
+                routes.early.push_back(event);
+            }
         }
     }
 
@@ -194,16 +198,6 @@ const MAX_EARLY_BYTES: usize = 1024 * 1024;
 
 /// The number of events that wait for the answer that names their subscription.
 const MAX_EARLY: usize = 256;
-
-impl Routes {
-    fn keep_early(&mut self, event: Event) {
-        let bytes = bytes_early(&event);
-        if self.early.len() < MAX_EARLY && self.early_bytes + bytes <= MAX_EARLY_BYTES {
-            self.early_bytes += bytes;
-            self.early.push_back(event);
-        }
-    }
-}
 
 /// The time that ending a subscription may take.
 const ENDING: Duration = Duration::from_secs(10);

@@ -118,7 +118,12 @@ impl EventAssembly {
             (Some(next), Some(seq)) if (1..MAX_SEQ).contains(&seq) => {
                 self.seen = self.seen.max(seq);
                 if seq >= next && !self.held.contains_key(&seq) {
-                    self.hold(seq, event);
+                    self.held_bytes += bytes_of(&event);
+                    self.held.insert(seq, event);
+                }
+                // The last events are dropped, because the server keeps those longest.
+                while self.held.len() > 1 && (self.held.len() > MAX_EVENTS || self.held_bytes > MAX_BYTES) {
+                    self.held_bytes -= self.held.pop_last().map_or(0, |(_, event)| bytes_of(&event));
                 }
             }
             _ => self.enqueue(event),
@@ -224,15 +229,6 @@ impl EventAssembly {
             self.next = Some(to + 1);
             EventItem::Missed { from: next, to }
         })
-    }
-
-    fn hold(&mut self, seq: u64, event: Event) {
-        self.held_bytes += bytes_of(&event);
-        self.held.insert(seq, event);
-        // The last events are dropped, because the server keeps those longest.
-        while self.held.len() > 1 && (self.held.len() > MAX_EVENTS || self.held_bytes > MAX_BYTES) {
-            self.held_bytes -= self.held.pop_last().map_or(0, |(_, event)| bytes_of(&event));
-        }
     }
 
     fn enqueue(&mut self, event: Event) {

@@ -253,10 +253,8 @@ impl<I: RpcService> StreamReceiver<I> {
     }
 
     fn way_back(&self, stream: StreamId) -> Outbox {
-        match self.outbox.clone().into_parts() {
-            Some((port, _)) => Outbox::new(port, stream),
-            None => Outbox::on(stream),
-        }
+        let parts = self.outbox.clone().into_parts();
+        parts.map_or_else(|| Outbox::on(stream), |(port, _)| Outbox::new(port, stream))
     }
 
     async fn call(&mut self, id: Id, method: Method, mut params: Params) {

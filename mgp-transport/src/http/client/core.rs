@@ -127,6 +127,14 @@ impl<I: RpcService> ClientCore<I> {
         });
     }
 
+    /// Lets `listener` read the server's unasked messages in place of an earlier reader, which ends.
+    pub(super) fn set_listener(&self, listener: Option<AbortHandle>) {
+        let earlier = std::mem::replace(&mut *self.listener.lock(), listener);
+        if let Some(earlier) = earlier {
+            earlier.abort();
+        }
+    }
+
     /// Takes a request back.
     pub(super) fn take_back(self: &Arc<Self>, id: i64, session: Option<Arc<Session>>) {
         let message = format!(

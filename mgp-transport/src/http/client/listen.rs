@@ -36,10 +36,7 @@ impl<I: RpcService> ClientCore<I> {
                 tracing::warn!(%error, "the server's unasked messages are no longer read");
             }
         });
-        let earlier = std::mem::replace(&mut *self.listener.lock(), listener);
-        if let Some(earlier) = earlier {
-            earlier.abort();
-        }
+        self.set_listener(listener);
         opened
     }
 

@@ -134,10 +134,7 @@ impl<I: RpcService> HttpClient<I> {
     /// is two seconds at most; calls in work fail.
     pub async fn close(&self, session: Option<&Session>) {
         let core = &self.0.0;
-        let listener = core.listener.lock().take();
-        if let Some(listener) = listener {
-            listener.abort();
-        }
+        core.set_listener(None);
         if tokio::time::timeout(CLOSE_TIMEOUT, core.end_session(session)).await.is_err() {
             tracing::debug!("the server did not end the session in time");
         }

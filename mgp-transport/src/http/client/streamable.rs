@@ -346,9 +346,7 @@ impl<I: RpcService> ClientCore<I> {
             Arc::new(id)
         });
         self.session_id.store(id);
-        if let Some(listener) = self.listener.lock().take() {
-            listener.abort();
-        }
+        self.set_listener(None);
         Ok(())
     }
 

@@ -92,6 +92,13 @@ impl HeaderEra {
         matches!(self, Self::Stateless(_))
     }
 
+    /// Returns `base` with the headers of a message without a request of its own.
+    pub(super) fn headers(&self, base: &HeaderMap, session_id: Option<&HeaderValue>) -> HeaderMap {
+        let mut head = base.clone();
+        self.write(&mut head, session_id);
+        head
+    }
+
     /// Writes the headers of a message without a request of its own.
     pub(super) fn write(&self, head: &mut HeaderMap, session_id: Option<&HeaderValue>) {
         let version = match self {

@@ -49,11 +49,7 @@ impl<I: RpcService> ClientCore<I> {
             None => HeaderEra::Unknown,
         };
         let id = self.session_id.load_full();
-        let head = || {
-            let mut head = self.post_headers.clone();
-            era.write(&mut head, id.as_deref());
-            Ok(head)
-        };
+        let head = || Ok(era.headers(&self.post_headers, id.as_deref()));
         self.deliver(self.to_post(message), head, id.is_some()).await
     }
 
@@ -325,11 +321,7 @@ impl<I: RpcService> ClientCore<I> {
     pub(super) async fn end_session(&self, revision: Option<&Session>) {
         let Some(id) = self.session_id.swap(None) else { return };
         let era = revision.map_or(HeaderEra::Unknown, |session| HeaderEra::Session(session.revision));
-        let head = || {
-            let mut head = self.headers.clone();
-            era.write(&mut head, Some(&id));
-            Ok(head)
-        };
+        let head = || Ok(era.headers(&self.headers, Some(&id)));
         // The client ignores the server's answer.
         if let Err(error) = self.link.send(&HttpMethod::DELETE, &self.url, Bytes::new(), head).await {
             tracing::debug!(%error, "the session was not ended");

@@ -256,7 +256,14 @@ const MAX_IN_WORK: usize = 64;
 impl CallbackHistory {
     /// Notes that `server` asked the question `id`, and returns its state.
     fn note(&mut self, server: &ServerId, id: &str, asked: Occurrence, now: Instant) -> CallbackState<'_> {
-        self.forget(now);
+        // Questions that ended long ago are forgotten.
+        self.servers.retain(|_, entries| {
+            entries.retain(|_, entry| {
+                while entry.tasks.try_join_next().is_some() {}
+                now < entry.asked.end + MEMORY
+            });
+            !entries.is_empty()
+        });
         let entries = self.servers.entry(server.clone()).or_default();
         if let Some(entry) = entries.get(id)
             && asked.repeats(&entry.asked)
@@ -297,16 +304,6 @@ impl CallbackHistory {
 
     fn len(&self) -> usize {
         self.servers.values().map(HashMap::len).sum()
-    }
-
-    fn forget(&mut self, now: Instant) {
-        self.servers.retain(|_, entries| {
-            entries.retain(|_, entry| {
-                while entry.tasks.try_join_next().is_some() {}
-                now < entry.asked.end + MEMORY
-            });
-            !entries.is_empty()
-        });
     }
 }
 

@@ -139,8 +139,13 @@ impl ActiveCall {
         let Some(content) = params.get("content").filter(RawJson::is_object) else {
             return Box::pin(ready(Err(Error::internal("the chunk has no `content`"))));
         };
-        if let Some(first) = params.get(FIRST_INDEX).and_then(|first| first.to().ok()) {
-            self.start_at(first);
+        if let Some(first) = params.get(FIRST_INDEX).and_then(|first| first.to::<u64>().ok()) {
+            // The chunks are numbered from it on, if none has left: the call goes on with another one.
+            let mut state = self.state.lock();
+            if state.streamed.summary.chunks_sent == 0 {
+                state.streamed.summary.chunks_sent = first;
+                state.resend.start_at(first);
+            }
         }
         let checkpoint = ["operation_id", "checkpoint_token"].map(|name| params.get(name));
         let part = ResultPart { content, done: params.bytes("done") == Some(b"true"), checkpoint };
@@ -149,15 +154,6 @@ impl ActiveCall {
         match free {
             Some(turn) => self.send_chunk(part, message, turn),
             None => Box::pin(self.chunk_in_turn(part, message)),
-        }
-    }
-
-    /// Numbers the chunks from `first` on, if none has left: the call goes on with another one.
-    fn start_at(&self, first: u64) {
-        let mut state = self.state.lock();
-        if state.streamed.summary.chunks_sent == 0 {
-            state.streamed.summary.chunks_sent = first;
-            state.resend.start_at(first);
         }
     }
 

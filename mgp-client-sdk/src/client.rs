@@ -184,11 +184,8 @@ impl<S: RpcService> Client<S> {
     /// # Errors
     /// The server could not be notified, or its process did not end well.
     pub async fn close(self) -> Result<(), Error> {
-        let link = self.shared.link.lock().take();
-        match link {
-            Some(link) => link.close().await,
-            None => Ok(()),
-        }
+        let link = self.shared.link.lock().take().unwrap_or_default();
+        link.close().await
     }
 
     /// Writes params in the form of the server's revision.

@@ -48,13 +48,10 @@ where
             return Err(error);
         }
         tracing::debug!(%error, "the server refuses Streamable HTTP; trying HTTP+SSE");
-        match prepared.sse(transport()).await {
-            Ok(client) => Ok(client),
-            Err(second) => {
-                tracing::debug!(error = %second, "the server is not one of HTTP+SSE either");
-                Err(error)
-            }
-        }
+        prepared.sse(transport()).await.map_err(|second| {
+            tracing::debug!(error = %second, "the server is not one of HTTP+SSE either");
+            error
+        })
     }
 
     /// Connects to a server of HTTP+SSE, without a try of other transports.

@@ -153,10 +153,13 @@ impl ApprovalLayer {
     /// Asks the person.
     async fn agreed(&self, question: ApprovalQuestion) -> Result<(), Error> {
         let tool = question.tool.clone();
-        match (self.ask)(question).await {
-            ElicitAction::Accept => Ok(()),
-            _ => Err(not_approved(&tool)),
+        if (self.ask)(question).await == ElicitAction::Accept {
+            return Ok(());
         }
+        let message = format!(
+            "the user did not approve the call of `{tool}`, and it was not made: call it again only if the user asks for it"
+        );
+        Err(Error::new(code::CONFIRMATION_DECLINED, message).with_source(NotExecuted))
     }
 
     fn learn(&self, list: &Response) {
@@ -215,13 +218,6 @@ impl Approval {
 /// Returns what a server says that wants to know whether a person agreed.
 fn required(response: &Response) -> Option<ConfirmationRequired> {
     ConfirmationRequired::read(&Object::from_raw(&response.result).ok()?.object("_meta")?)
-}
-
-fn not_approved(tool: &str) -> Error {
-    let message = format!(
-        "the user did not approve the call of `{tool}`, and it was not made: call it again only if the user asks for it"
-    );
-    Error::new(code::CONFIRMATION_DECLINED, message).with_source(NotExecuted)
 }
 
 mgp_types::partial_debug!(ApprovalLayer, self => tools: self.tools.lock().len());

@@ -95,15 +95,11 @@ impl<S: RpcService> Client<S> {
             return None;
         }
         let homepage = self.server_info().and_then(|server| server.website_url).unwrap_or_default();
-        let own = error.documentation_of(&homepage).map(Into::into);
+        let documentation = error.documentation_of(&homepage).map(Into::into);
         let address = error.documentation_url.filter(|url| url.starts_with("https://"));
-        let foreign = if own.is_some() { None } else { address };
-        Some(UserAdvice {
-            message: error.message,
-            suggestion: error.suggestion,
-            documentation: own,
-            foreign_documentation: foreign,
-        })
+        let foreign_documentation = if documentation.is_some() { None } else { address };
+        let (message, suggestion) = (error.message, error.suggestion);
+        Some(UserAdvice { message, suggestion, documentation, foreign_documentation })
     }
 }
 

@@ -218,12 +218,13 @@ impl ResultHints {
     }
 }
 
-fn risk(tool: &Tool) -> Impact {
+/// Returns the harm that a tool of a list can do.
+pub(crate) fn risk(tool: &Tool) -> Impact {
     impact(ToolDeclaration::of_tool(tool).risk_level, tool.annotations.as_deref())
 }
 
 /// Returns the harm that a call can do. A tool that says nothing counts as destructive.
-pub(crate) fn impact(declared: Option<Impact>, hints: Option<&ToolAnnotations>) -> Impact {
+pub(super) fn impact(declared: Option<Impact>, hints: Option<&ToolAnnotations>) -> Impact {
     match declared {
         Some(impact) => impact,
         None if hints.is_some_and(|hints| hints.read_only_hint == Some(true)) => Impact::Safe,

@@ -6,5 +6,5 @@ mod hints;
 mod tool_version;
 
 pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService};
-pub(crate) use self::hints::impact;
+pub(crate) use self::hints::risk;
 pub use self::hints::{ResultHints, UserAdvice};

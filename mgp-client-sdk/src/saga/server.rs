@@ -10,14 +10,14 @@ use mgp_types::ext::transaction::{
 };
 use mgp_types::ext::{
     Compensation, ExtensionId, ExtensionIds, IdempotencyKey, IdempotentCall, Impact, StructuredError,
-    ToolDeclaration, TransactionId,
+    TransactionId,
 };
 use mgp_types::mcp::{CallToolResult, ContentBlock};
 use mgp_types::{Error, Object, Origin, RawJson, code};
 
 use crate::Client;
 use crate::carried::meta;
-use crate::ext::impact;
+use crate::ext::risk;
 
 pub(super) struct SagaServer(pub(super) Client);
 
@@ -95,10 +95,7 @@ impl SagaServer {
     /// Returns the harm that a tool can do. One that the server does not list counts as destructive.
     pub(super) async fn impact(&self, tool: &str) -> Result<Impact, Error> {
         match self.0.find_tool(tool).await {
-            Ok(tool) => {
-                let declared = ToolDeclaration::of_tool(&tool).risk_level;
-                Ok(impact(declared, tool.annotations.as_deref()))
-            }
+            Ok(tool) => Ok(risk(&tool)),
             Err(error) if error.code() == code::TOOL_NOT_FOUND => Ok(Impact::Destructive),
             Err(error) => Err(error),
         }

@@ -19,8 +19,8 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, Principal, code};
 
 use self::server::{KeyedCall, SagaServer, had_no_effect};
-use self::undo::{ConfirmFn, SagaUndo, VerifyFn, new_key, transaction_of};
 pub use self::undo::{SagaEntry, SagaStep, UndoCall};
+use self::undo::{SagaUndo, new_key, transaction_of};
 use crate::{Client, ClientBuilder};
 
 /// Calls at several servers that are taken back together.
@@ -246,8 +246,7 @@ impl SagaBuilder {
         F: Fn(UndoCall) -> A + Send + Sync + 'static,
         A: Future<Output = bool> + Send + 'static,
     {
-        let ask: ConfirmFn = Box::new(move |call| Box::pin(ask(call)));
-        self.undo.confirm = Some(ask);
+        self.undo.confirm = Some(Box::new(move |call| Box::pin(ask(call))));
         self
     }
 
@@ -257,8 +256,7 @@ impl SagaBuilder {
         F: Fn(UndoCall) -> A + Send + Sync + 'static,
         A: Future<Output = Result<(), Error>> + Send + 'static,
     {
-        let look: VerifyFn = Box::new(move |call| Box::pin(look(call)));
-        self.undo.verify = Some(look);
+        self.undo.verify = Some(Box::new(move |call| Box::pin(look(call))));
         self
     }
 

@@ -30,8 +30,8 @@ pub struct UndoCall {
     pub arguments: Object,
 }
 
-pub(super) type ConfirmFn = Box<dyn Fn(UndoCall) -> BoxFuture<'static, bool> + Send + Sync>;
-pub(super) type VerifyFn = Box<dyn Fn(UndoCall) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
+type ConfirmFn = Box<dyn Fn(UndoCall) -> BoxFuture<'static, bool> + Send + Sync>;
+type VerifyFn = Box<dyn Fn(UndoCall) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 
 /// Takes the steps of one saga back, each at its server.
 #[derive(Default)]

@@ -194,10 +194,7 @@ fn failure(error: Option<&RawJson>) -> Error {
     });
     let (code, message, data) = read.unwrap_or((code::INTERNAL_ERROR, "the task failed".into(), None));
     let failure = Error::from_origin(mgp_types::Origin::Peer, code, message);
-    match data {
-        Some(data) => failure.with_data(data),
-        None => failure,
-    }
+    if let Some(data) = data { failure.with_data(data) } else { failure }
 }
 
 mgp_types::partial_debug!([S] Task<S>, self => id: self.id);

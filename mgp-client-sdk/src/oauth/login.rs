@@ -270,11 +270,8 @@ impl Authorizer {
         scopes: &[Box<str>],
     ) -> Result<ProvenClient, OAuthError> {
         let issuer = &discovered.issuer;
-        let is_here = |of: Option<&str>| of.is_none_or(|of| of == issuer.issuer);
-        if let Some(configured) = &self.settings.credentials
-            && is_here(configured.issuer.as_deref())
-        {
-            return Ok(ProvenClient::configured(configured, issuer));
+        if let Some(configured) = self.configured(issuer) {
+            return Ok(configured);
         }
         if let Some(url) = &self.settings.metadata_url
             && issuer.client_id_metadata_document_supported
@@ -292,6 +289,13 @@ impl Authorizer {
         let client = ProvenClient::registered(&registered);
         fresh.client = Some(registered);
         Ok(client)
+    }
+
+    /// Returns the configured client, unless it belongs to another issuer.
+    fn configured(&self, issuer: &IssuerMetadata) -> Option<ProvenClient> {
+        let configured = self.settings.credentials.as_ref()?;
+        let is_here = configured.issuer.as_deref().is_none_or(|of| of == issuer.issuer);
+        is_here.then(|| ProvenClient::configured(configured, issuer))
     }
 
     pub(super) async fn endpoint<'a>(
@@ -317,13 +321,8 @@ impl Authorizer {
         let issuer = super::discovery::issuer_metadata(&self.fetcher, &login.issuer).await;
         let Ok(Some(issuer)) = issuer else { return };
         let Some(endpoint) = issuer.revocation_endpoint.clone() else { return };
-        let client = match (&self.settings.credentials, &login.client) {
-            (Some(configured), _) if configured.issuer.as_deref().is_none_or(|of| of == issuer.issuer) => {
-                ProvenClient::configured(configured, &issuer)
-            }
-            (_, Some(registered)) => ProvenClient::registered(registered),
-            _ => return,
-        };
+        let registered = || login.client.as_ref().map(ProvenClient::registered);
+        let Some(client) = self.configured(&issuer).or_else(registered) else { return };
         let tokens = [("refresh_token", token.refresh.as_deref()), ("access_token", Some(&*token.access))];
         for (hint, token) in tokens {
             let Some(token) = token else { continue };

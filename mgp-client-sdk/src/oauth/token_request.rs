@@ -1,5 +1,6 @@
 //! The ways to a token, the requests to token endpoints, and their answers.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use http::header::ACCEPT;
@@ -121,14 +122,11 @@ impl TokenEndpoint<'_> {
             .expires_in
             .filter(|seconds| seconds.is_finite())
             .map(|seconds| Timestamp::now().as_millis() + (seconds.clamp(0.0, MAX_SECONDS) * 1000.0) as i64);
-        let granted = answer.scope.as_deref().map(|scope| scope.split(' ').map(Into::into).collect());
-        let mut all: Vec<Box<str>> = granted.unwrap_or_default();
-        all.extend(scopes.iter().cloned());
-        all.sort_unstable();
-        all.dedup();
-        all.retain(|scope| !scope.is_empty());
+        let granted = answer.scope.iter().flat_map(|scope| scope.split(' '));
+        let all = granted.chain(scopes.iter().map(|scope| &**scope)).filter(|scope| !scope.is_empty());
+        let all: BTreeSet<Box<str>> = all.map(Into::into).collect();
         let TokenAnswer { access_token: access, refresh_token: refresh, .. } = answer;
-        Ok(Token { access, is_bound, refresh, ends_at, scopes: all })
+        Ok(Token { access, is_bound, refresh, ends_at, scopes: all.into_iter().collect() })
     }
 
     /// Posts a form with the client's proof. A nonce that the issuer demands is used once more at most.

@@ -353,9 +353,8 @@ impl Authorizer {
 
     fn adopt(&self, login: &mut Option<StoredLogin>, stored: Option<StoredLogin>) -> Result<(), OAuthError> {
         let current = match &stored {
-            Some(StoredLogin { token: Some(token), .. }) => {
-                let key = stored.as_ref().map(StoredLogin::signing_key).transpose()?.flatten();
-                let key = key.filter(|_| token.is_bound);
+            Some(known @ StoredLogin { token: Some(token), .. }) => {
+                let key = known.signing_key()?.filter(|_| token.is_bound);
                 Some(CurrentToken { header: header(token)?, token: token.clone(), key })
             }
             _ => None,

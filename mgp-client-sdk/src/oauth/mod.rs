@@ -127,12 +127,10 @@ impl OAuthError {
     }
 }
 
-impl From<OAuthError> for Error {
-    fn from(error: OAuthError) -> Self {
-        let code = if error.needs_login() { code::AUTH_REQUIRED } else { code::UPSTREAM_ERROR };
-        Self::new(code, error.to_string()).with_source(error)
-    }
-}
+mgp_types::convert!(OAuthError => Error, error => {
+    let code = if error.needs_login() { code::AUTH_REQUIRED } else { code::UPSTREAM_ERROR };
+    Self::new(code, error.to_string()).with_source(error)
+});
 
 /// The longest error code of an issuer that is repeated.
 const MAX_CODE_BYTES: usize = 64;

@@ -55,11 +55,9 @@ impl ClientCredentials {
         Self { id: id.into(), proof: ClientProof::Key(key), issuer: None }
     }
 
-    /// Sets the issuer at which the client is known. The credentials are sent to no other one.
-    #[must_use]
-    pub fn at(mut self, issuer: impl Into<Box<str>>) -> Self {
-        self.issuer = Some(issuer.into());
-        self
+    mgp_types::setters! { #[must_use] self =>
+        /// Sets the issuer at which the client is known. The credentials are sent to no other one.
+        pub fn at(issuer: impl Into<Box<str>>) => self.issuer = Some(issuer.into());
     }
 }
 

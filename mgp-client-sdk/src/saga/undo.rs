@@ -176,10 +176,9 @@ impl SagaStep {
         Self { id, server: server.into(), tool: tool.into(), arguments, compensation: None }
     }
 
-    /// Sets the call that takes the step back, at the same server. Without this the server says which one does.
-    pub fn undone_by(mut self, compensation: Compensation) -> Self {
-        self.compensation = Some(compensation);
-        self
+    mgp_types::setters! { self =>
+        /// Sets the call that takes the step back, at the same server. Without this the server says which one does.
+        pub fn undone_by(compensation: Compensation) => self.compensation = Some(compensation);
     }
 
     /// Refuses what is too large for the log.

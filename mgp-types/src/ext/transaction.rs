@@ -119,11 +119,10 @@ record! {
 }
 
 impl BeginTransaction {
-    /// Sets the time in seconds without a call after which the transaction is rolled back.
-    #[must_use]
-    pub fn with_timeout_seconds(mut self, seconds: u32) -> Self {
-        self.timeout_seconds = seconds.clamp(1, MAX_TIMEOUT_SECONDS);
-        self
+    crate::setters! { #[must_use] self =>
+        /// Sets the time in seconds without a call after which the transaction is rolled back.
+        pub fn with_timeout_seconds(seconds: u32) =>
+            self.timeout_seconds = seconds.clamp(1, MAX_TIMEOUT_SECONDS);
     }
 }
 

@@ -118,11 +118,10 @@ impl FormSchema {
         Self::new(Map::new())
     }
 
-    /// Adds a field that may stay empty.
-    #[must_use]
-    pub fn with_field(mut self, name: impl Into<String>, schema: impl Into<PrimitiveSchema>) -> Self {
-        self.properties.insert(name.into(), schema.into());
-        self
+    crate::setters! { #[must_use] self =>
+        /// Adds a field that may stay empty.
+        pub fn with_field(name: impl Into<String>, schema: impl Into<PrimitiveSchema>) =>
+            self.properties.insert(name.into(), schema.into());
     }
 
     /// Adds a field that must be filled in.

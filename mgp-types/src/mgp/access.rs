@@ -131,11 +131,10 @@ impl AccessState {
         Self::new(policy.permission(), AccessSource::DefaultPolicy)
     }
 
-    /// Sets the granter and the time of the grant.
-    pub fn with_grant(mut self, by: impl Into<String>, at: Timestamp) -> Self {
-        self.granted_by = Some(by.into());
-        self.granted_at = Some(at);
-        self
+    crate::setters! { self =>
+        /// Sets the granter and the time of the grant.
+        pub fn with_grant(by: impl Into<String>, at: Timestamp) =>
+            (self.granted_by, self.granted_at) = (Some(by.into()), Some(at));
     }
 }
 

@@ -128,10 +128,9 @@ impl Actor {
 }
 
 impl AuditTarget {
-    /// Sets the arguments that name what the call acts on beyond the tool.
-    #[must_use]
-    pub fn with_arguments(self, arguments: BTreeMap<String, String>) -> Self {
-        Self { arguments, ..self }
+    crate::setters! { #[must_use] self =>
+        /// Sets the arguments that name what the call acts on beyond the tool.
+        pub fn with_arguments(arguments: BTreeMap<String, String>) => self.arguments = arguments;
     }
 }
 

@@ -74,11 +74,10 @@ impl CallbackRequest {
         }
     }
 
-    /// Sets the answers to choose from.
-    #[must_use]
-    pub fn with_options(mut self, options: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.options = options.into_iter().map(Into::into).collect();
-        self
+    crate::setters! { #[must_use] self =>
+        /// Sets the answers to choose from.
+        pub fn with_options(options: impl IntoIterator<Item = impl Into<String>>) =>
+            self.options = options.into_iter().map(Into::into).collect();
     }
 
     setter!(timeout_ms: u64 => with_timeout_ms);

@@ -153,10 +153,9 @@ impl RequestTools {
         Self { requirements: ToolRequirements { capabilities, ..Default::default() }, ..Default::default() }
     }
 
-    /// Sets the work that the agent is about to do.
-    pub fn context(mut self, context: impl Into<String>) -> Self {
-        self.context = context.into();
-        self
+    crate::setters! { self =>
+        /// Sets the work that the agent is about to do.
+        pub fn context(context: impl Into<String>) => self.context = context.into();
     }
 }
 

@@ -86,11 +86,14 @@ struct GroupRules {
 struct KnownAgent {
     /// The revision of the groups by which the memberships were found.
     rules: u64,
-    memberships: Option<Arc<[GroupMembership]>>,
+    memberships: Memberships,
     token: Option<Arc<TokenStatement>>,
     /// The names of the groups that its keys are for.
     keys: Vec<Box<str>>,
 }
+
+/// The groups of an agent, in their order; `None` if it is in no group.
+type Memberships = Option<Arc<[GroupMembership]>>;
 
 impl AgentGroups {
     /// Sets the groups from now on. Returns whether they are others than before.
@@ -127,17 +130,10 @@ impl AgentGroups {
         if rules.groups.is_empty() || agent.starts_with("operator:") || agent.starts_with('@') {
             return None;
         }
-        {
-            let known = self.0.known.read();
-            if let Some(known) = known.get(agent).filter(|known| known.rules == rules.revision) {
-                return known.memberships.clone();
-            }
+        if let Some(known) = self.0.known.read().get(agent).filter(|known| known.rules == rules.revision) {
+            return known.memberships.clone();
         }
-        let mut all = self.0.known.write();
-        make_room(&mut all);
-        let known = all.entry(agent.into()).or_default();
-        known.find(agent, &rules);
-        known.memberships.clone()
+        self.change(agent, &rules, |_| {})
     }
 
     /// Returns what `look` finds under the names by which rules name an agent: its own, then those of its groups, then that
@@ -219,10 +215,13 @@ impl AgentGroups {
         }
     }
 
-    /// Changes what is known of an agent, and counts that as a change if its memberships are others then.
-    fn change(&self, agent: &str, rules: &GroupRules, edit: impl FnOnce(&mut KnownAgent)) {
+    /// Changes what is known of an agent, and counts that as a change if its memberships are others then. Returns them.
+    fn change(&self, agent: &str, rules: &GroupRules, edit: impl FnOnce(&mut KnownAgent)) -> Memberships {
         let mut all = self.0.known.write();
-        make_room(&mut all);
+        // Who can be found again by its id is forgotten where there is no room for another agent.
+        if all.len() >= MAX_KNOWN {
+            all.retain(|_, agent| agent.token.is_some() || !agent.keys.is_empty());
+        }
         let known = all.entry(agent.into()).or_default();
         let before = known.memberships.take();
         let was_known = known.rules == rules.revision;
@@ -231,6 +230,7 @@ impl AgentGroups {
         if was_known && before != known.memberships {
             self.0.changes.fetch_add(1, Ordering::Release);
         }
+        known.memberships.clone()
     }
 }
 
@@ -306,13 +306,6 @@ fn may_stand_for(pattern: &str, agent: &str) -> bool {
         || agent
             .split_once('/')
             .is_none_or(|(family, _)| pattern.strip_prefix(family).is_some_and(|rest| rest.starts_with('/')))
-}
-
-/// Forgets who can be found again by its id where there is no room for another agent.
-fn make_room(known: &mut HashMap<Box<str>, KnownAgent>) {
-    if known.len() >= MAX_KNOWN {
-        known.retain(|_, agent| agent.token.is_some() || !agent.keys.is_empty());
-    }
 }
 
 /// Returns the texts of a claim, which is a text or a list.

@@ -57,13 +57,11 @@ impl ClientSession {
     /// A client of the user is known by the name that it gave first; the name proves nothing. Everybody else is who was
     /// authenticated. Allocates for the first request with a name only.
     pub fn principal(&self, caller: &Principal, peer: Option<&Session>) -> Principal {
-        if let Some(named) = self.named.get().or_else(|| self.name(peer?)) {
-            let is_local = caller.kind() == PrincipalKind::LocalClient && caller.as_str() == LOCAL_AGENT;
-            if is_local {
-                return named.principal.clone();
-            }
+        let is_local = caller.kind() == PrincipalKind::LocalClient && caller.as_str() == LOCAL_AGENT;
+        match self.named.get().or_else(|| self.name(peer?)) {
+            Some(named) if is_local => named.principal.clone(),
+            _ => caller.clone().through(self.id),
         }
-        caller.clone().through(self.id)
     }
 
     fn name(&self, peer: &Session) -> Option<&NamedClient> {

@@ -115,10 +115,7 @@ impl<P> Flow<P> {
 
 impl<P> From<Result<P, Error>> for Flow<P> {
     fn from(decision: Result<P, Error>) -> Self {
-        match decision {
-            Ok(pass) => Self::Pass(pass),
-            Err(error) => Self::refuse(error),
-        }
+        decision.map_or_else(Self::refuse, Self::Pass)
     }
 }
 

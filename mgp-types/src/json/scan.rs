@@ -323,13 +323,11 @@ impl<'a> Scanner<'a> {
         let Some(digits) = self.bytes.get(self.at + 2..self.at + 6) else {
             return Err(self.fault(JsonFault::UnexpectedEnd));
         };
-        let mut unit = 0;
-        for &digit in digits {
-            match char::from(digit).to_digit(16) {
-                Some(value) => unit = unit << 4 | value,
-                None => return Err(self.fault(JsonFault::Syntax)),
-            }
-        }
+        let unit = digits.iter().try_fold(0_u32, |unit, &digit| {
+            let value = char::from(digit).to_digit(16)?;
+            Some(unit << 4 | value)
+        });
+        let unit = unit.ok_or_else(|| self.fault(JsonFault::Syntax))?;
         self.at += 6;
         Ok(unit)
     }

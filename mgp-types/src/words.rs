@@ -9,14 +9,12 @@ pub fn words(name: &str) -> Vec<String> {
     let mut previous: Option<char> = None;
     let mut characters = name.chars().take(MAX_NAME_CHARS).peekable();
     while let Some(character) = characters.next() {
-        let begins = match previous {
-            // A word starts at a capital, as in `filePath`; in `URLPath`, the last capital of the run belongs to the
-            // next word.
-            Some(before) if character.is_uppercase() => {
+        // A word starts at a capital, as in `filePath`; in `URLPath`, the last capital of the run belongs to the next
+        // word.
+        let begins = character.is_uppercase()
+            && previous.is_some_and(|before: char| {
                 !before.is_uppercase() || characters.peek().is_some_and(|next| next.is_lowercase())
-            }
-            _ => false,
-        };
+            });
         if (begins || !character.is_alphanumeric()) && !word.is_empty() {
             words.push(std::mem::take(&mut word));
         }

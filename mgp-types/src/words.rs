@@ -12,7 +12,7 @@ pub fn words(name: &str) -> Vec<String> {
         // A word starts at a capital, as in `filePath`; in `URLPath`, the last capital of the run belongs to the next
         // word.
         let begins = character.is_uppercase()
-            && previous.is_some_and(|before: char| {
+            && previous.is_some_and(|before| {
                 !before.is_uppercase() || characters.peek().is_some_and(|next| next.is_lowercase())
             });
         if (begins || !character.is_alphanumeric()) && !word.is_empty() {

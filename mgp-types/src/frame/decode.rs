@@ -7,7 +7,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use super::spelling::{MisspelledName, check_envelope, check_error, check_method, check_params};
-use crate::json::{Object, RawJson, Scanner, read_string, scan_members};
+use crate::json::{Object, RawJson, Scanner, range, read_string, scan_members};
 use crate::{Error, Id, JsonError, JsonFault, Method, Origin, Params};
 
 /// The content of one frame.
@@ -108,8 +108,7 @@ fn elements(scanner: &mut Scanner<'_>) -> Result<Vec<Range<usize>>, Malformed> {
             let error = Error::invalid_request("a batch takes up to 1024 messages; send them in several");
             return Err(Malformed::request(None, error));
         }
-        let span = scanner.value()?;
-        spans.push(span.start as usize..span.end as usize);
+        spans.push(range(&scanner.value()?));
     }
     scanner.skip_space();
     scanner.end()?;
@@ -160,8 +159,7 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Re
             continue;
         }
         envelope.answers |= *name == *b"result" || *name == *b"error";
-        let value = scanner.value()?;
-        let value = value.start as usize..value.end as usize;
+        let value = range(&scanner.value()?);
         match &*name {
             b"jsonrpc" => envelope.jsonrpc = Some(value),
             b"id" => envelope.id = Some(value),

@@ -8,7 +8,7 @@ mod scan;
 mod text;
 
 pub use self::object::Object;
-pub(crate) use self::object::scan_members;
+pub(crate) use self::object::{range, scan_members};
 pub use self::object_writer::ObjectWriter;
 pub use self::raw::{JsonError, JsonFault, RawJson};
 pub(crate) use self::scan::Scanner;

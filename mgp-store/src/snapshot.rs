@@ -27,14 +27,11 @@ pub(crate) fn restore(connection: &mut Connection, copy: &[u8]) -> Result<Vec<St
 fn restore_attached(connection: &mut Connection) -> Result<Vec<String>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for table in texts(&transaction, TABLES)? {
-        let columns = texts(
-            &transaction,
-            &format!(
-                "SELECT '\"' || own.name || '\"' FROM pragma_table_info('{table}', 'main') own
+        let query = format!(
+            "SELECT '\"' || own.name || '\"' FROM pragma_table_info('{table}', 'main') own
                  JOIN pragma_table_info('{table}', 'copy') USING (name)"
-            ),
-        )?;
-        let columns = columns.join(", ");
+        );
+        let columns = texts(&transaction, &query)?.join(", ");
         transaction.execute_batch(&format!(
             "DELETE FROM main.{table}; INSERT INTO main.{table} ({columns}) SELECT {columns} FROM copy.{table}"
         ))?;

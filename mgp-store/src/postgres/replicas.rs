@@ -39,9 +39,7 @@ impl Postgres {
     /// Fails if the database cannot be reached; the uses may have been added then.
     pub async fn add_uses(&self, uses: &[(i64, f64, f64)]) -> Result<BTreeMap<i64, f64>> {
         let client = self.client().await?;
-        let ids: Vec<_> = uses.iter().map(|(id, ..)| *id).collect();
-        let amounts: Vec<_> = uses.iter().map(|(_, amount, _)| *amount).collect();
-        let returned: Vec<_> = uses.iter().map(|(.., returned)| *returned).collect();
+        let (ids, amounts, returned): (Vec<i64>, Vec<f64>, Vec<f64>) = uses.iter().copied().collect();
         let sums = query_prepared(&client, include_str!("add_uses.sql"), &[&ids, &amounts, &returned]).await;
         given_back(client, sums.map(|rows| rows.iter().map(|row| (row.get(0), row.get(1))).collect()))
     }

@@ -124,7 +124,7 @@ impl Postgres {
 
     /// Returns an order of changes by its name.
     pub fn order(&self, name: &'static str) -> PostgresOrder {
-        PostgresOrder::new(self.clone(), name)
+        PostgresOrder { database: self.clone(), name }
     }
 
     /// Does `work` on the runtime of the connections, and waits for it on this thread.

@@ -12,14 +12,8 @@ use crate::{Entry, News, Order, Result, Snapshot, StoreError, Turn};
 /// connection, and with it the turn.
 #[derive(Debug)]
 pub struct PostgresOrder {
-    database: Postgres,
-    name: &'static str,
-}
-
-impl PostgresOrder {
-    pub(super) const fn new(database: Postgres, name: &'static str) -> Self {
-        Self { database, name }
-    }
+    pub(super) database: Postgres,
+    pub(super) name: &'static str,
 }
 
 impl Order for PostgresOrder {

@@ -101,8 +101,13 @@ impl Postgres {
     /// # Errors
     /// Fails if the database cannot be reached, or refuses the statement.
     pub async fn ask(&self, statement: &str, about: &str) -> Result<String, StoreError> {
+        self.text(statement, &[&about]).await
+    }
+
+    /// Returns the text that a statement selects.
+    async fn text(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> Result<String> {
         let client = self.client().await?;
-        let told = in_time(client.query_one(statement, &[&about])).await;
+        let told = in_time(client.query_one(statement, values)).await;
         given_back(client, told.map(|row| row.get(0)))
     }
 

@@ -63,9 +63,7 @@ impl Postgres {
     /// # Errors
     /// Fails if the database cannot be reached.
     pub async fn leases(&self, id: &str, servers: &[String]) -> Result<String> {
-        let client = self.client().await?;
-        let read = in_time(client.query_one(include_str!("leases.sql"), &[&id, &servers])).await;
-        given_back(client, read.map(|row| row.get(0)))
+        self.text(include_str!("leases.sql"), &[&id, &servers]).await
     }
 
     /// Returns all kernels, orders and leases as JSON, with ages in milliseconds.
@@ -73,8 +71,6 @@ impl Postgres {
     /// # Errors
     /// Fails if the database cannot be reached, or a kernel says of itself what is no JSON object.
     pub async fn cluster(&self) -> Result<String> {
-        let client = self.client().await?;
-        let read = in_time(client.query_one(include_str!("cluster.sql"), &[])).await;
-        given_back(client, read.map(|row| row.get(0)))
+        self.text(include_str!("cluster.sql"), &[]).await
     }
 }

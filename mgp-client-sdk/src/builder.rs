@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use mgp_stream::callback::{CallbackHandler, CallbackInboundLayer, CallbackResponder};
 use mgp_stream::event::Subscriber;
 use mgp_transport::era::{
@@ -350,11 +351,7 @@ impl<L, I> ClientBuilder<L, I> {
         A: Future<Output = ()> + Send + 'static,
     {
         let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
-            let done = handler(request.params, *request.context);
-            Box::pin(async {
-                done.await;
-                Ok(Response::empty())
-            })
+            Box::pin(handler(request.params, *request.context).map(|()| Ok(Response::empty())))
         };
         self.options.registry.notifications.insert(method.into(), Arc::new(handler));
         self

@@ -275,16 +275,15 @@ impl<S: RpcService> Stream for EventStream<S> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<EventItem>> {
         let this = self.get_mut();
-        let mut ended = false;
-        if let Some(listening) = &mut this.listening {
-            // The stream asks for no changes; polling drives the request.
-            while let Poll::Ready(change) = listening.poll_change(cx) {
-                if change.is_none_or(|change| change.is_err()) {
-                    ended = true;
-                    break;
+        // The stream asks for no changes; polling drives the request.
+        let ended = this.listening.as_mut().is_some_and(|listening| {
+            loop {
+                match listening.poll_change(cx) {
+                    Poll::Ready(Some(Ok(_))) => {}
+                    polled => break polled.is_ready(),
                 }
             }
-        }
+        });
         match Pin::new(&mut this.events).poll_next(cx) {
             Poll::Pending if ended => Poll::Ready(None),
             polled => polled,

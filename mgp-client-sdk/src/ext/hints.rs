@@ -241,9 +241,7 @@ fn check(name: &str, judge: &ArgumentJudge, response: &Response) -> Result<(), E
     let does_not_fit = |faults: &str| {
         Error::misbehaved(format!("the result of `{name}` does not fit its output schema: {faults}"))
     };
-    let Some(output) = result.structured_content else {
-        return Err(does_not_fit("it has no structured content"));
-    };
+    let output = result.structured_content.ok_or_else(|| does_not_fit("it has no structured content"))?;
     let output = output.to().map_err(|error| does_not_fit("it is not JSON").with_source(error))?;
     let faults = judge.violations(&output).into_iter().take(MAX_FAULTS).map(|fault| match &*fault.path {
         "" => format!("it breaks `{}`", fault.keyword),

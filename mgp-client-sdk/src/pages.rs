@@ -140,10 +140,7 @@ impl<S: RpcService, P: PagedList> Pages<S, P> {
     }
 }
 
-impl<S: RpcService, P: PagedList<Item: Unpin>> Stream for Pages<S, P>
-where
-    S: Unpin,
-{
+impl<S: RpcService + Unpin, P: PagedList<Item: Unpin>> Stream for Pages<S, P> {
     type Item = Result<P::Item, Error>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -283,15 +283,11 @@ macro_rules! pages {
 pub(super) use {body, constructor, field_type, finish_field, gate, pages, write_field};
 
 /// Reads the value of a member into its slot, which must still be empty.
-pub(super) fn read_field<'de, T, A>(
+pub(super) fn read_field<'de, T: serde::Deserialize<'de>, A: MapAccess<'de>>(
     slot: &mut Option<T>,
     name: &'static str,
     map: &mut A,
-) -> Result<(), A::Error>
-where
-    T: serde::Deserialize<'de>,
-    A: MapAccess<'de>,
-{
+) -> Result<(), A::Error> {
     if slot.is_some() {
         return Err(A::Error::duplicate_field(name));
     }

@@ -113,11 +113,7 @@ impl ExtensionSet {
     /// Returns the extensions with these names, as they come from a peer or a file. A misspelled name becomes
     /// [`Extension::Unknown`] without complaint; code therefore names extensions by type:
     /// `ExtensionSet::from([Extension::Audit])`.
-    pub fn from_names<I>(names: I) -> Self
-    where
-        I: IntoIterator,
-        I::Item: AsRef<str>,
-    {
+    pub fn from_names<I: IntoIterator<Item: AsRef<str>>>(names: I) -> Self {
         names.into_iter().map(|name| Extension::from(name.as_ref())).collect()
     }
 

@@ -224,14 +224,9 @@ impl<S: RpcService, T> Future for CallFuture<S, T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        if let Some(request) = this.request.take() {
-            let request = match request {
-                Ok(request) => request,
-                Err(error) => return Poll::Ready(Err(error)),
-            };
-            match this.stack.poll_ready(cx) {
-                Poll::Ready(Ok(())) => this.answer.set(Some(this.stack.call(request))),
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+        if let Some(request) = this.request.take().transpose()? {
+            match this.stack.poll_ready(cx)? {
+                Poll::Ready(()) => this.answer.set(Some(this.stack.call(request))),
                 Poll::Pending => *this.request = Some(Ok(request)),
             }
         }

@@ -118,9 +118,7 @@ impl<S: RpcService, P: PagedList> Pages<S, P> {
             };
             let page = ready!(fetching.as_mut().poll(cx));
             self.fetching = None;
-            if let Err(error) = page.and_then(|page| self.take(page)) {
-                return Poll::Ready(Some(Err(error)));
-            }
+            page.and_then(|page| self.take(page))?;
         }
     }
 

@@ -92,11 +92,9 @@ impl<S: RpcService> EnvelopeClient<S> {
         let mut tools: Vec<String> = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..MAX_PAGES {
-            let mut params = Params::new();
-            if let Some(cursor) = &cursor {
-                params.set("cursor", RawJson::from_text(cursor));
-            }
-            let page = call_once(&mut service, Request::call("tools/list", params)).await?;
+            let params = cursor.as_deref().map(|cursor| ("cursor", RawJson::from_text(cursor)));
+            let list = Request::call("tools/list", params.into_iter().collect());
+            let page = call_once(&mut service, list).await?;
             let page = Object::from_raw(&page.to_raw())
                 .map_err(|_| Error::misbehaved("the list of tools is no object"))?;
             let listed: Vec<Object> = page.get("tools").and_then(|tools| tools.to().ok()).unwrap_or_default();

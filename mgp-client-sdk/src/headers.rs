@@ -162,9 +162,8 @@ impl HeaderPlans {
 
     /// Learns from tools that a search found (MGP §16), which need not be in any list.
     fn learn_found(&self, response: &Response) {
-        let Ok(mut result) = Object::from_raw(&response.result) else { return };
-        let structured = result.object("structuredContent");
-        result = structured.unwrap_or(result);
+        let Ok(result) = Object::from_raw(&response.result) else { return };
+        let result = result.object("structuredContent").unwrap_or(result);
         let found = result.get("tools").or_else(|| result.get("tools_loaded"));
         let Some(Ok(tools)) = found.map(|tools| tools.to::<Vec<RawJson>>()) else { return };
         let tools = tools.iter().filter_map(|tool| Object::from_raw(tool).ok());

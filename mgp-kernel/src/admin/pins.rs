@@ -357,7 +357,9 @@ impl Operation for ApprovePin {
         match approved.await {
             Ok(Ok(())) => {
                 // Clients that may use it see it, and are notified, when it is listed.
-                upstream.iter().for_each(|upstream| upstream.list_anew(kind));
+                if let Some(upstream) = upstream {
+                    upstream.list_anew(kind);
+                }
                 Ok(ApprovedPin { digest: shown })
             }
             Ok(Err(ApproveError::Store(error))) => Err(error.into()),

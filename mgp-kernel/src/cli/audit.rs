@@ -81,7 +81,9 @@ async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result {
     let mut page = link.ask(&newest).await?;
     page.events.reverse();
     if !follow {
-        page.only_here.iter().for_each(|why| link.output.note(&without_others(why)));
+        if let Some(why) = &page.only_here {
+            link.output.note(&without_others(why));
+        }
         return link.output.show(&page, TextForm::write);
     }
     let mut behind = match page.events.last() {
@@ -131,7 +133,9 @@ async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result {
         let file = out.display().to_string();
         link.output.show(&json!({ "events": events, "file": file }), |_, _| Ok(()))?;
     }
-    only_here.iter().for_each(|why| link.output.warning(&without_others(why)));
+    if let Some(why) = &only_here {
+        link.output.warning(&without_others(why));
+    }
     link.output.note(&format!("{events} events"));
     Ok(Exit::Done)
 }

@@ -182,7 +182,9 @@ impl CommandContext {
 
     /// Warns if the file of this folder exists but is not trusted and therefore not used.
     pub(super) fn tell_untrusted(&self) {
-        self.locations().untrusted().iter().for_each(|file| self.output.warning(&file.to_string()));
+        if let Some(file) = self.locations().untrusted() {
+            self.output.warning(&file.to_string());
+        }
     }
 
     /// Returns the options that let a kernel in another folder use the same places, as far as somebody has named them.

@@ -37,7 +37,9 @@ pub(super) fn missed(
         }
     };
     for line in log.iter().rev() {
-        complained_about(line).into_iter().for_each(|name| add(name, Some(line.trim().to_owned())));
+        for name in complained_about(line) {
+            add(name, Some(line.trim().to_owned()));
+        }
     }
     let words = names_of(server);
     set.iter().filter(|name| is_named_after(name, &words)).for_each(|name| add(name, None));

@@ -149,8 +149,12 @@ fn shown(locations: &Locations, file: &FolderFile) -> Result<(Value, String)> {
     });
     let keys = loaded.folder.unwrap_or_default();
     let (grants, rules): (Vec<_>, Vec<_>) = (grants.collect(), rules.collect());
-    grants.iter().for_each(|grant| line("grants  ", grant));
-    rules.iter().for_each(|rule| line("rule    ", rule));
+    for grant in &grants {
+        line("grants  ", grant);
+    }
+    for rule in &rules {
+        line("rule    ", rule);
+    }
     let settings = keys.applied.iter().filter(|key| !key.ends_with(']'));
     settings.clone().for_each(|key| line("holds   ", key));
     keys.ignored.iter().for_each(|(key, why)| line("ignored ", &format!("{key}: {why}")));
@@ -199,7 +203,9 @@ fn shown_server(server: &ServerConfig, line: &mut impl FnMut(&str, &str)) -> Val
         ("          header ", &headers),
         ("          is given your secret ", &secrets),
     ] {
-        texts.iter().for_each(|text| line(what, text));
+        for text in texts {
+            line(what, text);
+        }
     }
     let mut shown = json!({ "id": server.id, "enabled": server.enabled, "starts": starts });
     if let Some(cwd) = &server.cwd {

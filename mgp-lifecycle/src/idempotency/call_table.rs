@@ -181,10 +181,14 @@ impl CallTable {
     /// Forgets keys of the caller that have expired, and those of all where there are too many, and returns them.
     fn make_room(&mut self, caller: &Digest, now: Timestamp) -> Result<Vec<Digest>, Duration> {
         let mut expired = self.callers.get(caller).map_or_else(Vec::new, |keys| expired_at(keys, now));
-        expired.iter().for_each(|id| self.remove(id));
+        for id in &expired {
+            self.remove(id);
+        }
         if self.is_full() && self.soonest <= now {
             let of_others: Vec<_> = self.callers.values().flat_map(|keys| expired_at(keys, now)).collect();
-            of_others.iter().for_each(|id| self.remove(id));
+            for id in &of_others {
+                self.remove(id);
+            }
             expired.extend(of_others);
             self.soonest = self.callers.values().filter_map(CallerKeys::next_expiry).min().unwrap_or(now);
         }

@@ -156,7 +156,9 @@ impl EffectStore {
             }
             // One that fails must not take others with it.
             Err(error) if batch.len() > 1 && (is_refused || matches!(error, StoreError::Full)) => {
-                batch.into_iter().for_each(|queued| self.make(vec![queued]));
+                for queued in batch {
+                    self.make(vec![queued]);
+                }
             }
             // The first is told why the order cannot be reached; the others find their sender gone.
             Err(error) => {

@@ -174,7 +174,9 @@ impl Stage {
                 simple.words.iter().for_each(|word| word.walk(see));
             }
             Body::For { values, body, .. } => {
-                values.iter().for_each(|value| value.walk(see));
+                for value in values {
+                    value.walk(see);
+                }
                 body.walk(see);
             }
             Body::Loop { condition, body } => {

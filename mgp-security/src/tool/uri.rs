@@ -82,7 +82,9 @@ impl UriReadings {
                 // On Windows, the drive stands behind the slash.
                 path.strip_prefix('/').filter(|path| has_drive(path)),
             ];
-            readings.into_iter().flatten().for_each(|reading| note(&mut self.paths, reading));
+            for reading in readings.into_iter().flatten() {
+                note(&mut self.paths, reading);
+            }
         }
     }
 

@@ -40,7 +40,9 @@ struct Bound<'t> {
 impl<'t> PythonScopes<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
         let mut scopes = Self::default();
-        tree.nodes().for_each(|node| scopes.of.push(scopes.place(node)));
+        for node in tree.nodes() {
+            scopes.of.push(scopes.place(node));
+        }
         tree.nodes().for_each(|node| scopes.bind_node(node));
         scopes
     }

@@ -91,7 +91,9 @@ fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<Strin
     let further = mounts.map(|names| PathReading::new(PathAnchor::Root, names)).chain(at_home);
     let further: Vec<_> = further.collect();
     readings.push(reading);
-    further.into_iter().for_each(|reading| add(readings, reading, homes));
+    for reading in further {
+        add(readings, reading, homes);
+    }
 }
 
 /// Returns the text with braces expanded, as it stands and with each layer of encoding decoded.

@@ -1,11 +1,17 @@
 //! The process group of a server, with the guard that kills it when this process dies.
 
+use std::ffi::OsStr;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 use super::process::AwaitedChild;
+
+/// Returns the command of a program, which the system searches for in `PATH`.
+pub(super) fn command(program: &OsStr) -> Command {
+    Command::new(program)
+}
 
 /// The process group of one server. Dropping it kills every process in the group.
 #[derive(Debug)]

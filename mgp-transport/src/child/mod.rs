@@ -32,12 +32,13 @@
 //!   needs to know no number at all.
 //!
 //! A process that leaves the group on purpose (`setsid`) is not followed. Where there is no `/bin/sh`, servers run
-//! without a guard. Systems other than Unix have no groups here: the process itself is killed.
+//! without a guard. On Windows a server has no group: `taskkill` ends it with its descendants, and only a closed stdin ends it when
+//! this process dies.
 
 #[cfg(unix)]
 mod group;
 #[cfg(not(unix))]
-#[path = "group_other.rs"]
+#[path = "group_windows.rs"]
 mod group;
 mod pipes;
 mod process;

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-use super::group::ProcessGroup;
+use super::group::{ProcessGroup, command};
 use super::pipes::{self, ChildStdin, StderrReader, StderrTarget, StdinPipe};
 
 /// A running server. Dropping it kills every process in its group.
@@ -86,7 +86,7 @@ impl ChildProcess {
             return status.ok();
         }
         self.group.kill();
-        // This serves systems without groups, and a process that has left its group.
+        // This serves a process that has left its group, or that is in none.
         self.child.kill().await.ok()?;
         self.child.wait().await.ok()
     }
@@ -133,7 +133,7 @@ impl ChildCommand {
     /// Creates the command for `program`, which is searched for in `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
-            command: Command::new(program),
+            command: command(program.as_ref()),
             stderr: StderrTarget::default(),
             exit_timeout: Duration::from_secs(2),
             terminate_timeout: Duration::from_secs(2),

@@ -19,7 +19,7 @@ pub struct Locations {
 
 impl Locations {
     /// Creates the usual locations: only the file that `$MGP_CONFIG_PATH` names, if it is set; else `mgp.toml` in
-    /// `directory`, and `mgp/servers.toml` in `$XDG_CONFIG_HOME` or in `~/.config`. Trusted folders are noted [in the
+    /// `directory`, and `mgp/servers.toml` in `$XDG_CONFIG_HOME`, `~/.config` or `%APPDATA%`. Trusted folders are noted [in the
     /// user's state directory](TrustedFolders::from_env).
     pub fn from_env(environment: &dyn Environment, directory: &Path) -> Self {
         if let Some(file) = environment.variable("MGP_CONFIG_PATH").filter(|file| !file.is_empty()) {
@@ -30,8 +30,8 @@ impl Locations {
 
     /// Creates the same locations as [`from_env`](Self::from_env), without regard to `$MGP_CONFIG_PATH`.
     pub fn of_folder(environment: &dyn Environment, directory: &Path) -> Self {
-        let config = environment.user_directory("XDG_CONFIG_HOME", ".config");
-        let user = config.map(|config| config.join("mgp").join("servers.toml"));
+        let config = environment.own_directory("XDG_CONFIG_HOME", ".config");
+        let user = config.map(|config| config.join("servers.toml"));
         let locations = Self::of(Some(directory.join("mgp.toml")), user);
         Self { trusted: TrustedFolders::from_env(environment), ..locations }
     }

@@ -124,8 +124,8 @@ impl TrustedFolders {
 
     /// Creates notes in `mgp/trusted` in `$XDG_STATE_HOME` or in `~/.local/state`; `None` without a home.
     pub fn from_env(environment: &dyn Environment) -> Option<Self> {
-        let state = environment.user_directory("XDG_STATE_HOME", ".local/state")?;
-        Some(Self::at(state.join("mgp").join("trusted")))
+        let state = environment.own_directory("XDG_STATE_HOME", ".local/state")?;
+        Some(Self::at(state.join("trusted")))
     }
 
     /// Returns whether a folder's file is trusted.

@@ -20,12 +20,16 @@ pub trait Environment {
 }
 
 impl dyn Environment + '_ {
-    /// Returns a directory of the user by the XDG specification, which ignores relative paths: the one that the variable
-    /// names, or else the usual one in the home directory.
-    pub(crate) fn user_directory(&self, variable: &str, in_home: &str) -> Option<PathBuf> {
-        let set = |name| self.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(in_home));
-        set(variable).or_else(home)
+    /// Returns the directory of `mgp` among those of the user by the XDG specification, which ignores relative paths: in the one
+    /// that the variable names, or else in the usual one, which lies at `in_home` in the home directory where systems have that.
+    pub(crate) fn own_directory(&self, variable: &str, in_home: &str) -> Option<PathBuf> {
+        let set = |name: &str| self.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let usual = || match in_home {
+            _ if !cfg!(windows) => Some(set("HOME")?.join(in_home).join("mgp")),
+            ".config" => Some(set("APPDATA")?.join("mgp")),
+            _ => Some(set("LOCALAPPDATA")?.join("mgp").join(Path::new(in_home).file_name()?)),
+        };
+        set(variable).map(|directory| directory.join("mgp")).or_else(usual)
     }
 }
 

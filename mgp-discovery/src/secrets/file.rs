@@ -32,8 +32,7 @@ impl SecretFile {
 
     /// Returns the path of the user's secrets, beside the user's configuration; `None` without a home directory.
     pub fn user_path(environment: &dyn Environment) -> Option<PathBuf> {
-        let config = environment.user_directory("XDG_CONFIG_HOME", ".config")?;
-        Some(config.join("mgp").join("secrets.toml"))
+        Some(environment.own_directory("XDG_CONFIG_HOME", ".config")?.join("secrets.toml"))
     }
 
     /// Returns the path of the file.

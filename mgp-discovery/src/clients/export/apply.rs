@@ -93,7 +93,8 @@ fn beside(path: &Path, what: &str, end: &str) -> PathBuf {
 /// Copies a file to a path beside it, as secret as it is, and returns that path.
 fn copy_beside(path: &Path, what: &str) -> Result<PathBuf, ApplyError> {
     let copy = beside(path, what, "");
-    let copied = fs::copy(path, &copy).and_then(|_| File::open(&copy)?.sync_all());
+    let copied = fs::copy(path, &copy)
+        .and_then(|_| File::options().read(true).write(cfg!(windows)).open(&copy)?.sync_all());
     copied.map_err(refused(&copy))?;
     Ok(copy)
 }

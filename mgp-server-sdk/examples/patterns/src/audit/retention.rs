@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -116,10 +115,17 @@ fn append(folder: &Path, oldest: &OldestEvents) -> anyhow::Result<()> {
     for (time, event) in &oldest.events {
         months.entry(time.to_string().chars().take("2026-02".len()).collect()).or_default().push(event);
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let (mut folders, mut files) = (DirBuilder::new(), OpenOptions::new());
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut files, 0o600);
+    }
+    folders.recursive(true).create(folder)?;
+    files.create(true).append(true);
     for (month, events) in months {
         let path = folder.join(month).with_extension("jsonl");
-        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+        let mut file = files.open(path)?;
         let lines: Vec<u8> =
             events.into_iter().flat_map(|event| [event.as_bytes(), b"\n"].concat()).collect();
         file.write_all(&lines)?;

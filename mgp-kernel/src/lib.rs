@@ -45,6 +45,11 @@ mod notifications;
 mod paths;
 mod pattern_servers;
 mod peer;
+#[cfg(unix)]
+mod platform;
+#[cfg(windows)]
+#[path = "platform_windows.rs"]
+mod platform;
 mod policies;
 mod proof;
 mod record;

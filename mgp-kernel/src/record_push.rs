@@ -22,6 +22,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use crate::json_receiver::{JsonReceiver, signed, trusting};
+use crate::platform::host_name;
 use crate::record::{AuditTrail, PushProgress, RECEIVER};
 use crate::telemetry::{attribute, log_record, logs};
 use crate::terminal::with_causes;
@@ -195,7 +196,7 @@ impl SyslogReceiver {
 
     async fn take(&self, batch: &[LogEntry]) -> Result<(), String> {
         let mut messages = Vec::new();
-        let host = printable_ascii(&rustix::system::uname().nodename().to_string_lossy(), MAX_HOSTNAME);
+        let host = printable_ascii(&host_name(), MAX_HOSTNAME);
         for entry in batch {
             write_frame(&mut messages, entry, &host);
         }

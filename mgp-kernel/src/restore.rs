@@ -4,9 +4,8 @@
 //! All of the copy is prepared in a folder of its own, which is a valid state before its files take their places, each in
 //! one step.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,6 +24,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::log_positions::{AuditLogEnds, LAST_END};
+use crate::platform::{private_folder_builder, sync_folder};
 use crate::policies::stored_decisions;
 use crate::state_copy::{DECISIONS, EFFECTS, RECORD, REGISTRY, StateCopy, private_folder};
 use crate::terminal::{TextForm, TextWriter, printable};
@@ -101,7 +101,7 @@ pub(crate) async fn restore(
         _ => false,
     };
     let former = state.join(format!("replaced-{}", now.to_string().replace(':', "-")));
-    DirBuilder::new().mode(0o700).create(&former)?;
+    private_folder_builder().create(&former)?;
     let names = copy.files.keys().map(String::as_str).chain([LAST_END]).filter(|name| !stays(name));
     put_in_place(at, state, &former, names)?;
     // It goes only if it is empty.
@@ -170,7 +170,7 @@ fn put_in_place<'a>(
         }
         fs::rename(at.join(name), &place)?;
     }
-    File::open(state)?.sync_all()
+    sync_folder(state)
 }
 
 impl TextForm for Restored {

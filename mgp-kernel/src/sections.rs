@@ -1,7 +1,6 @@
 //! The sections of a kernel, opened and put together.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -17,6 +16,7 @@ use crate::changes::ChangeListeners;
 use crate::counts::KernelCounts;
 use crate::data::DataBroker;
 use crate::lifecycle::Lifecycle;
+use crate::platform::set_mode;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::registration;
@@ -143,7 +143,7 @@ fn follow_decisions(link: &ClusterLink, policies: &Arc<Policies>, changes: &Arc<
 fn open_private(state: &Path) -> Result<(), StartError> {
     let unusable = |error| StartError::State { path: state.to_owned(), error };
     fs::create_dir_all(state).map_err(unusable)?;
-    fs::set_permissions(state, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
+    set_mode(state, 0o700).map_err(unusable)?;
     for file in fs::read_dir(state).map_err(unusable)? {
         let path = file.map_err(unusable)?.path();
         check_own(&path).map_err(|error| StartError::Kept { path, error })?;

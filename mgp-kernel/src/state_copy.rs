@@ -17,6 +17,7 @@ use mgp_types::mgp::Timestamp;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use crate::platform::set_mode;
 use crate::state_folder::{digest_of, read_json, write_json};
 use crate::terminal::{TextForm, TextWriter};
 
@@ -82,8 +83,9 @@ impl StateCopy {
         let (mut schemas, mut files) = (BTreeMap::new(), BTreeMap::new());
         for name in names_in(at) {
             let path = at.join(&name);
-            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-            File::open(&path)?.sync_all()?;
+            set_mode(&path, 0o600)?;
+            // Some systems write only such files to the disk as are open for writing.
+            File::options().write(true).open(&path)?.sync_all()?;
             if [DECISIONS, RECORD].contains(&&*name) {
                 schemas.insert(name.clone(), Database::open_read_only(&path)?.versions()?);
             }
@@ -138,9 +140,9 @@ const KEEP_PRIVATE: &str = "the copy has the digests of keys and of the passphra
 /// Creates a folder under a new name in `above` that only its owner may open. It is removed with the result.
 pub(crate) fn private_folder(above: &Path, prefix: &str) -> io::Result<TempDir> {
     let mut folder = tempfile::Builder::new();
-    folder.prefix(prefix);
+    #[cfg(unix)]
     folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    folder.tempdir_in(above)
+    folder.prefix(prefix).tempdir_in(above)
 }
 
 /// Returns the names of the files in a folder that belong to a copy.

@@ -5,15 +5,15 @@
 //! client's.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
 use crate::lifecycle::installed;
+use crate::platform::{leave_session, private_file_options, private_folder_builder};
 use crate::terminal::{Exit, Failure, Result};
 
 /// Takes the lock under which one process at a time starts a kernel for a state directory, unless another process holds it. It
@@ -24,8 +24,8 @@ use crate::terminal::{Exit, Failure, Result};
 pub(super) fn start_lock(state: &Path) -> Result<Option<File>> {
     let path = state.join("start.lock");
     let unusable = |error: io::Error| Failure::file(&path, error);
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(unusable)?;
-    let file = OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(&path);
+    private_folder_builder().recursive(true).create(state).map_err(unusable)?;
+    let file = private_file_options().create(true).write(true).truncate(false).open(&path);
     let file = file.map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
@@ -61,9 +61,9 @@ pub(super) async fn start(state: PathBuf, global: Vec<OsString>, options: Vec<Os
 /// # Errors
 /// The process cannot be started.
 pub(super) fn detach(global: &[OsString], options: &[OsString]) -> Result<()> {
-    // This fails only in the leader of a process group, which already has a session that no terminal ends.
-    let _ = rustix::process::setsid();
-    command(global, "--background", options).spawn().map_err(unstarted)?;
+    let mut kernel = command(global, "--background", options);
+    leave_session(&mut kernel);
+    kernel.spawn().map_err(unstarted)?;
     Ok(())
 }
 
@@ -111,7 +111,7 @@ fn open_log(state: &Path) -> io::Result<(File, u64)> {
     if fs::metadata(&path).is_ok_and(|log| log.len() > LONGEST_LOG) {
         fs::rename(&path, path.with_extension("log.1"))?;
     }
-    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
+    let log = private_file_options().create(true).append(true).open(&path)?;
     let length = log.metadata()?.len();
     Ok((log, length))
 }

@@ -30,7 +30,8 @@ impl ClientLocations {
             env::current_dir().map_err(Failure::with_error("the current folder cannot be found"))?;
         let system = OperatingSystem::current();
         let mut places = ClientDirectories::new(system, &home);
-        if let (OperatingSystem::Linux, Some(directory)) = (system, set("XDG_CONFIG_HOME")) {
+        let variable = if system == OperatingSystem::Windows { "APPDATA" } else { "XDG_CONFIG_HOME" };
+        if let Some(directory) = set(variable).filter(|_| system != OperatingSystem::MacOs) {
             places.config = directory;
         }
         places.claude = set("CLAUDE_CONFIG_DIR");

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use clap::Subcommand;
@@ -13,6 +12,7 @@ use super::clients::ClientLocations;
 use super::context::CommandContext;
 use super::link::operate;
 use crate::admin::config::ShowConfig;
+use crate::platform::private_file_options;
 use crate::settings;
 use crate::terminal::{Exit, Failure, Result};
 
@@ -103,7 +103,7 @@ fn make(path: &Path) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(wrong)?;
     }
-    let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let file = private_file_options().write(true).create_new(true).open(path);
     file.and_then(|mut file| file.write_all(TEXT.as_bytes())).map_err(wrong)
 }
 

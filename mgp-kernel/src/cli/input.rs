@@ -1,13 +1,12 @@
 //! The input of commands: answers that a person types at the terminal, and texts in files.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
-
-use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 
 use serde::de::DeserializeOwned;
 
+use crate::platform::forget_typed;
 use crate::terminal::{Failure, Result};
 
 /// Returns the text of a file, or of standard input if the path is `-`.
@@ -41,7 +40,7 @@ pub(super) async fn typed_answer(question: String) -> Result<Option<String>> {
     let typed = tokio::task::spawn_blocking(move || {
         let input = io::stdin();
         if input.is_terminal() {
-            tcflush(&input, QueueSelector::IFlush)?;
+            forget_typed()?;
         }
         io::stderr().write_all(question.as_bytes())?;
         let mut line = String::new();
@@ -56,25 +55,6 @@ pub(super) async fn typed_answer(question: String) -> Result<Option<String>> {
 pub(super) async fn agrees(question: &str) -> Result<bool> {
     let answer = typed_answer(format!("{question} [y/N] ")).await?;
     Ok(matches!(answer.as_deref(), Some("y" | "Y" | "yes")))
-}
-
-/// Reads a line from the terminal, which shows the prompt `what` and not the line.
-pub(super) fn read_hidden(what: &str) -> io::Result<String> {
-    let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
-    let before = tcgetattr(&terminal)?;
-    let mut hidden = before.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
-    tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
-    let mut line = String::new();
-    let asked = terminal.write_all(what.as_bytes());
-    let read = asked.and_then(|()| BufReader::new(&terminal).read_line(&mut line));
-    // The terminal may be gone.
-    let _ = tcsetattr(&terminal, OptionalActions::Now, &before);
-    terminal.write_all(b"\n")?;
-    if read? == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 /// The largest length of a text in bytes, which is that of messages.

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Instant, sleep};
 
 use super::background::{self, start_lock};
@@ -18,7 +17,7 @@ use super::output::Output;
 use crate::Kernel;
 use crate::kernel::ServerStarts;
 use crate::listen::kernel_note::KernelNote;
-use crate::listen::socket;
+use crate::listen::socket::{self, SocketReader, SocketWriter};
 use crate::terminal::{Exit, Failure, Result};
 
 fn of_others(state: &Path, could_join: bool) -> Failure {
@@ -42,8 +41,8 @@ pub(super) struct KernelConnector<'a> {
 
 /// A connection to a kernel as an agent's client.
 pub(super) struct JoinedKernel {
-    pub(super) reader: OwnedReadHalf,
-    pub(super) writer: OwnedWriteHalf,
+    pub(super) reader: SocketReader,
+    pub(super) writer: SocketWriter,
     /// The note that the kernel keeps about itself, if it could be read.
     pub(super) note: Option<KernelNote>,
 }

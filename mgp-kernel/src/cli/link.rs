@@ -10,7 +10,6 @@ use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{Error, Origin, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Instant, sleep};
 
 use super::context::{CommandContext, EffectiveConfig};
@@ -24,7 +23,7 @@ use crate::admin::servers::{ListServers, ServerRow};
 use crate::admin::status::{StepAside, SteppedAside};
 use crate::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
 use crate::listen::kernel_note::KernelNote;
-use crate::listen::socket;
+use crate::listen::socket::{self, SocketReader, SocketWriter};
 use crate::proof::OperatorConnection;
 use crate::running::AcceptedConfig;
 use crate::terminal::{Exit, Failure, Result, TextForm, printable};
@@ -300,7 +299,7 @@ async fn steps_aside(client: &OperatorClient, note: Option<KernelNote>) -> bool 
 }
 
 /// Connects to the socket of a kernel at `path`; `None` if no kernel runs.
-pub(super) async fn join(path: &Path) -> Result<Option<(OwnedReadHalf, OwnedWriteHalf)>> {
+pub(super) async fn join(path: &Path) -> Result<Option<(SocketReader, SocketWriter)>> {
     let error = match socket::connect(path).await {
         Ok(halves) => return Ok(Some(halves)),
         Err(error) => error,

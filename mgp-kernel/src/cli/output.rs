@@ -8,10 +8,9 @@ use anstyle::{AnsiColor, Style};
 use clap::{Args, ColorChoice};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::io::Interest;
-use tokio::net::unix::pipe;
 use tokio::time::sleep;
 
+use crate::platform::until_output_is_unread;
 use crate::terminal::{Exit, Failure, Result, TextForm, TextWriter};
 
 /// The options of every command.
@@ -136,17 +135,8 @@ impl Output {
     pub(super) async fn follows(&self) -> bool {
         tokio::select! {
             _ = tokio::signal::ctrl_c() => false,
-            () = self.unread() => false,
+            () = until_output_is_unread() => false,
             () = sleep(LOOK_EVERY) => true,
-        }
-    }
-
-    /// Waits until the reader of standard output is gone. Never returns if that cannot be seen, as with a file.
-    async fn unread(&self) {
-        // The pipe is opened anew, so that it stays as it is for other processes that write to it.
-        match pipe::OpenOptions::new().open_sender("/dev/stdout") {
-            Ok(pipe) if pipe.ready(Interest::ERROR).await.is_ok() => {}
-            _ => std::future::pending().await,
         }
     }
 

@@ -47,8 +47,11 @@ fn is_started(opener: &[&str], url: &str) -> bool {
 }
 
 /// The programs that open pages, each with the arguments in front of the address.
-const OPENERS: &[&[&str]] =
-    if cfg!(target_os = "macos") { &[&["open"]] } else { &[&["xdg-open"], &["gio", "open"], &["wslview"]] };
+const OPENERS: &[&[&str]] = if cfg!(target_os = "macos") {
+    &[&["open"]]
+} else {
+    &[&["xdg-open"], &["gio", "open"], &["wslview"], &["rundll32.exe", "url.dll,FileProtocolHandler"]]
+};
 
 #[cfg(test)]
 mod tests {

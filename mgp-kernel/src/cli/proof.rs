@@ -11,12 +11,13 @@ use mgp_types::Error;
 use mgp_types::mgp::Timestamp;
 
 use super::context::CommandContext;
-use super::input::{agrees, is_person_there, read_hidden};
+use super::input::{agrees, is_person_there};
 use super::link::KernelLink;
 use crate::admin::config::ReloadConfig;
 use crate::admin::list::OperationEntry;
 use crate::admin::operation::KernelNeed;
 use crate::admin::operators::{AdmitOperator, IssueToken, ProvePresence, ReadProofStatus, SetPassphrase};
+use crate::platform::read_hidden;
 use crate::proof::{NeededProof, OperatorConnection, Proof, ProofChecker};
 use crate::running::AcceptedConfig;
 use crate::state_folder::users_state;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::context::CommandContext;
-use super::input::read_hidden;
+use crate::platform::read_hidden;
 use crate::servers::authorization::is_login;
 use crate::terminal::{Exit, Failure, Result, or_dash};
 

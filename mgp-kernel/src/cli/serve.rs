@@ -12,11 +12,11 @@ use mgp_discovery::Config;
 use mgp_security::auth::KeyInfo;
 use mgp_types::mgp::{AccessPermission, DefaultPolicy};
 use mgp_types::{LOCAL_AGENT, Principal, PrincipalKind};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::context::{CommandContext, ConfigScope, EffectiveConfig};
 use super::kernel_connector::KernelConnector;
 use super::process::raise_file_limit;
+use super::signals::Signals;
 use super::{background, pipe};
 use crate::admin::status::reread;
 use crate::kernel::ServerStarts;
@@ -156,7 +156,7 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     let Some(kernel) = kernel else {
         let carried = tokio::select! {
             carried = pipe::carry(&way) => carried,
-            () = signals.ended() => Ok(()),
+            () = async { while signals.next().await != SignalOrder::Stop {} } => Ok(()),
         };
         telemetry.end().await;
         return carried.map(|()| Exit::Done);
@@ -289,35 +289,19 @@ impl ServeArgs {
     }
 }
 
-/// The signals that a kernel handles.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hang_up: Signal,
-    restart: Signal,
+/// What a signal orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(windows, expect(dead_code, reason = "Windows has signals to stop only"))]
+pub(super) enum SignalOrder {
+    Stop,
+    /// Another kernel is to follow in the process.
+    Restart,
+    /// The configuration is to be read anew.
+    Reload,
 }
 
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
-            restart: signal(SignalKind::user_defined2())?,
-        })
-    }
-
-    /// Waits for a signal that asks the kernel to end.
-    async fn ended(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-/// Waits for the order to end: SIGTERM or SIGINT to stop, SIGUSR2 to restart. Meanwhile, SIGHUP and changes of the watched files
-/// reload the configuration. `taken` are the versions of the files when they were read.
+/// Waits for the order to end. Meanwhile, the order to reload and changes of the watched files reload the configuration. `taken` are
+/// the versions of the files when they were read.
 async fn until_ordered(
     signals: &mut Signals,
     kernel: &Kernel,
@@ -328,20 +312,21 @@ async fn until_ordered(
     let mut seen = taken.clone();
     loop {
         tokio::select! {
-            _ = signals.interrupt.recv() => return KernelEnd::Stop,
-            _ = signals.terminate.recv() => return KernelEnd::Stop,
-            _ = signals.restart.recv() => {
-                let Some(served) = kernel.sections().lifecycle.served.get() else { continue };
-                match served.check_restart().await {
-                    Ok(()) => return KernelEnd::Restart,
-                    Err(why) => tracing::error!(%why, "the kernel is not restarted"),
+            order = signals.next() => match order {
+                SignalOrder::Stop => return KernelEnd::Stop,
+                SignalOrder::Restart => {
+                    let Some(served) = kernel.sections().lifecycle.served.get() else { continue };
+                    match served.check_restart().await {
+                        Ok(()) => return KernelEnd::Restart,
+                        Err(why) => tracing::error!(%why, "the kernel is not restarted"),
+                    }
                 }
-            }
-            _ = signals.hang_up.recv() => {
-                manager.reloading();
-                reread(kernel.sections()).await;
-                manager.tell(READY);
-            }
+                SignalOrder::Reload => {
+                    manager.reloading();
+                    reread(kernel.sections()).await;
+                    manager.tell(READY);
+                }
+            },
             () = tokio::time::sleep(LOOK_EVERY), if !watched.is_empty() => {
                 let now = versions(watched);
                 // A file that is just being written or replaced is looked at again.

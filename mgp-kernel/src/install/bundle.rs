@@ -11,6 +11,7 @@ use zip::ZipArchive;
 
 use super::brought;
 use super::registry::ServerRegistry;
+use crate::platform::set_mode;
 use crate::state_folder::users_folder;
 
 /// A bundle whose digest was checked.
@@ -101,8 +102,7 @@ fn extract(contents: &mut impl Read, path: &Path, mode: u32, room: u64) -> io::R
         return Err(io::Error::other(format!("its files are longer than {MAX_UNPACKED} bytes")));
     }
     if mode & 0o111 != 0 {
-        use std::os::unix::fs::PermissionsExt as _;
-        file.set_permissions(fs::Permissions::from_mode(0o755))?;
+        set_mode(path, 0o755)?;
     }
     Ok(length)
 }

@@ -1,18 +1,19 @@
-//! Listening sockets that go from one process image to the next, by the protocol of `LISTEN_FDS`: from systemd, or from the
-//! kernel that this one follows.
+//! Listening sockets that go from one process image to the next: from a service manager, or from the kernel that this one follows.
 
-use std::env;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::net::UnixListener;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Command;
 
-use listenfd::ListenFd;
-use rustix::io::{FdFlags, fcntl_setfd};
-
+pub(super) use self::system::{HandedSocket, LocalListener, to_hand_over};
+#[cfg(unix)]
+use self::unix as system;
+#[cfg(windows)]
+use self::windows as system;
 use super::socket::socket_name;
 
 /// The listening sockets that this process was started with.
@@ -20,29 +21,19 @@ use super::socket::socket_name;
 pub(crate) struct InheritedSockets {
     http: Option<TcpListener>,
     /// The sockets of the kernel that this one follows, by the [names](socket_name) of their paths.
-    unix: Vec<(String, UnixListener)>,
+    local: Vec<(String, LocalListener)>,
 }
 
 impl InheritedSockets {
     /// Takes the sockets that the environment tells of. This process must not have other threads yet.
     pub(crate) fn take() -> Self {
-        let names = env::var("LISTEN_FDNAMES").unwrap_or_default();
-        let mut names = names.split(':');
-        let (mut given, mut inherited) = (ListenFd::from_env(), Self::default());
-        for index in 0..given.len() {
-            let name = names.next().unwrap_or_default();
-            if let Ok(Some(socket)) = given.take_unix_listener(index) {
-                inherited.unix.push((name.to_owned(), socket));
-            } else if let Ok(Some(socket)) = given.take_tcp_listener(index) {
-                inherited.http = inherited.http.or(Some(socket));
-            }
-        }
-        inherited
+        let (http, local) = system::given();
+        Self { http, local }
     }
 
     /// Returns whether a kernel has handed sockets over to this one.
     pub(crate) const fn is_from_kernel(&self) -> bool {
-        !self.unix.is_empty()
+        !self.local.is_empty()
     }
 
     /// Returns the address of the socket for clients over HTTP, if there is one.
@@ -57,10 +48,10 @@ impl InheritedSockets {
     }
 
     /// Returns the socket whose file lies at `path`.
-    pub(super) fn unix(&mut self, path: &Path) -> Option<UnixListener> {
+    pub(super) fn local(&mut self, path: &Path) -> Option<LocalListener> {
         let name = socket_name(path);
-        let place = self.unix.iter().position(|(known, _)| *known == name)?;
-        Some(self.unix.swap_remove(place).1)
+        let place = self.local.iter().position(|(known, _)| *known == name)?;
+        Some(self.local.swap_remove(place).1)
     }
 }
 
@@ -73,32 +64,14 @@ fn is_same(own: SocketAddr, wanted: SocketAddr) -> bool {
 
 /// The sockets of a kernel that has ended, by their names, for the one that follows it in its process.
 #[derive(Debug)]
-pub(crate) struct HandedSockets(pub(super) Vec<(String, OwnedFd)>);
+pub(crate) struct HandedSockets(pub(super) Vec<(String, HandedSocket)>);
 
 impl HandedSockets {
     /// Becomes `program`, with the arguments of this process and the sockets. Returns only if that fails, with the reason.
     pub(crate) fn exec(self, program: &Path) -> io::Error {
-        let place = |socket: &OwnedFd| usize::try_from(socket.as_raw_fd() - FIRST).unwrap_or_default();
-        let count = self.0.iter().map(|(_, socket)| place(socket) + 1).max().unwrap_or_default();
-        // The sockets keep their numbers. Those between them belong to files that are closed by then, and to no name.
-        let mut names = vec![""; count];
-        for (name, socket) in &self.0 {
-            if let Err(error) = fcntl_setfd(socket, FdFlags::empty()) {
-                return error.into();
-            }
-            names[place(socket)] = name;
-        }
-        Command::new(program)
-            .args(env::args_os().skip(1))
-            .env("LISTEN_PID", std::process::id().to_string())
-            .env("LISTEN_FDS", count.to_string())
-            .env("LISTEN_FDNAMES", names.join(":"))
-            .exec()
+        system::exec(&self.0, program)
     }
 }
-
-/// The number of the first file that the protocol passes on.
-const FIRST: i32 = 3;
 
 #[cfg(test)]
 mod tests {

@@ -7,5 +7,9 @@ pub(crate) mod kernel_note;
 mod page;
 mod peers;
 pub(crate) mod serve;
+#[cfg(unix)]
+pub(crate) mod service_manager;
+#[cfg(windows)]
+#[path = "service_manager_windows.rs"]
 pub(crate) mod service_manager;
 pub(crate) mod socket;

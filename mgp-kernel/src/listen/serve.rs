@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::http::ListenCertificate;
-use super::inherited::{HandedSockets, InheritedSockets};
+use super::inherited::{HandedSocket, HandedSockets, InheritedSockets, to_hand_over};
 use super::kernel_note::KernelNote;
 use super::peers::PeerSocket;
 use super::service_manager::{READY, ServiceManager};
@@ -147,7 +146,7 @@ struct ListeningSockets {
     /// The socket of the clients that share the kernel. A client that has the kernel alone does not need it.
     sharing: Option<Arc<UserSocket>>,
     /// The socket for clients over HTTP, once the kernel listens there.
-    http: Arc<Mutex<Option<OwnedFd>>>,
+    http: Arc<Mutex<Option<HandedSocket>>>,
 }
 
 /// The address for clients over HTTP, and the socket, or why the kernel does not listen there yet.
@@ -167,8 +166,8 @@ impl ListeningSockets {
         }
         let ServeOptions { socket, shared_at, operators, inherited, .. } = &mut *serving;
         let at = socket.display().to_string();
-        let control = UserSocket::open(socket, *operators, inherited.unix(socket)).map_err(unheard(at))?;
-        let sharing = UserSocket::open(shared_at, SocketAudience::User, inherited.unix(shared_at));
+        let control = UserSocket::open(socket, *operators, inherited.local(socket)).map_err(unheard(at))?;
+        let sharing = UserSocket::open(shared_at, SocketAudience::User, inherited.local(shared_at));
         let sharing = sharing.inspect_err(|error| {
             tracing::warn!(at = %shared_at.display(), %error, "no other client can join");
         });
@@ -315,7 +314,7 @@ async fn serve_http(
     kernel: Kernel,
     served: Arc<ServedKernel>,
     (address, socket): (SocketAddr, io::Result<TcpListener>),
-    kept: Arc<Mutex<Option<OwnedFd>>>,
+    kept: Arc<Mutex<Option<HandedSocket>>>,
     stopped: watch::Receiver<bool>,
 ) -> io::Result<OnTransportEnd> {
     let socket = match socket {
@@ -326,7 +325,7 @@ async fn serve_http(
         },
     };
     *served.http.lock() = Some(HttpListening { address, error: None });
-    *kept.lock() = socket.as_fd().try_clone_to_owned().ok();
+    *kept.lock() = to_hand_over(&socket);
     // From here on only the kernel that may follow keeps the address open.
     drop(kept);
     kernel.serve_http(socket, wait_for_stop(stopped)).await?;

@@ -8,8 +8,9 @@ use std::fs;
 use std::time::Duration;
 
 use mgp_transport::child::is_awaited;
-use rustix::process::{Pid, WaitOptions, waitpid};
 use tokio::time::sleep;
+
+use crate::platform::collect_child;
 
 /// Makes all that descends from this process its descendant for good. Returns whether the system does so.
 pub(crate) fn adopt_orphans() -> bool {
@@ -31,8 +32,7 @@ pub(crate) async fn reap_adopted() -> Infallible {
         // The starter of a new process may not have said yet that it waits for it, so a process has to be seen
         // twice.
         for pid in now.intersection(&ended).filter(|pid| !is_awaited(**pid)) {
-            let number = i32::try_from(*pid).ok().and_then(Pid::from_raw);
-            if let Err(error) = waitpid(number, WaitOptions::NOHANG) {
+            if let Err(error) = collect_child(*pid) {
                 tracing::debug!(%error, pid, "an adopted process is not waited for");
             }
         }

@@ -3,7 +3,6 @@
 use std::env::consts::{ARCH, OS};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,6 +17,7 @@ use url::Url;
 use crate::install::brought;
 use crate::models::{self, Downloader, InstallError, PublishedFile};
 use crate::pattern_servers;
+use crate::platform::set_mode;
 use crate::terminal::{Exit, Failure, Result};
 
 /// The place of the list of versions, and the key with which it is signed.
@@ -143,9 +143,10 @@ fn unpack(archive: &Path, folder: &Path) -> io::Result<()> {
         let is_program = entry.header().entry_type().is_file() && entry.header().mode()? & 0o111 != 0;
         let named = [PROGRAM, pattern_servers::PROGRAM].into_iter().find(|name| path.ends_with(name));
         let Some(name) = named.filter(|_| is_program) else { continue };
-        let mut file = File::create(folder.join(name))?;
+        let path = folder.join(name);
+        let mut file = File::create(&path)?;
         io::copy(&mut entry.take(MAX_PROGRAM), &mut file)?;
-        file.set_permissions(fs::Permissions::from_mode(0o755))?;
+        set_mode(&path, 0o755)?;
         file.sync_all()?;
     }
     Ok(())
@@ -171,7 +172,7 @@ fn exchange(folder: &Path, program: &Path) -> io::Result<PathBuf> {
 
 /// Returns the command that upgrades `program`, if a package manager owns the file.
 pub(crate) fn upgrade_command(program: &Path) -> Option<&'static str> {
-    let path = program.to_str()?;
+    let path = program.to_str()?.replace(std::path::MAIN_SEPARATOR, "/");
     let lines = include_str!("package_managers.txt").lines().filter(|line| !line.starts_with('#'));
     let is_in_venv = program.parent()?.parent()?.join("pyvenv.cfg").is_file();
     let mut rows = lines.filter_map(|line| line.split_once(": "));

@@ -20,5 +20,5 @@ pub(crate) use self::freshness::{FreshnessGate, LinkStatus};
 pub(crate) use self::leases::LeasedServers;
 pub(crate) use self::logins::{LoginFuture, SharedLogins};
 pub(crate) use self::peers::{ClientFront, MARKS, OF_CLIENT, PeerMarks, Peers};
-#[cfg(all(unix, feature = "postgres"))]
+#[cfg(feature = "postgres")]
 pub(crate) use self::postgres::connect;

@@ -21,7 +21,6 @@ use mgp_security::oauth::ResourceServer;
 use mgp_transport::Accept;
 use mgp_transport::http::{ConnectionAddrs, HttpBody, HttpConfig, Routes, serve_layered_until};
 use mgp_types::{Principal, PrincipalKind, RunningCalls};
-use rustix::process::geteuid;
 use tokio::net::TcpListener;
 use tokio::sync::OnceCell;
 use tower_layer::{Layer as _, layer_fn};
@@ -33,6 +32,7 @@ use self::doors::Door;
 use self::failed_logins::{FailedLogins, LoginAttempt};
 pub(super) use self::paths::uncached;
 use crate::lifecycle::or_never;
+use crate::listen::socket::own_uid;
 use crate::peer::{PeerUser, peer_user};
 use crate::replicas::ClientFront;
 use crate::sections::Sections;
@@ -235,7 +235,7 @@ impl LoopbackPeer {
     async fn is_foreign(&self) -> bool {
         let look = || async {
             match peer_user(self.addresses).await {
-                PeerUser::Known(holder) => ![geteuid().as_raw(), ROOT].contains(&holder.user),
+                PeerUser::Known(holder) => ![own_uid(), ROOT].contains(&holder.user),
                 PeerUser::Unknown => true,
                 PeerUser::Untold => false,
             }

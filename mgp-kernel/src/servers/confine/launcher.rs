@@ -8,7 +8,6 @@
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -16,6 +15,7 @@ use tempfile::NamedTempFile;
 
 use super::spec::{Confinement, Ports};
 use super::support;
+use crate::platform;
 
 /// The name of the command that confines itself and becomes a program.
 pub(crate) const COMMAND: &str = "confine";
@@ -98,7 +98,8 @@ pub(crate) fn become_program(rules: &Path, program: &Path, args: &[OsString]) ->
     support().holds(&to)?;
     let command = confined(&to, program);
     let mut command = command.map_err(|error| format!("{} is not started: {error}", program.display()))?;
-    Err(format!("{} cannot be started: {}", program.display(), command.args(args).exec()))
+    let error = platform::become_program(command.args(args));
+    Err(format!("{} cannot be started: {error}", program.display()))
 }
 
 /// Confines this process, and returns the program for it to start.

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use mgp_types::{WordLists, word_lists};
+
+use crate::platform::is_program;
 
 /// The places in which programs and scripts are looked for.
 #[derive(Debug, Clone)]
@@ -124,7 +125,7 @@ fn environment_base(installation: &Path) -> Option<PathBuf> {
 }
 
 fn is_executable(file: &Path) -> bool {
-    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    file.metadata().is_ok_and(|found| is_program(&found))
 }
 
 /// The largest number of programs that may lead to one another.

@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
 use crate::pattern_servers;
+use crate::platform::is_needed_variable;
 use crate::policies::Policies;
 use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::settings;
@@ -223,8 +224,5 @@ pub(crate) fn inherited(config: &Config, server: &str) -> Vec<(OsString, OsStrin
 
 /// Returns whether every program gets this variable.
 pub(crate) fn is_needed(name: &str) -> bool {
-    NEEDED.contains(&name) || name.starts_with("LC_")
+    is_needed_variable(name) || name.starts_with("LC_")
 }
-
-const NEEDED: [&str; 10] =
-    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR"];

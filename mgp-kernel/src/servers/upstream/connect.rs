@@ -112,7 +112,12 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
             };
             advised(&shared, connected.map(Client::boxed))
         }
+        #[cfg(unix)]
         Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await.map(Client::boxed),
+        #[cfg(windows)]
+        Endpoint::Unix { .. } => {
+            Err(Error::invalid_params("Windows has no such sockets: the server needs a `command` or a `url`"))
+        }
     }
 }
 

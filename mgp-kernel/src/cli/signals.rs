@@ -1,0 +1,39 @@
+//! The signals of Unix: SIGTERM and SIGINT to stop, SIGUSR2 to restart, SIGHUP to reload.
+
+use std::io;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::serve::SignalOrder;
+
+/// The signals that a kernel handles.
+pub(super) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+    restart: Signal,
+}
+
+impl Signals {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            restart: signal(SignalKind::user_defined2())?,
+        })
+    }
+
+    /// Waits for the next order.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses no signal.
+    pub(super) async fn next(&mut self) -> SignalOrder {
+        tokio::select! {
+            _ = self.interrupt.recv() => SignalOrder::Stop,
+            _ = self.terminate.recv() => SignalOrder::Stop,
+            _ = self.restart.recv() => SignalOrder::Restart,
+            _ = self.hang_up.recv() => SignalOrder::Reload,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The differences between systems that are a function each, on Unix: permissions, terminals, processes, and names of the machine.
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::future::pending;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
+use tokio::io::Interest;
+use tokio::net::unix::pipe;
+
+/// Returns the options of a new file that only its owner may open.
+pub(crate) fn private_file_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+/// Returns the builder of folders that only their owner may open.
+pub(crate) fn private_folder_builder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+/// Sets who may use a file or a folder.
+pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    std::fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Returns whether a file can be run.
+pub(crate) fn is_program(file: &Metadata) -> bool {
+    file.is_file() && file.permissions().mode() & 0o111 != 0
+}
+
+/// Waits until the names of the files in a folder are on the disk.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Returns the folder of this program among those that a user's programs keep of a kind, which lie at `in_home` in the home
+/// directory.
+pub(crate) fn usual_folder(in_home: &str) -> Option<PathBuf> {
+    Some(std::env::home_dir()?.join(in_home).join("mgp"))
+}
+
+/// Returns the name of this machine.
+pub(crate) fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Returns whether every program needs this variable of the environment.
+pub(crate) fn is_needed_variable(name: &str) -> bool {
+    const NEEDED: [&str; 10] =
+        ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR"];
+    NEEDED.contains(&name)
+}
+
+/// Takes note that the child process `pid` has ended, which frees its number.
+pub(crate) fn collect_child(pid: u32) -> io::Result<()> {
+    waitpid(i32::try_from(pid).ok().and_then(Pid::from_raw), WaitOptions::NOHANG)?;
+    Ok(())
+}
+
+/// Becomes a program. Returns only if that fails, with the reason.
+pub(crate) fn become_program(command: &mut Command) -> io::Error {
+    command.exec()
+}
+
+/// Takes this process out of its session, so that the program that it starts next has no terminal.
+pub(crate) fn leave_session(_: &mut Command) {
+    // This fails only in the leader of a process group, which already has a session that no terminal ends.
+    let _ = rustix::process::setsid();
+}
+
+/// Forgets what was typed at the terminal and not read yet.
+pub(crate) fn forget_typed() -> io::Result<()> {
+    tcflush(io::stdin(), QueueSelector::IFlush)?;
+    Ok(())
+}
+
+/// Reads a line from the terminal, which shows the prompt `what` and not the line.
+pub(crate) fn read_hidden(what: &str) -> io::Result<String> {
+    let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
+    let before = tcgetattr(&terminal)?;
+    let mut hidden = before.clone();
+    hidden.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
+    let mut line = String::new();
+    let asked = terminal.write_all(what.as_bytes());
+    let read = asked.and_then(|()| BufReader::new(&terminal).read_line(&mut line));
+    // The terminal may be gone.
+    let _ = tcsetattr(&terminal, OptionalActions::Now, &before);
+    terminal.write_all(b"\n")?;
+    if read? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// Waits until the reader of standard output is gone. Never returns if that cannot be seen, as with a file.
+pub(crate) async fn until_output_is_unread() {
+    // The pipe is opened anew, so that it stays as it is for other processes that write to it.
+    match pipe::OpenOptions::new().open_sender("/dev/stdout") {
+        Ok(pipe) if pipe.ready(Interest::ERROR).await.is_ok() => {}
+        _ => pending().await,
+    }
+}

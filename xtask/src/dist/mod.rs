@@ -61,7 +61,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let release = Release::of(workspace, level)?;
     let targets = match &*args.targets {
         [] if args.short || args.program.is_some() => vec![targets::host()?],
-        [] => targets::supported().filter(|target| target.compiler == Compiler::Zig).collect(),
+        [] => targets::all().into_iter().filter(|target| target.compiler == Compiler::Zig).collect(),
         named => named.iter().map(|triple| targets::named(triple)).collect::<Result<_>>()?,
     };
     let public_key = args.key.as_deref().map(checksums::public_key).transpose()?;

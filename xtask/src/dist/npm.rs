@@ -26,7 +26,7 @@ pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> 
 
 fn launcher(release: &Release, contents: &Contents) -> Result<FileTree> {
     let mut platforms = String::new();
-    for [os, cpu] in targets::supported().filter_map(|target| target.node) {
+    for [os, cpu] in targets::all().into_iter().filter_map(|target| target.node) {
         let separator = if platforms.is_empty() { "" } else { "," };
         let _ = write!(platforms, "{separator}\n    \"@mgp/cli-{os}-{cpu}\": \"{}\"", release.version);
     }

@@ -1,32 +1,26 @@
 //! The descendants of a server on Windows, where processes have no groups.
 
+use std::env;
 use std::ffi::OsStr;
 use std::os::windows::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::{env, process};
+use std::path::Path;
 
 use tokio::process::{Child, Command};
 
 /// Returns the command of a program, which is searched for in `PATH` with the endings of programs. The system itself knows only one
 /// of them, and so no runner of packages, which are scripts.
 pub(super) fn command(program: &OsStr) -> Command {
-    Command::new(found(program).map_or_else(|| program.to_owned(), PathBuf::into_os_string))
+    let name = Path::new(program);
+    // A name that leads to a folder is searched for in that one alone, and no other name in the working directory.
+    let is_led = name.components().count() > 1;
+    let path = env::var_os("PATH").filter(|_| !is_led).unwrap_or_default();
+    let mut files = env::split_paths(&path)
+        .filter(|folder| is_led || folder.is_absolute())
+        .flat_map(|folder| ENDINGS.map(|ending| folder.join(name).with_added_extension(ending)));
+    files.find(|file| file.is_file()).map_or_else(|| Command::new(program), Command::new)
 }
 
-fn found(program: &OsStr) -> Option<PathBuf> {
-    let name = Path::new(program);
-    if name.extension().is_some() {
-        return None;
-    }
-    // A name that leads to a folder is searched for in that one alone.
-    let path = env::var_os("PATH").filter(|_| name.components().count() == 1).unwrap_or_default();
-    let endings = env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".to_owned());
-    let endings = endings.split(';').map(|ending| ending.trim_start_matches('.'));
-    let files =
-        |folder: PathBuf| endings.clone().map(move |ending| folder.join(name).with_added_extension(ending));
-    env::split_paths(&path).flat_map(files).find(|file| file.is_file())
-}
+const ENDINGS: [&str; 3] = ["exe", "cmd", "bat"];
 
 /// The process of one server, with its descendants. Dropping it kills them all.
 #[derive(Debug)]
@@ -63,9 +57,9 @@ impl ProcessGroup {
     pub(super) fn kill(&self) {
         let Some(id) = self.id else { return };
         // The descendants are found by the number of the server, which therefore has to run until all are known.
-        let mut kill = process::Command::new("taskkill");
+        let mut kill = std::process::Command::new("taskkill");
         kill.args(["/T", "/F", "/PID", &id.to_string()]).creation_flags(CREATE_NO_WINDOW);
-        if let Err(error) = kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status() {
+        if let Err(error) = kill.output() {
             tracing::warn!(%error, "the descendants of a server were not killed");
         }
     }

@@ -35,10 +35,7 @@
 //! without a guard. On Windows a server has no group: `taskkill` ends it with its descendants, and only a closed stdin ends it when
 //! this process dies.
 
-#[cfg(unix)]
-mod group;
-#[cfg(not(unix))]
-#[path = "group_windows.rs"]
+#[cfg_attr(windows, path = "group_windows.rs")]
 mod group;
 mod pipes;
 mod process;

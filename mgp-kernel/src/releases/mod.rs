@@ -1,8 +1,8 @@
 //! New versions of `mgp`: the signed list that names them, and the exchange of this program for the newest one.
 
-use std::env::consts::{ARCH, OS};
+use std::env::consts::{ARCH, EXE_EXTENSION, OS};
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, Read, Seek as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +13,7 @@ use minisign_verify::{PublicKey, Signature};
 use serde::Deserialize;
 use tar::Archive;
 use url::Url;
+use zip::ZipArchive;
 
 use crate::install::brought;
 use crate::models::{self, Downloader, InstallError, PublishedFile};
@@ -33,7 +34,7 @@ pub(crate) struct ReleaseList {
     archives: Vec<ReleaseArchive>,
 }
 
-/// An archive (`.tar.gz`) with the programs for a platform.
+/// An archive (`.tar.gz` or `.zip`) with the programs for a platform.
 #[derive(Debug, Deserialize)]
 struct ReleaseArchive {
     /// The system and the processor, such as `linux-x86_64`.
@@ -135,39 +136,58 @@ async fn bring(url: &Url) -> Result<Vec<u8>> {
 
 /// Writes the programs of an archive to a folder.
 fn unpack(archive: &Path, folder: &Path) -> io::Result<()> {
-    let mut archive = Archive::new(GzDecoder::new(File::open(archive)?));
+    let mut file = File::open(archive)?;
+    if let Ok(mut archive) = ZipArchive::new(&file) {
+        for index in 0..archive.len() {
+            let entry = archive.by_index(index)?;
+            let (path, mode) = (PathBuf::from(entry.name()), entry.unix_mode().unwrap_or(0));
+            put_program(folder, &path, mode, entry)?;
+        }
+        return Ok(());
+    }
+    file.rewind()?;
+    let mut archive = Archive::new(GzDecoder::new(file));
     for entry in archive.entries()? {
         let entry = entry?;
+        let mode = if entry.header().entry_type().is_file() { entry.header().mode()? } else { 0 };
         let path = entry.path()?.into_owned();
-        // Completions are called so, too, and are no programs.
-        let is_program = entry.header().entry_type().is_file() && entry.header().mode()? & 0o111 != 0;
-        let named = [PROGRAM, pattern_servers::PROGRAM].into_iter().find(|name| path.ends_with(name));
-        let Some(name) = named.filter(|_| is_program) else { continue };
-        let path = folder.join(name);
-        let mut file = File::create(&path)?;
-        io::copy(&mut entry.take(MAX_PROGRAM), &mut file)?;
-        set_mode(&path, 0o755)?;
-        file.sync_all()?;
+        put_program(folder, &path, mode, entry)?;
     }
     Ok(())
 }
 
+/// Writes a file of an archive to a folder if it is a program. Completions are called so, too, but cannot be run.
+fn put_program(folder: &Path, path: &Path, mode: u32, content: impl Read) -> io::Result<()> {
+    let named = PROGRAMS.map(file_name).into_iter().find(|name| path.ends_with(name));
+    let Some(name) = named.filter(|_| mode & 0o111 != 0) else { return Ok(()) };
+    let path = folder.join(name);
+    let mut file = File::create(&path)?;
+    io::copy(&mut content.take(MAX_PROGRAM), &mut file)?;
+    set_mode(&path, 0o755)?;
+    file.sync_all()
+}
+
 /// Puts the new programs of a folder in the places of the present ones. Returns the path of the former `mgp`.
 fn exchange(folder: &Path, program: &Path) -> io::Result<PathBuf> {
-    let new = folder.join(PROGRAM);
+    let [new, servers] = PROGRAMS.map(file_name);
+    let new = folder.join(new);
     if !new.is_file() {
         return Err(io::Error::other("the archive has no program in it"));
     }
     let (copy, former) = (folder.join("former"), program.with_added_extension("former"));
     fs::copy(program, &copy)?;
-    fs::rename(&copy, &former)?;
-    let servers =
-        [folder, program.parent().unwrap_or(folder)].map(|folder| folder.join(pattern_servers::PROGRAM));
+    let servers = [folder, program.parent().unwrap_or(folder)].map(|folder| folder.join(&servers));
     if servers.iter().all(|file| file.is_file()) {
         fs::rename(&servers[0], &servers[1])?;
     }
+    // On Windows a program that runs can get another name, but not be replaced.
+    fs::rename(if cfg!(windows) { program } else { copy.as_path() }, &former)?;
     fs::rename(new, program)?;
     Ok(former)
+}
+
+fn file_name(program: &str) -> PathBuf {
+    Path::new(program).with_extension(EXE_EXTENSION)
 }
 
 /// Returns the command that upgrades `program`, if a package manager owns the file.
@@ -190,8 +210,8 @@ pub(crate) fn upgrade_command(program: &Path) -> Option<&'static str> {
 /// The list of the versions that the project publishes.
 const USUAL_LIST: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/releases/latest/download/releases.json");
 
-/// The name of the program in archives.
-const PROGRAM: &str = "mgp";
+/// The names of the programs in archives.
+const PROGRAMS: [&str; 2] = ["mgp", pattern_servers::PROGRAM];
 
 /// The largest length of a program.
 const MAX_PROGRAM: u64 = 1 << 30;

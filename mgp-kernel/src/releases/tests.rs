@@ -113,6 +113,21 @@ async fn the_newest_version_takes_the_place_of_the_program_which_is_kept() {
     assert_eq!(std::fs::read_dir(scene.folder.path().join("bin")).unwrap().count(), 2);
 }
 
+#[test]
+fn the_programs_of_a_zip_archive_are_unpacked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, name) = (folder.path().join("archive"), file_name("mgp"));
+    let mut zip = zip::ZipWriter::new(File::create(&archive).unwrap());
+    for (within, text, mode) in [("mgp", "new", 0o755), ("mgp/completions", "no program", 0o644)] {
+        let options = zip::write::SimpleFileOptions::default().unix_permissions(mode);
+        zip.start_file(format!("{within}/{}", name.display()), options).unwrap();
+        zip.write_all(text.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap();
+    unpack(&archive, folder.path()).unwrap();
+    assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), "new");
+}
+
 #[tokio::test]
 async fn a_list_that_was_not_signed_so_is_not_used() {
     let scene = Scene::new();

@@ -49,7 +49,7 @@ pub(super) fn write(release: &Release) -> Result<()> {
             put(&format!("{WINGET_ID}{ending}"), template, &values)?;
         }
     }
-    let listed = archives.iter().filter(|archive| archive.name.ends_with(UPDATABLE)).map(|archive| {
+    let listed = archives.iter().map(|archive| {
         let platform = format!("{}-{}", archive.target.os, archive.target.architecture);
         json!({ "platform": platform, "file": archive.name, "size": archive.size, "sha256": archive.digest })
     });
@@ -82,9 +82,8 @@ fn nix_sources(release: &Release, archives: &[Archive]) -> String {
     sources
 }
 
-/// The list of archives that `mgp self` reads, and how the names of those end that it can unpack.
+/// The list of archives that `mgp self` reads.
 pub(super) const RELEASES: &str = "releases.json";
-const UPDATABLE: &str = ".tar.gz";
 
 /// The name by which winget knows the programs, with which the names of its manifests begin, and how each ends.
 pub(super) const WINGET_ID: &str = "MGPProject.MGP";

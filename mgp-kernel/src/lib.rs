@@ -45,10 +45,7 @@ mod notifications;
 mod paths;
 mod pattern_servers;
 mod peer;
-#[cfg(unix)]
-mod platform;
-#[cfg(windows)]
-#[path = "platform_windows.rs"]
+#[cfg_attr(windows, path = "platform_windows.rs")]
 mod platform;
 mod policies;
 mod proof;

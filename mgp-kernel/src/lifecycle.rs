@@ -103,10 +103,9 @@ impl ServedKernel {
     /// None can, for the reason that the text says.
     pub(crate) async fn check_restart(&self) -> Result<(), String> {
         if cfg!(windows) {
-            return Err(String::from(
-                "on Windows no kernel follows in the process of another: run `mgp stop`, and the next client or command starts \
-                 the new one",
-            ));
+            return Err(
+                "run `mgp stop`: on Windows the next client or command starts the new kernel".to_owned()
+            );
         }
         if self.has_stdio {
             return Err("this kernel ends with the client that started it, which restarts it".to_owned());

@@ -1,11 +1,11 @@
 //! The differences between systems that are a function each, on Unix: permissions, terminals, processes, and names of the machine.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{Metadata, OpenOptions, Permissions};
 use std::future::pending;
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Pid, WaitOptions, waitpid};
@@ -20,13 +20,6 @@ pub(crate) fn private_file_options() -> OpenOptions {
     options
 }
 
-/// Returns the builder of folders that only their owner may open.
-pub(crate) fn private_folder_builder() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    builder.mode(0o700);
-    builder
-}
-
 /// Sets who may use a file or a folder.
 pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(mode))
@@ -37,27 +30,9 @@ pub(crate) fn is_program(file: &Metadata) -> bool {
     file.is_file() && file.permissions().mode() & 0o111 != 0
 }
 
-/// Waits until the names of the files in a folder are on the disk.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-/// Returns the folder of this program among those that a user's programs keep of a kind, which lie at `in_home` in the home
-/// directory.
-pub(crate) fn usual_folder(in_home: &str) -> Option<PathBuf> {
-    Some(std::env::home_dir()?.join(in_home).join("mgp"))
-}
-
 /// Returns the name of this machine.
 pub(crate) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-/// Returns whether every program needs this variable of the environment.
-pub(crate) fn is_needed_variable(name: &str) -> bool {
-    const NEEDED: [&str; 10] =
-        ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR"];
-    NEEDED.contains(&name)
 }
 
 /// Takes note that the child process `pid` has ended, which frees its number.

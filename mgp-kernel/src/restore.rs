@@ -24,7 +24,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::log_positions::{AuditLogEnds, LAST_END};
-use crate::platform::{private_folder_builder, sync_folder};
+use crate::platform::set_mode;
 use crate::policies::stored_decisions;
 use crate::state_copy::{DECISIONS, EFFECTS, RECORD, REGISTRY, StateCopy, private_folder};
 use crate::terminal::{TextForm, TextWriter, printable};
@@ -101,7 +101,8 @@ pub(crate) async fn restore(
         _ => false,
     };
     let former = state.join(format!("replaced-{}", now.to_string().replace(':', "-")));
-    private_folder_builder().create(&former)?;
+    fs::create_dir(&former)?;
+    set_mode(&former, 0o700)?;
     let names = copy.files.keys().map(String::as_str).chain([LAST_END]).filter(|name| !stays(name));
     put_in_place(at, state, &former, names)?;
     // It goes only if it is empty.
@@ -170,7 +171,8 @@ fn put_in_place<'a>(
         }
         fs::rename(at.join(name), &place)?;
     }
-    sync_folder(state)
+    // Windows opens no folder as a file.
+    if cfg!(windows) { Ok(()) } else { fs::File::open(state)?.sync_all() }
 }
 
 impl TextForm for Restored {

@@ -10,13 +10,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::platform::usual_folder;
-
 /// Returns the user's folder for what this program keeps of a kind: in the one that `variable` names, or else the usual one, which
 /// lies in `otherwise` in the home directory where systems have that; `None` without a home.
 pub(crate) fn users_folder(variable: &str, otherwise: &str) -> Option<PathBuf> {
-    let set = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-    set.map(|folder| folder.join("mgp")).or_else(|| usual_folder(otherwise))
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let usual = || match set("LOCALAPPDATA").filter(|_| cfg!(windows)) {
+        Some(local) => Some(local.join("mgp").join(Path::new(otherwise).file_name()?)),
+        None => Some(std::env::home_dir()?.join(otherwise).join("mgp")),
+    };
+    set(variable).map(|folder| folder.join("mgp")).or_else(usual)
 }
 
 /// Returns the state directory of the kernel of a folder whose `mgp.toml` is `file`, in canonical form, within that of its user.

@@ -10,10 +10,11 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use mgp_discovery::create_private_folder;
 use serde_json::json;
 
 use crate::lifecycle::installed;
-use crate::platform::{leave_session, private_file_options, private_folder_builder};
+use crate::platform::{leave_session, private_file_options};
 use crate::terminal::{Exit, Failure, Result};
 
 /// Takes the lock under which one process at a time starts a kernel for a state directory, unless another process holds it. It
@@ -24,7 +25,7 @@ use crate::terminal::{Exit, Failure, Result};
 pub(super) fn start_lock(state: &Path) -> Result<Option<File>> {
     let path = state.join("start.lock");
     let unusable = |error: io::Error| Failure::file(&path, error);
-    private_folder_builder().recursive(true).create(state).map_err(unusable)?;
+    create_private_folder(state).map_err(unusable)?;
     let file = private_file_options().create(true).write(true).truncate(false).open(&path);
     let file = file.map_err(unusable)?;
     match file.try_lock() {

@@ -39,10 +39,7 @@ mod server_advice;
 mod server_commands;
 mod servers_edit;
 mod service;
-#[cfg(unix)]
-mod signals;
-#[cfg(windows)]
-#[path = "signals_windows.rs"]
+#[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
 mod spec;
 mod status_watch;

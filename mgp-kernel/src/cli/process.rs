@@ -1,10 +1,9 @@
 //! The process itself: the number of files that a kernel may open, the first process of a container in front of it, and the
 //! programs that it becomes by `mgp confine` and `mgp server`.
 
-#[cfg(unix)]
-mod unix;
-#[cfg(windows)]
-mod windows;
+#[cfg_attr(unix, path = "process/unix.rs")]
+#[cfg_attr(windows, path = "process/windows.rs")]
+mod limits;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,10 +11,7 @@ use std::process::Command;
 
 use clap::Args;
 
-#[cfg(unix)]
-pub(super) use self::unix::{raise_file_limit, run_as_init};
-#[cfg(windows)]
-pub(super) use self::windows::{raise_file_limit, run_as_init};
+pub(super) use self::limits::{raise_file_limit, run_as_init};
 use crate::pattern_servers::{self, PROGRAM};
 use crate::platform::become_program;
 use crate::servers::confine;

@@ -156,7 +156,7 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     let Some(kernel) = kernel else {
         let carried = tokio::select! {
             carried = pipe::carry(&way) => carried,
-            () = async { while signals.next().await != SignalOrder::Stop {} } => Ok(()),
+            () = async { while signals.next().await != Some(KernelEnd::Stop) {} } => Ok(()),
         };
         telemetry.end().await;
         return carried.map(|()| Exit::Done);
@@ -289,17 +289,6 @@ impl ServeArgs {
     }
 }
 
-/// What a signal orders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(windows, expect(dead_code, reason = "Windows has signals to stop only"))]
-pub(super) enum SignalOrder {
-    Stop,
-    /// Another kernel is to follow in the process.
-    Restart,
-    /// The configuration is to be read anew.
-    Reload,
-}
-
 /// Waits for the order to end. Meanwhile, the order to reload and changes of the watched files reload the configuration. `taken` are
 /// the versions of the files when they were read.
 async fn until_ordered(
@@ -313,15 +302,15 @@ async fn until_ordered(
     loop {
         tokio::select! {
             order = signals.next() => match order {
-                SignalOrder::Stop => return KernelEnd::Stop,
-                SignalOrder::Restart => {
+                Some(KernelEnd::Restart) => {
                     let Some(served) = kernel.sections().lifecycle.served.get() else { continue };
                     match served.check_restart().await {
                         Ok(()) => return KernelEnd::Restart,
                         Err(why) => tracing::error!(%why, "the kernel is not restarted"),
                     }
                 }
-                SignalOrder::Reload => {
+                Some(KernelEnd::Stop) => return KernelEnd::Stop,
+                None => {
                     manager.reloading();
                     reread(kernel.sections()).await;
                     manager.tell(READY);

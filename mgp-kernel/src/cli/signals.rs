@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::serve::SignalOrder;
+use crate::lifecycle::KernelEnd;
 
 /// The signals that a kernel handles.
 pub(super) struct Signals {
@@ -24,16 +24,16 @@ impl Signals {
         })
     }
 
-    /// Waits for the next order.
+    /// Waits for the next order to end, or to reload the configuration (`None`).
     ///
     /// # Cancel safety
     /// Dropping the future loses no signal.
-    pub(super) async fn next(&mut self) -> SignalOrder {
+    pub(super) async fn next(&mut self) -> Option<KernelEnd> {
         tokio::select! {
-            _ = self.interrupt.recv() => SignalOrder::Stop,
-            _ = self.terminate.recv() => SignalOrder::Stop,
-            _ = self.restart.recv() => SignalOrder::Restart,
-            _ = self.hang_up.recv() => SignalOrder::Reload,
+            _ = self.interrupt.recv() => Some(KernelEnd::Stop),
+            _ = self.terminate.recv() => Some(KernelEnd::Stop),
+            _ = self.restart.recv() => Some(KernelEnd::Restart),
+            _ = self.hang_up.recv() => None,
         }
     }
 }

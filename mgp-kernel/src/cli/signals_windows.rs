@@ -1,28 +1,24 @@
-//! The signals of Windows, all of which stop: the keys Ctrl-C and Ctrl-Break, and the end of the console.
+//! The signals of Windows: the key Ctrl-C to stop.
 
 use std::io;
 
-use tokio::signal::windows::{CtrlBreak, CtrlC, CtrlClose, ctrl_break, ctrl_c, ctrl_close};
+use tokio::signal::windows::{CtrlC, ctrl_c};
 
-use super::serve::SignalOrder;
+use crate::lifecycle::KernelEnd;
 
-/// The signals that a kernel handles.
-pub(super) struct Signals(CtrlC, CtrlBreak, CtrlClose);
+/// The signal that a kernel handles.
+pub(super) struct Signals(CtrlC);
 
 impl Signals {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self(ctrl_c()?, ctrl_break()?, ctrl_close()?))
+        ctrl_c().map(Self)
     }
 
-    /// Waits for the next order.
+    /// Waits for the next order to end.
     ///
     /// # Cancel safety
     /// Dropping the future loses no signal.
-    pub(super) async fn next(&mut self) -> SignalOrder {
-        tokio::select! {
-            _ = self.0.recv() => SignalOrder::Stop,
-            _ = self.1.recv() => SignalOrder::Stop,
-            _ = self.2.recv() => SignalOrder::Stop,
-        }
+    pub(super) async fn next(&mut self) -> Option<KernelEnd> {
+        self.0.recv().await.map(|()| KernelEnd::Stop)
     }
 }

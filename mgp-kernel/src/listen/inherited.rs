@@ -1,19 +1,14 @@
 //! Listening sockets that go from one process image to the next: from a service manager, or from the kernel that this one follows.
 
-#[cfg(unix)]
-mod unix;
-#[cfg(windows)]
-mod windows;
+#[cfg_attr(unix, path = "inherited/unix.rs")]
+#[cfg_attr(windows, path = "inherited/windows.rs")]
+mod system;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 pub(super) use self::system::{HandedSocket, LocalListener, to_hand_over};
-#[cfg(unix)]
-use self::unix as system;
-#[cfg(windows)]
-use self::windows as system;
 use super::socket::socket_name;
 
 /// The listening sockets that this process was started with.

@@ -7,9 +7,6 @@ pub(crate) mod kernel_note;
 mod page;
 mod peers;
 pub(crate) mod serve;
-#[cfg(unix)]
-pub(crate) mod service_manager;
-#[cfg(windows)]
-#[path = "service_manager_windows.rs"]
+#[cfg_attr(windows, path = "service_manager_windows.rs")]
 pub(crate) mod service_manager;
 pub(crate) mod socket;

@@ -1,11 +1,12 @@
 //! The sockets at which programs of the same user reach a running kernel: sockets of Unix, or on Windows loopback connections
 //! that a secret opens.
 
-#[cfg(any(windows, test))]
-#[cfg_attr(unix, allow(dead_code, reason = "only its tests run here"))]
+#[cfg(all(unix, test))]
+#[allow(dead_code, reason = "only its tests run here")]
 mod loopback;
-#[cfg(unix)]
-mod unix;
+#[cfg_attr(unix, path = "socket/unix.rs")]
+#[cfg_attr(windows, path = "socket/loopback.rs")]
+mod system;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,11 +14,7 @@ use std::time::Duration;
 use mgp_types::Principal;
 use sha2::{Digest as _, Sha256};
 
-#[cfg(windows)]
-use self::loopback as system;
 pub(crate) use self::system::{SocketReader, SocketWriter, UserSocket, connect, operator, own_uid};
-#[cfg(unix)]
-use self::unix as system;
 use crate::peer::Lineage;
 
 /// The users that a socket is for.

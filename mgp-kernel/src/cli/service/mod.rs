@@ -84,10 +84,9 @@ struct ServicePlan {
 
 pub(super) async fn run(cx: &CommandContext, service: ServiceCommand) -> Result {
     if cfg!(windows) {
-        return Err(Failure::usage("mgp is no service of Windows").hint(
-            "`schtasks /Create /SC ONLOGON /TN mgp /TR \"mgp serve --no-stdio --http 127.0.0.1:7332\"` starts a kernel \
-             when you log on",
-        ));
+        let at_logon =
+            r#"schtasks /Create /SC ONLOGON /TN mgp /TR "mgp serve --no-stdio --http 127.0.0.1:7332""#;
+        return Err(Failure::usage("mgp is no service of Windows").hint(format!("use a task: `{at_logon}`")));
     }
     match service {
         ServiceCommand::Install(wanted) => install(cx, &wanted).await,

@@ -3,8 +3,9 @@
 use std::env;
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use std::os::unix::net::UnixListener;
+pub(in crate::listen) use std::os::fd::OwnedFd as HandedSocket;
+use std::os::fd::{AsFd as _, AsRawFd as _};
+pub(in crate::listen) use std::os::unix::net::UnixListener as LocalListener;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -12,12 +13,6 @@ use std::process::Command;
 use listenfd::ListenFd;
 use rustix::io::{FdFlags, fcntl_setfd};
 use tokio::net::TcpListener as ServedListener;
-
-/// A listening socket with a file.
-pub(in crate::listen) type LocalListener = UnixListener;
-
-/// A listening socket for the kernel that follows.
-pub(in crate::listen) type HandedSocket = OwnedFd;
 
 /// Returns a socket for clients over HTTP once more, for the kernel that may follow; `None` if this process may open no further
 /// file.

@@ -1,17 +1,11 @@
 //! No socket goes on: a process of Windows cannot become another program.
 
-use std::convert::Infallible;
+pub(in crate::listen) use std::convert::{Infallible as HandedSocket, Infallible as LocalListener};
 use std::io;
 use std::net::TcpListener;
 use std::path::Path;
 
 use tokio::net::TcpListener as ServedListener;
-
-/// A listening socket with a file: none is given.
-pub(in crate::listen) type LocalListener = Infallible;
-
-/// A listening socket for the kernel that follows: there is none.
-pub(in crate::listen) type HandedSocket = Infallible;
 
 /// Returns nothing of a socket for clients over HTTP.
 pub(in crate::listen) const fn to_hand_over(_: &ServedListener) -> Option<HandedSocket> {

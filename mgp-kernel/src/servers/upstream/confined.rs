@@ -17,7 +17,6 @@ use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
 use crate::pattern_servers;
-use crate::platform::is_needed_variable;
 use crate::policies::Policies;
 use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::settings;
@@ -224,5 +223,14 @@ pub(crate) fn inherited(config: &Config, server: &str) -> Vec<(OsString, OsStrin
 
 /// Returns whether every program gets this variable.
 pub(crate) fn is_needed(name: &str) -> bool {
-    is_needed_variable(name) || name.starts_with("LC_")
+    let is_it = |needed: &str| needed == name || cfg!(windows) && needed.eq_ignore_ascii_case(name);
+    NEEDED.split(' ').any(is_it) || name.starts_with("LC_")
 }
+
+const NEEDED: &str = if cfg!(windows) {
+    "APPDATA COMSPEC HOMEDRIVE HOMEPATH LANG LOCALAPPDATA NUMBER_OF_PROCESSORS OS PATH PATHEXT PROCESSOR_ARCHITECTURE \
+     PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 SYSTEMDRIVE SYSTEMROOT TEMP TMP TZ USERDOMAIN USERNAME \
+     USERPROFILE WINDIR"
+} else {
+    "PATH HOME USER LOGNAME SHELL TERM LANG TZ TMPDIR XDG_RUNTIME_DIR"
+};

@@ -116,7 +116,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await.map(Client::boxed),
         #[cfg(windows)]
         Endpoint::Unix { .. } => {
-            Err(Error::invalid_params("Windows has no such sockets: the server needs a `command` or a `url`"))
+            Err(Error::invalid_params("on Windows, use `command` or `url`, not `socket`"))
         }
     }
 }

@@ -166,7 +166,7 @@ pub(crate) fn lineage_of(pid: i32) -> Option<Lineage> {
     (number(&held)? == pid).then_some(lineage)
 }
 
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(not(target_os = "linux"))]
 pub(crate) fn lineage_of(_pid: i32) -> Option<Lineage> {
     None
 }

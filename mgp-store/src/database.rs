@@ -56,7 +56,7 @@ impl Database {
         }
         let lock = lock_beside(path)?;
         // SQLite would make the file readable for everybody; the files that it creates beside it get the same mode.
-        private().create(true).append(true).open(path)?;
+        private().create(true).open(path)?;
         let connection =
             Connection::open_with_flags(path, OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -85,7 +85,7 @@ impl Database {
             _ => {}
         }
         // SQLite fills an empty file, and would make one that everybody can read.
-        private().create_new(true).append(true).open(&part)?;
+        private().create_new(true).open(&part)?;
         self.connection().execute("VACUUM INTO ?1", [part.to_string_lossy()])?;
         let copy = Connection::open(&part)?;
         for table in without {
@@ -412,7 +412,7 @@ const fn is_unreadable(error: &rusqlite::Error) -> bool {
 
 fn lock_beside(path: &Path) -> Result<File> {
     let name = with_suffix(path, ".lock");
-    let file = private().create(true).append(true).open(name)?;
+    let file = private().create(true).open(name)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse),

@@ -97,7 +97,7 @@ impl Reserve {
     /// Adds to the file what it lacks, as far as there is room.
     fn fill(&self) -> io::Result<()> {
         let missing = self.missing_bytes();
-        let mut file = private().create(true).append(true).open(&self.0.path)?;
+        let mut file = private().create(true).open(&self.0.path)?;
         // Written, not only allocated: not every file system can do that.
         for _ in 0..missing.div_ceil(PART.len() as u64) {
             file.write_all(&PART)?;
@@ -119,9 +119,10 @@ pub fn disk_room(folder: &Path) -> Option<(u64, u64)> {
     Some((free.saturating_mul(bytes), all.saturating_mul(bytes)))
 }
 
-/// Returns options that create a file which nobody else on the machine may read.
+/// Returns options that open a file to append to it, and create one which nobody else on the machine may read.
 pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
+    options.append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options

@@ -45,8 +45,7 @@ impl InheritedSockets {
     /// Returns the socket whose file lies at `path`.
     pub(super) fn local(&mut self, path: &Path) -> Option<LocalListener> {
         let name = socket_name(path);
-        let place = self.local.iter().position(|(known, _)| *known == name)?;
-        Some(self.local.swap_remove(place).1)
+        self.local.extract_if(.., |(known, _)| *known == name).next().map(|(_, socket)| socket)
     }
 }
 

@@ -66,6 +66,7 @@ impl Confinement {
 
     /// Returns whether the program may send datagrams, which belong to no TCP connection: no system bounds them by
     /// port.
+    #[cfg(any(target_os = "linux", test))]
     pub(super) fn has_datagrams(&self) -> bool {
         self.connect == Ports::All || self.listen == Ports::All
     }

@@ -57,8 +57,7 @@ impl Programs {
         }
         let build = match target.compiler {
             Compiler::Zig => {
-                let python = python::environment(&release.work.join("zig"), &ZIG)?;
-                path.extend(python.parent().map(Path::to_owned));
+                path.extend(zig(release)?.parent().map(Path::to_owned));
                 "zigbuild"
             }
             Compiler::System => "build",
@@ -153,6 +152,14 @@ fn platform(program: &[u8]) -> Option<(&'static str, &'static str)> {
 }
 
 const AUDITABLE: &str = "0.7.7";
+/// Returns the interpreter of an environment of Python that has the compiler of Zig, and what makes cargo use it.
+///
+/// # Errors
+/// Fails if it cannot be installed.
+pub(super) fn zig(release: &Release) -> Result<PathBuf> {
+    python::environment(&release.work.join("zig"), &ZIG)
+}
+
 const ZIG: [&str; 2] = ["cargo-zigbuild==0.24.1", "ziglang==0.17.1"];
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::Read as _,
     path::Path,
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, ensure};
@@ -16,7 +16,7 @@ use super::{
     report::{Outcome, missing, missing_for_root},
 };
 use crate::{
-    dist::{archive, contents::CONFIGURATION, oci},
+    dist::{archive, contents::CONFIGURATION, oci, programs},
     process,
 };
 
@@ -82,8 +82,7 @@ fn needs_loader(program: &Path) -> Result<bool> {
     Ok(head.windows(LOADER.len()).any(|window| window == LOADER))
 }
 
-/// Starts the programs for another system or processor by an emulator. What they start themselves is tried only where the system
-/// runs such programs, too.
+/// Starts the programs for another system or processor by an emulator. What they start themselves is tried where that runs, too.
 pub(super) fn emulated(trial: &Trial<'_>) -> Result<Outcome> {
     let target = trial.target;
     let (emulator, package) = match (&*target.os, &*target.architecture) {
@@ -91,27 +90,46 @@ pub(super) fn emulated(trial: &Trial<'_>) -> Result<Outcome> {
         ("windows", _) => ("wine", "wine64"),
         _ => return Ok(Outcome::LeftOut("no emulator of it is known".to_owned())),
     };
-    let unzip = ("unzip", "unzip");
-    let needed = [(emulator, package), unzip];
-    let needed = if target.os == "windows" { &needed[..] } else { &needed[..1] };
-    if let Some(left_out) = missing(needed) {
+    let is_windows = target.os == "windows";
+    let needed = [(emulator, package), ("unzip", "unzip")];
+    if let Some(left_out) = missing(&needed[..1 + usize::from(is_windows)]) {
         return Ok(left_out);
     }
     let folder = trial.release.empty("trial/emulated")?;
     let archive = trial.release.folder.join(archive::name(trial.release, target));
-    let mut unpack = Command::new(if target.os == "windows" { "unzip" } else { "tar" });
-    let unpack_into = if target.os == "windows" { ["-q", "-d"] } else { ["-xf", "-C"] };
-    process::run_quietly(unpack.arg(unpack_into[0]).arg(archive).arg(unpack_into[1]).arg(&folder))?;
+    let [unpack, from, to] = if is_windows { ["unzip", "-q", "-d"] } else { ["tar", "-xf", "-C"] };
+    process::run_quietly(Command::new(unpack).arg(from).arg(archive).arg(to).arg(&folder))?;
     let unpacked = folder.join(trial.release.name_for(&target.triple));
     let program = unpacked.join(format!("mgp{}", target.ending())).display().to_string();
     let mut place = Place::here(folder.join("home"), &[emulator, &program])?;
-    // Wine tells much of itself otherwise.
-    place.variables.insert("WINEDEBUG".to_owned(), "-all".to_owned());
+    if is_windows {
+        // Wine tells much of itself otherwise.
+        place.variables.insert("WINEDEBUG".to_owned(), "-all".to_owned());
+        // The files of this machine are on a drive of their own.
+        place.inner_home.insert_str(0, "Z:");
+        place.inner_program = vec![format!("Z:{program}")];
+        complete_wine(trial, &unpacked)?;
+    }
     place.says_version(&trial.release.version)?;
-    if Path::new("/proc/sys/fs/binfmt_misc").join(emulator.trim_end_matches("-static")).exists() {
+    let binfmt = Path::new("/proc/sys/fs/binfmt_misc").join(emulator.trim_end_matches("-static"));
+    if is_windows || binfmt.exists() {
         place.works(&trial.release.version)?;
     }
     Ok(Outcome::Passed)
+}
+
+/// Puts the library beside the programs that they need and that Wine has from version 9 on.
+fn complete_wine(trial: &Trial<'_>, folder: &Path) -> Result<()> {
+    let printed = process::output(Command::new("wine").arg("--version").stderr(Stdio::null()))?;
+    let version = printed.trim().strip_prefix("wine-").and_then(|version| version.split('.').next());
+    if version.and_then(|version| version.parse::<u32>().ok()).is_some_and(|version| version >= 9) {
+        return Ok(());
+    }
+    let source = folder.join("bcryptprimitives.c");
+    fs::write(&source, include_str!("../../../dist/wine/bcryptprimitives.c"))?;
+    let mut zig = Command::new(programs::zig(trial.release)?);
+    zig.args(["-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", "-shared", "-o"]);
+    process::run_quietly(zig.arg(source.with_extension("dll")).arg(&source).arg("-ladvapi32"))
 }
 
 const LOADER: &[u8] = b"/ld-linux";

@@ -30,6 +30,8 @@ pub(super) struct Place {
     pub(super) home: PathBuf,
     /// The home of the user, as the place has it.
     pub(super) inner_home: String,
+    /// The command of `mgp` for the programs in the place.
+    pub(super) inner_program: Vec<String>,
 }
 
 impl Place {
@@ -38,8 +40,9 @@ impl Place {
         fs::create_dir_all(&home)?;
         let home = std::path::absolute(home)?;
         let inner_home = home.display().to_string();
-        let program = program.iter().map(|&word| word.to_owned()).collect();
-        Ok(Self { entry: Vec::new(), program, variables: variables(&inner_home), home, inner_home })
+        let program: Vec<_> = program.iter().map(|&word| word.to_owned()).collect();
+        let (variables, inner_program) = (variables(&inner_home), program.clone());
+        Ok(Self { entry: Vec::new(), program, variables, home, inner_home, inner_program })
     }
 
     /// Returns the place in a root of a system, entered by a user: with `/proc` and `/dev`, which end with the program.
@@ -55,8 +58,8 @@ impl Place {
         let home = root.join("srv/somebody");
         fs::create_dir_all(&home)?;
         let inner_home = "/srv/somebody".to_owned();
-        let variables = variables(&inner_home);
-        Ok(Self { entry, program: vec![program.to_owned()], variables, home, inner_home })
+        let (variables, program) = (variables(&inner_home), vec![program.to_owned()]);
+        Ok(Self { entry, variables, home, inner_home, inner_program: program.clone(), program })
     }
 
     /// Returns a command that runs in the place.
@@ -102,7 +105,7 @@ impl Place {
 
     /// Imports a server from the file of a client.
     pub(super) fn imports(&self) -> Result<()> {
-        let mut server = self.program.iter().map(String::as_str).chain(["demo-server", "office"]);
+        let mut server = self.inner_program.iter().map(String::as_str).chain(["demo-server", "office"]);
         let command = server.next().unwrap_or_default();
         let entry = json!({ "command": command, "args": server.collect::<Vec<_>>() });
         let file = json!({ "mcpServers": { "office": entry } });

@@ -12,10 +12,7 @@ let program;
 try {
   program = require.resolve(`${platform}/bin/mgp${ending}`);
 } catch {
-  const way =
-    process.platform === "win32"
-      ? "on Windows, run this command in WSL"
-      : "install @mgp/cli again without --omit=optional; if there is no such package, see @repository@";
+  const way = "install @mgp/cli again without --omit=optional; if there is no such package, see @repository@";
   console.error(`error: the package ${platform} is not installed\nhint: ${way}`);
   process.exit(1);
 }
@@ -24,12 +21,13 @@ const args = process.argv.slice(2);
 if (process.platform !== "win32" && process.execve) {
   process.execve(program, [program, ...args], process.env);
 }
-const child = spawn(program, args, { stdio: "inherit" });
+// A signal may come as soon as the program runs.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"]) {
   // A key that interrupts reaches the program from the terminal; a second signal would end it before it is done.
   const isKey = signal === "SIGINT" || signal === "SIGQUIT";
   process.on(signal, () => (isKey && isatty(0)) || child.kill(signal));
 }
+const child = spawn(program, args, { stdio: "inherit" });
 child.on("error", (error) => {
   console.error(`error: ${program} cannot be started: ${error.message}`);
   process.exit(1);

@@ -89,10 +89,11 @@ fn declares(text: &str, module: &str) -> bool {
     })
 }
 
-/// Returns the paths that `#[path = "…"]` names.
+/// Returns the paths that `#[path = "…"]` names, on all systems or on some.
 fn placed_files(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
-        let path = line.trim_start().strip_prefix("#[path = \"")?.split('"').next()?;
+        let attribute = line.trim_start().strip_prefix("#[")?;
+        let path = attribute.split_once("path = \"")?.1.split('"').next()?;
         Some(path.trim_start_matches("../").trim_start_matches("./"))
     })
 }
@@ -140,6 +141,9 @@ mod tests {
             ("a/tests/two/main.rs", "mod part;\n"),
             ("a/tests/two/part.rs", ""),
             ("b/tests/support/mod.rs", ""),
+            ("a/src/lib.rs", "#[cfg_attr(windows, path = \"system_windows.rs\")]\nmod system;\n"),
+            ("a/src/system.rs", ""),
+            ("a/src/system_windows.rs", ""),
             ("a/build.rs", ""),
             ("a/src/bin/tool.rs", ""),
         ]);

@@ -72,7 +72,9 @@ impl Programs {
         cargo.env("CARGO_ENCODED_RUSTFLAGS", remapped.collect::<Vec<_>>().join("\u{1f}"));
         if !target.triple.ends_with("msvc") {
             let mapped = places.iter().map(|(from, to)| format!("-ffile-prefix-map={}={to}", from.display()));
-            cargo.env("CFLAGS", mapped.collect::<Vec<_>>().join(" "));
+            // A date in a program is that of `SOURCE_DATE_EPOCH`, so it needs no warning, which is an error for some targets.
+            let flags = mapped.chain(["-Wno-date-time".to_owned()]);
+            cargo.env("CFLAGS", flags.collect::<Vec<_>>().join(" "));
         }
         // A key that the environment of this machine names is not trusted by what is handed out.
         cargo.env_remove("MGP_RELEASES_KEY");

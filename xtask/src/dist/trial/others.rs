@@ -92,7 +92,7 @@ pub(super) fn emulated(trial: &Trial<'_>) -> Result<Outcome> {
     };
     let is_windows = target.os == "windows";
     let needed = [(emulator, package), ("unzip", "unzip")];
-    if let Some(left_out) = missing(&needed[..1 + usize::from(is_windows)]) {
+    if let Some(left_out) = missing(&needed[..=usize::from(is_windows)]) {
         return Ok(left_out);
     }
     let folder = trial.release.empty("trial/emulated")?;

@@ -73,7 +73,7 @@ impl AtomicFile {
 }
 
 /// Creates a folder that only its owner may open, and those above it.
-pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
     let mut folders = fs::DirBuilder::new();
     folders.recursive(true);
     #[cfg(unix)]

@@ -38,6 +38,6 @@ pub mod service;
 #[cfg(feature = "ext")]
 pub mod tool_spec;
 
-pub use self::atomic_file::{AtomicFile, FileReaders};
+pub use self::atomic_file::{AtomicFile, FileReaders, create_private_folder};
 pub use self::config::Config;
 pub use self::document::Position;

@@ -1,9 +1,9 @@
 //! The differences between systems that are a function each, on Unix: permissions, terminals, processes, and names of the machine.
 
-use std::fs::{DirBuilder, Metadata, OpenOptions, Permissions};
+use std::fs::{Metadata, OpenOptions, Permissions};
 use std::future::pending;
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -18,11 +18,6 @@ pub(crate) fn private_file_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
-}
-
-/// Creates a folder that only its owner may open, and those above it.
-pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// Sets who may use a file or a folder.

@@ -17,11 +17,6 @@ pub(crate) fn private_file_options() -> OpenOptions {
     OpenOptions::new()
 }
 
-/// Creates a folder with the permissions of the one that it lies in, and those above it.
-pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(path)
-}
-
 /// Changes nothing: a file or a folder has the permissions of the folder that it lies in.
 pub(crate) fn set_mode(_: &Path, _: u32) -> io::Result<()> {
     Ok(())

@@ -10,10 +10,11 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use mgp_discovery::create_private_folder;
 use serde_json::json;
 
 use crate::lifecycle::installed;
-use crate::platform::{create_private_folder, leave_session, private_file_options};
+use crate::platform::{leave_session, private_file_options};
 use crate::terminal::{Exit, Failure, Result};
 
 /// Takes the lock under which one process at a time starts a kernel for a state directory, unless another process holds it. It

@@ -7,7 +7,7 @@ use mgp_types::mgp::{CallEffect, EffectiveSecurity, Permission, RiskLevel, SideE
 use mgp_types::{Object, words};
 use serde::Serialize;
 
-use super::lexicon::{NormalizedText, PHRASES, is_listed, list};
+use super::lexicon::{NormalizedText, PHRASES, first_sentence, is_listed, list};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use crate::named::{Named as _, named};
 
@@ -51,7 +51,8 @@ pub(super) fn derive(definition: &Object, natures: &ArgumentNatures) -> Effectiv
     let mut derived = EffectiveSecurity::new(risk);
     let effect = effect_of(&name, &hints, manner, natures);
     derived.effect = Some(effect);
-    if natures.has(ArgumentNature::Sql) && effect == CallEffect::Reads {
+    let is_query = only_queries(&name, natures) && effect == CallEffect::Reads;
+    if is_query || effect_if_told_to_read(definition, natures).is_some() {
         derived.risk_of_reading = RiskLevel::Safe;
     }
     derived.reversible = hints.destructive_hint.map(|destructive| !destructive);
@@ -71,10 +72,8 @@ fn effect_of(
     natures: &ArgumentNatures,
 ) -> CallEffect {
     let is_any = |heading: &str| name.iter().any(|word| is_listed(heading, word));
-    let runs = natures.has(ArgumentNature::Command) || natures.has(ArgumentNature::Code);
-    let only_queries = natures.has(ArgumentNature::Sql) && !runs;
     let by_manner = match (manner, hints.destructive_hint) {
-        (NameManner::Runs | NameManner::Unclear, _) if only_queries => CallEffect::Reads,
+        (NameManner::Runs | NameManner::Unclear, _) if only_queries(name, natures) => CallEffect::Reads,
         (NameManner::Unclear, Some(true)) => CallEffect::Destroys,
         (NameManner::Writes, Some(true)) if is_any("word of infrastructure") => CallEffect::Destroys,
         // A server knows whether what it ends can begin again.
@@ -82,12 +81,35 @@ fn effect_of(
         (told, _) => told.effect(),
     };
     let gives_power = is_any("powers") && by_manner != CallEffect::Reads;
-    let more = [gives_power.then_some(CallEffect::GivesAccess), runs.then_some(CallEffect::Runs)];
+    let more = [gives_power.then_some(CallEffect::GivesAccess), runs(natures).then_some(CallEffect::Runs)];
     phrase_effects(name).chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
+}
+
+/// Returns the effect of a call whose arguments tell that it reads, as in `{"action":"list"}`; `None` if the name of the
+/// tool tells what all calls do, or its server calls them destructive.
+pub(crate) fn effect_if_told_to_read(definition: &Object, natures: &ArgumentNatures) -> Option<CallEffect> {
+    let (hints, name) = (hints(definition), definition.text("name").unwrap_or_default());
+    let is_told = NameManner::of(&name) == NameManner::Unclear && hints.destructive_hint != Some(true);
+    is_told.then(|| effect_of(&words(&name), &hints, NameManner::Reads, natures))
+}
+
+fn runs(natures: &ArgumentNatures) -> bool {
+    natures.has(ArgumentNature::Command) || natures.has(ArgumentNature::Code)
+}
+
+/// Returns whether a tool takes statements of a language in which they tell themselves whether they read.
+fn only_queries(name: &[String], natures: &ArgumentNatures) -> bool {
+    let is_graph = || name.iter().any(|word| is_listed("language of queries", word));
+    !runs(natures) && (natures.has(ArgumentNature::Sql) || is_graph())
 }
 
 /// Returns the effects that the phrases in a name tell.
 pub(crate) fn phrase_effects(name: &[String]) -> impl Iterator<Item = CallEffect> {
+    let is_version = |word: &str| word.strip_prefix('v').is_some_and(|rest| rest.parse::<u8>().is_ok());
+    let name = match name {
+        [before @ .., last] if is_version(last) => before,
+        _ => name,
+    };
     let says = move |heading: &str| list(heading).any(|phrase| has_phrase(name, phrase));
     PHRASES.iter().filter(move |(_, phrases)| says(phrases)).map(|(effect, _)| *effect)
 }
@@ -111,11 +133,23 @@ fn has_words(name: &[String], words: &[&str]) -> bool {
         let mut at = start;
         words.iter().enumerate().all(|(index, word)| {
             let reach = if index == 0 { 1 } else { 2 };
-            let found = name[at..].iter().take(reach).position(|name_word| name_word == word);
+            let found = name[at..].iter().take(reach).position(|name_word| is_form(name_word, word));
+            // As in `jenkins_get_build`.
+            let is_read = found == Some(1) && is_reading_verb(&name[at]);
             at += found.map_or(0, |found| found + 1);
-            found.is_some()
+            found.is_some() && !is_read
         })
     })
+}
+
+/// Returns whether a word of a name is one of a phrase, or another form of it, as in `files` and `forwarding`.
+fn is_form(name_word: &str, word: &str) -> bool {
+    let ending = name_word.strip_prefix(word);
+    ending.is_some_and(|ending| matches!(ending, "" | "s" | "ing"))
+}
+
+fn is_reading_verb(word: &str) -> bool {
+    NameManner::of_word(word) == Some(NameManner::Reads) && !is_listed("verb that is also a noun", word)
 }
 
 /// Returns the annotations that the server gives the tool.
@@ -215,16 +249,37 @@ impl NameManner {
         Some(last.and_then(|last| Self::of_word(last)).map_or(manner, |last| manner.max(last)))
     }
 
-    /// Returns the manner that the name of a tool tells, or else the verb that its description begins with.
+    /// Returns the manner that the name of a tool tells, or else its description. What is made may also be sent or bought, as
+    /// in `create_label`.
     pub(super) fn of_tool(definition: &Object) -> Self {
-        match Self::of(&definition.text("name").unwrap_or_default()) {
-            Self::Unclear => {
-                let description = NormalizedText::of(&definition.text("description").unwrap_or_default());
-                let said = description.words().find(|word| !is_listed("word before a verb", word));
-                said.and_then(Self::of_verb).unwrap_or(Self::Unclear)
-            }
+        let described = || Self::of_description(&definition.text("description").unwrap_or_default());
+        let name = definition.text("name").unwrap_or_default();
+        let makes = || words(&name).iter().any(|word| is_listed("verb that makes", word));
+        match Self::of(&name) {
+            Self::Unclear => described(),
+            Self::Writes if makes() => match described() {
+                manner @ (Self::Sends | Self::Spends) => manner,
+                _ => Self::Writes,
+            },
             manner => manner,
         }
+    }
+
+    /// Returns the worst manner of the verb that a description begins with and of those that stand beside it, as in `List, add or
+    /// remove members`.
+    fn of_description(text: &str) -> Self {
+        let sentence = first_sentence(text).replace([',', ';', '/'], " and ").replace(" or ", " and ");
+        let verbs = sentence.split(" and ").enumerate().filter_map(|(at, part)| {
+            let part = NormalizedText::of(part);
+            let mut words = part.words().skip_while(|word| is_listed("word before a verb", word));
+            let verb = words.next()?;
+            // A thing may be called as a verb is, as in `Get users, teams and posts`.
+            let mut has_object = || words.next().is_some_and(|next| !is_listed("word behind a thing", next));
+            let is_verb =
+                || !is_listed("verb that is also a noun", verb) && Self::of_word(verb) >= Some(Self::Ends);
+            if at == 0 || has_object() || is_verb() { Self::of_verb(verb) } else { None }
+        });
+        verbs.max().unwrap_or(Self::Unclear)
     }
 
     /// Returns the effect of calls of a tool of this manner, as far as its name alone tells.
@@ -247,10 +302,20 @@ impl NameManner {
 
     /// Returns the manner of a verb in any of its forms: `delete`, `deletes`, `deleting`.
     fn of_verb(word: &str) -> Option<Self> {
-        let stems = ["", "s", "es", "ing"].into_iter().filter_map(|ending| word.strip_suffix(ending));
-        let mut stems = stems.flat_map(|stem| [stem.to_owned(), format!("{stem}e")]);
-        stems.find_map(|stem| Self::of_word(&stem))
+        stems(word).find_map(|stem| Self::of_word(&stem))
     }
+}
+
+/// Returns what a verb may be a form of: `stop` for `stops`, `stopping` and `stopped`.
+pub(crate) fn stems(word: &str) -> impl Iterator<Item = String> {
+    let stems = ["", "s", "es", "ing", "ed"].into_iter().filter_map(|ending| word.strip_suffix(ending));
+    stems.flat_map(|stem| {
+        let mut letters = stem.chars();
+        let last = letters.next_back();
+        let is_doubled = last.is_some() && letters.clone().next_back() == last;
+        let single = if is_doubled { letters.as_str() } else { stem };
+        [stem.to_owned(), format!("{stem}e"), single.to_owned()]
+    })
 }
 
 #[cfg(test)]
@@ -281,6 +346,20 @@ mod tests {
             (r#"{"name":"transfer_money","annotations":{"readOnlyHint":true}}"#, RiskLevel::Dangerous),
         ] {
             assert_eq!(derived(definition).risk, risk, "{definition}");
+        }
+    }
+
+    #[test]
+    fn a_description_tells_what_a_name_does_not() {
+        for (name, description, effect) in [
+            ("members", "List, add or remove members of a team.", CallEffect::Destroys),
+            ("members", "Gets users, teams, and posts of a team.", CallEffect::Reads),
+            ("create_label", "Buys postage for a parcel.", CallEffect::Spends),
+            ("create_page", "Creates a page, deletes nothing.", CallEffect::Writes),
+            ("update_page", "Publishes a page.", CallEffect::Writes),
+        ] {
+            let definition = format!(r#"{{"name":"{name}","description":"{description}"}}"#);
+            assert_eq!(derived(&definition).effect, Some(effect), "{definition}");
         }
     }
 

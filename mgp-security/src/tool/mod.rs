@@ -15,7 +15,7 @@ mod tests;
 mod uri;
 
 pub use self::derive::Profile;
-pub(crate) use self::derive::{NameManner, hints, phrase_effects};
+pub(crate) use self::derive::{NameManner, effect_if_told_to_read, hints, phrase_effects, stems};
 pub use self::effective::{ToolRules, describe, effective};
 pub(crate) use self::lexicon::{is_listed, list};
 pub use self::nature::{ArgumentNature, ArgumentNatures};

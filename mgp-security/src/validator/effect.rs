@@ -16,7 +16,10 @@ use serde_json::Value;
 use self::command::{of_code, of_command, of_vector};
 use super::readonly::check_sql;
 use crate::named::{Named as _, named};
-use crate::tool::{ArgumentNature, ArgumentNatures, NameManner, is_listed, list, phrase_effects};
+use crate::tool::{
+    ArgumentNature, ArgumentNatures, NameManner, effect_if_told_to_read, is_listed, list, phrase_effects,
+    stems,
+};
 use mgp_types::words;
 
 named! {
@@ -25,11 +28,15 @@ named! {
         "flag that destroys" => Destroys,
         "flag that gives access" => GivesAccess,
         "flag that hides" => Hides,
+        "flag that sends" => Sends,
+        "flag that reveals" => Reveals,
         "member that invites" => Invites,
         "member of a purchase" => Purchase,
         "member that forwards" => Forwards,
         "member of who sees" => WhoSees,
         "member that chooses" => Chooses,
+        "member of a kind" => Kind,
+        "member of a place" => Place,
         "count that destroys at zero" => DestroysAtZero,
         "mount" => Mount,
         "destination of a file" => Destination,
@@ -41,7 +48,7 @@ named! {
 /// The lists that a name stands in, with all or with one of its words. Names of declared arguments are looked up once,
 /// when a tool is prepared.
 #[derive(Debug, Clone, Copy, Default)]
-struct MemberLists(u16);
+struct MemberLists(u32);
 
 impl MemberLists {
     fn of(name: &str) -> Self {
@@ -65,8 +72,12 @@ impl MemberLists {
 /// The rules for the effects of calls of one tool.
 #[derive(Debug)]
 pub(super) struct CallEffects {
+    /// The words of the tool's name.
+    name: Vec<String>,
     /// The effect of a call whose arguments tell nothing.
     of_tool: CallEffect,
+    /// The effect of a call whose arguments tell that it reads; `None` if they do not tell what a call does.
+    if_told_to_read: Option<CallEffect>,
     /// True if the name of the tool says that it reads, so that words among its arguments only select.
     is_reader: bool,
     /// True if the tool starts programs in containers and clusters, so that its arguments may give them power.
@@ -75,6 +86,8 @@ pub(super) struct CallEffects {
     program: Option<Box<str>>,
     /// True if the tool presses what is shown, such as a button with a text.
     presses: bool,
+    /// True if the tool may open a door of a house.
+    opens: bool,
     /// The list of names of the members whose files the tool replaces, and whether they are those in the list or all others;
     /// `None` if the tool replaces no files.
     replaced: Option<(MemberList, bool)>,
@@ -87,28 +100,55 @@ impl CallEffects {
     pub(super) fn of(tool: &ResolvedTool, natures: &ArgumentNatures) -> Option<Self> {
         let name = words(&tool.definition.text("name").unwrap_or_default());
         let has = |heading| name.iter().any(|word| is_listed(heading, word));
-        let program = name.iter().find(|word| is_listed("program in the name of a tool", word));
+        let server = words(tool.server.as_str());
+        let mut names = name.iter().chain(&server);
+        let program = names.find(|word| is_listed("program in the name of a tool", word));
         let of_tool = tool.security.effect?;
         let is_reader = NameManner::of(tool.name.as_str()) == NameManner::Reads;
         let moves = has("verb that moves files").then_some((MemberList::Destination, true));
         let replaces = has("verb that replaces files") && !has("word of what is not replaced");
         Some(Self {
             of_tool,
+            if_told_to_read: effect_if_told_to_read(&tool.definition, natures),
             is_reader,
             starts_programs: !is_reader && has("word of containers"),
             program: program.map(|word| word.as_str().into()),
             presses: has("verb that presses"),
+            opens: !is_reader && has("verb that opens"),
             replaced: moves.or_else(|| replaces.then_some((MemberList::Source, false))),
             declared: natures.declared().map(|name| (name.into(), MemberLists::of(name))).collect(),
+            name,
         })
     }
 
     /// Returns the effect of a call with these arguments.
     pub(super) fn of_call(&self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
         let of_value = self.of_value(&Member::default(), arguments, natures);
-        let is_unknown = self.of_tool == CallEffect::Unknown;
-        let of_tool = if is_unknown { of_told_verb(arguments) } else { self.of_tool };
+        let of_tool = match (self.of_told_verb(arguments), self.if_told_to_read) {
+            (Some(CallEffect::Reads), Some(of_tool)) => of_tool,
+            (Some(told), Some(of_tool)) if !self.name.iter().any(|word| is_listed("powers", word)) => {
+                of_tool.max(told)
+            }
+            (told, _) => self.of_tool.max(told.filter(|_| !self.is_reader).unwrap_or_default()),
+        };
         of_value.max(of_tool).max(self.of_program_and_arguments(arguments, natures))
+    }
+
+    /// Returns the effect of the verbs that a tool of several operations is called with, as in `{"operation":"list"}`.
+    fn of_told_verb(&self, arguments: &Value) -> Option<CallEffect> {
+        let members = arguments.as_object()?;
+        let told = members.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
+        let told = told.filter(|(name, verb)| {
+            is_listed("member that tells the verb", name) && verb.len() <= MAX_CHOICE_BYTES
+        });
+        let effects = told.filter_map(|(name, verb)| {
+            let manner = NameManner::of(verb).effect();
+            let words = [words(verb), self.name.clone()].concat();
+            let effect = phrase_effects(&words).fold(manner, CallEffect::max);
+            // A mode may be anything.
+            (effect != CallEffect::Unknown || name != "mode").then_some(effect)
+        });
+        effects.max()
     }
 
     /// Returns the worst effect that `value` shows, which is that of the member or stands in it.
@@ -117,38 +157,57 @@ impl CallEffects {
         match value {
             Value::Array(values) => {
                 let invites = !self.is_reader && !values.is_empty() && is_in(MemberList::Invites);
-                let of_name = if invites { CallEffect::Sends } else { CallEffect::Reads };
+                let of_name = match values.is_empty() {
+                    _ if invites => CallEffect::Sends,
+                    true if !self.is_reader && is_in(MemberList::Hides) => CallEffect::GivesAccess,
+                    _ => CallEffect::Reads,
+                };
                 let is_command = natures.nature(member.name) == ArgumentNature::Command;
                 let of_vector = if is_command { of_vector(&texts(values)) } else { CallEffect::Reads };
                 let of_values = worst(values.iter().map(|value| self.of_value(member, value, natures)));
                 of_values.max(of_name).max(of_vector)
             }
-            Value::Object(members) => worst(members.iter().map(|(name, value)| {
-                // Mounts are also written as an object with a member for each folder.
-                let is_mounted =
-                    self.starts_programs && is_in(MemberList::Mount) && is_folder_of_system(name);
-                let of_name = if is_mounted {
-                    CallEffect::GivesAccess
-                } else if is_listed("member that destroys", name)
-                    // As in `{"deleteSheet":{"sheetId":1}}`.
-                    || value.is_object() && !self.is_reader && NameManner::of(name) == NameManner::Destroys
-                {
-                    CallEffect::Destroys
-                } else {
-                    CallEffect::Reads
-                };
-                self.of_value(&self.member(name), value, natures).max(of_name)
-            })),
+            Value::Object(members) => {
+                self.of_setting(members, natures).max(worst(members.iter().map(|(name, value)| {
+                    // Mounts are also written as an object with a member for each folder.
+                    let is_mounted =
+                        self.starts_programs && is_in(MemberList::Mount) && is_folder_of_system(name);
+                    let of_name = if is_mounted {
+                        CallEffect::GivesAccess
+                    } else if is_listed("member that destroys", name)
+                    // As in `{"deleteSheet":{"sheetId":1}}`, and in `{"command":{"dropDatabase":1}}`.
+                    || (value.is_object() || is_listed("name of command", member.name))
+                        && !self.is_reader
+                        && NameManner::of(name) == NameManner::Destroys
+                    {
+                        CallEffect::Destroys
+                    } else {
+                        CallEffect::Reads
+                    };
+                    self.of_value(&self.member(name), value, natures).max(of_name)
+                })))
+            }
             Value::String(text) => self.of_text(member, text, natures),
+            Value::Bool(true) if is_in(MemberList::Reveals) => CallEffect::GivesAccess,
             _ if self.is_reader => CallEffect::Reads,
             Value::Bool(true) if is_in(MemberList::GivesAccess) => CallEffect::GivesAccess,
             Value::Bool(true) if is_in(MemberList::Destroys) => CallEffect::Destroys,
+            Value::Bool(true) if is_in(MemberList::Sends) => CallEffect::Sends,
             Value::Bool(false) if is_in(MemberList::Hides) => CallEffect::GivesAccess,
             Value::Number(count) if count.as_f64() == Some(0.0) && is_in(MemberList::DestroysAtZero) => {
                 CallEffect::Destroys
             }
             _ => CallEffect::Reads,
         }
+    }
+
+    /// Returns the effect of a setting whose name and value stand in two members, as in `{"key":"require_2fa","value":false}`.
+    fn of_setting(&self, members: &serde_json::Map<String, Value>, natures: &ArgumentNatures) -> CallEffect {
+        let find =
+            |heading| members.iter().find(|(name, _)| is_listed(heading, name)).map(|(_, value)| value);
+        let name = find("name of a setting").and_then(Value::as_str);
+        let both = name.zip(find("value of a setting").filter(|value| !value.is_string()));
+        both.map_or(CallEffect::Reads, |(name, value)| self.of_value(&self.member(name), value, natures))
     }
 
     fn member<'n>(&self, name: &'n str) -> Member<'n> {
@@ -174,13 +233,18 @@ impl CallEffects {
             })
             .collect();
         let is_program = |name: &str| natures.nature(name) == ArgumentNature::Command;
+        let called = |program: &str| {
+            let words = self.program.as_deref().into_iter().chain(program.split_whitespace());
+            of_vector(&words.map(str::to_owned).chain(further.iter().cloned()).collect::<Vec<_>>())
+        };
         let has_more = !further.is_empty() || self.program.is_some();
         let programs = members.iter().filter(|(name, _)| has_more && is_program(name));
-        worst(programs.filter_map(|(_, value)| value.as_str()).map(|program| {
-            let words =
-                self.program.as_deref().into_iter().chain(program.split_whitespace()).map(str::to_owned);
-            of_vector(&words.chain(further.iter().cloned()).collect::<Vec<_>>())
-        }))
+        let mut of_programs = programs.filter_map(|(_, value)| value.as_str()).map(called).peekable();
+        if of_programs.peek().is_none() && self.program.is_some() {
+            // As in `run_gcloud_command` with `{"args":["sql","instances","delete"]}`.
+            return Some(called("")).filter(|effect| *effect > CallEffect::Runs).unwrap_or_default();
+        }
+        worst(of_programs)
     }
 
     fn of_text(&self, member: &Member<'_>, text: &str, natures: &ArgumentNatures) -> CallEffect {
@@ -192,7 +256,16 @@ impl CallEffects {
             ArgumentNature::Code => of_code(text),
             ArgumentNature::HttpMethod => chosen(member.lists, text),
             _ if self.presses && is_listed("what is pressed", member.name) => of_pressed(text),
+            _ if self.opens && text.len() <= MAX_CHOICE_BYTES && says(text, "thing that guards") => {
+                CallEffect::GivesAccess
+            }
+            _ if member.lists.has(MemberList::Kind)
+                && is_listed("kind that reveals", &text.to_lowercase()) =>
+            {
+                CallEffect::GivesAccess
+            }
             _ if is_mutation(text) => CallEffect::Sends,
+            _ if writes_graph(text) => CallEffect::Destroys,
             _ if !self.is_reader && deletes(member.lists, text) => CallEffect::Destroys,
             _ if self.program.is_some() && is_option(member, text) => CallEffect::Destroys,
             ArgumentNature::Path if self.replaces(member) && may_be_there(Path::new(text)) => {
@@ -218,25 +291,20 @@ struct Member<'n> {
     lists: MemberLists,
 }
 
-/// Returns the effect of the verbs that a tool of several operations is called with, as in `{"operation":"list"}`.
-fn of_told_verb(arguments: &Value) -> CallEffect {
-    let members = arguments.as_object().into_iter().flatten();
-    let told = members.filter(|(name, _)| is_listed("member that tells the verb", name));
-    let verbs = told.filter_map(|(_, value)| value.as_str().filter(|verb| verb.len() <= MAX_CHOICE_BYTES));
-    let of_verb = |verb| phrase_effects(&words(verb)).fold(NameManner::of(verb).effect(), CallEffect::max);
-    verbs.map(of_verb).max().unwrap_or(CallEffect::Unknown)
-}
-
 /// Returns the effect of pressing what has this text, such as `Delete account`.
 fn of_pressed(text: &str) -> CallEffect {
-    let text = format!(" {} ", words(text).join(" "));
     let lists = [
         (CallEffect::Spends, "pressed that spends"),
         (CallEffect::Destroys, "pressed that destroys"),
         (CallEffect::Sends, "pressed that sends"),
     ];
-    let says = |phrase: &str| text.contains(&format!(" {phrase} "));
-    first(&lists, |heading| list(heading).any(says)).unwrap_or(CallEffect::Reads)
+    first(&lists, |heading| says(text, heading)).unwrap_or(CallEffect::Reads)
+}
+
+/// Returns whether a text has a phrase of a list among its words.
+fn says(text: &str, heading: &str) -> bool {
+    let text = format!(" {} ", words(text).join(" "));
+    list(heading).any(|phrase| text.contains(&format!(" {phrase} ")))
 }
 
 fn texts(values: &[Value]) -> Vec<String> {
@@ -254,10 +322,22 @@ fn worst(effects: impl Iterator<Item = CallEffect>) -> CallEffect {
     effects.max().unwrap_or_default()
 }
 
-/// Returns whether a text is an operation of GraphQL that changes something.
+/// Returns whether a text is a document of GraphQL with an operation that changes something.
 fn is_mutation(text: &str) -> bool {
-    let behind = text.trim_start().strip_prefix("mutation");
-    behind.is_some_and(|behind| !behind.starts_with(char::is_alphanumeric) && behind.contains('{'))
+    let is_document =
+        list("begin of a document of graphql").any(|begin| text.trim_start().starts_with(begin));
+    let is_operation = |behind: &str| !behind.starts_with(char::is_alphanumeric) && behind.contains('{');
+    is_document && text.split("mutation").skip(1).any(is_operation)
+}
+
+/// Returns whether a text is a statement for a graph that changes something.
+fn writes_graph(text: &str) -> bool {
+    let spaced = text.to_lowercase().replace('(', " (");
+    let text = spaced.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_statement = list("begin of a statement for a graph").any(|begin| text.starts_with(begin));
+    is_statement
+        && list("clause that changes a graph")
+            .any(|clause| format!(" {text} ").contains(&format!(" {clause} ")))
 }
 
 /// Returns whether a program would take a text for an option where its tool means a value, as in `{"branch":"--force"}`.
@@ -280,12 +360,22 @@ fn deletes_file(text: &str) -> bool {
 /// Returns the effect of a member that says who pays, who sees something, or to whom it goes on.
 fn of_member(lists: MemberLists, text: &str) -> CallEffect {
     let is_everybody = || words(text).iter().any(|word| is_listed("choice of everybody", word));
+    let is_choice = text.len() <= MAX_CHOICE_BYTES;
+    let is_nothing = matches!(&*text.to_lowercase(), "" | "none" | "false" | "no");
     if (lists.has(MemberList::Forwards) && text.contains('@'))
-        || (text.len() <= MAX_CHOICE_BYTES && lists.has(MemberList::WhoSees) && is_everybody())
+        || (is_choice && lists.has(MemberList::WhoSees) && is_everybody())
     {
         CallEffect::GivesAccess
     } else if lists.has(MemberList::Purchase) && !text.is_empty() {
         CallEffect::Spends
+    } else if lists.has(MemberList::DestroysAtZero) && (text == "0" || text.ends_with("=0"))
+        || lists.has(MemberList::Place) && is_listed("place that destroys", &words(text).concat())
+    {
+        CallEffect::Destroys
+    } else if lists.has(MemberList::Invites) && text.contains('@')
+        || lists.has(MemberList::Sends) && is_choice && !is_nothing
+    {
+        CallEffect::Sends
     } else {
         CallEffect::Reads
     }
@@ -302,7 +392,8 @@ fn chosen(lists: MemberLists, text: &str) -> CallEffect {
         (CallEffect::Destroys, "choice that destroys"),
         (CallEffect::Sends, "choice that sends"),
     ];
-    first(&choices, |heading| words.iter().any(|word| is_listed(heading, word))).unwrap_or(CallEffect::Reads)
+    let is_in = |heading| words.iter().any(|word| stems(word).any(|stem| is_listed(heading, &stem)));
+    first(&choices, is_in).unwrap_or(CallEffect::Reads)
 }
 
 /// Returns the effect of the first list that applies.

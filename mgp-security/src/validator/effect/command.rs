@@ -9,7 +9,7 @@ use super::values::{mounts_system, of_assignment, of_outputs, of_sed_scripts, of
 use super::{deletes_file, first, worst};
 use crate::shell;
 use crate::shell::syntax::{Body, Direction, Item, Part, Pipeline, Redirect, Simple, Stage, Word, text_of};
-use crate::tool::{NameManner, is_listed, list};
+use crate::tool::{NameManner, is_listed, list, phrase_effects, words};
 use crate::validator::readonly::check_sql;
 use crate::validator::sandbox::bare_name;
 
@@ -402,7 +402,7 @@ fn calls_change(statement: &str) -> bool {
 /// Returns the worst effect of the verbs among the subcommands of a program, of its options, and of its own name, such
 /// as `telegram-send`.
 fn of_subcommands(name: &str, words: &[String]) -> CallEffect {
-    let mut of_verbs = if name.contains('-') { of_verb(name) } else { CallEffect::Runs };
+    let mut of_verbs = if name.contains(['-', '_']) { of_name(name) } else { CallEffect::Runs };
     for word in operands(words).take(MAX_SUBCOMMANDS) {
         of_verbs = of_verbs.max(of_verb(word));
         if takes_data(word) || is_listed("command whose words are data", word) {
@@ -417,6 +417,11 @@ fn of_subcommands(name: &str, words: &[String]) -> CallEffect {
         if is_listed("option that destroys", option) { CallEffect::Destroys } else { effect }
     };
     worst(words.iter().map(of_option)).max(of_verbs)
+}
+
+/// Returns the effect that a name tells which is no single word, such as `telegram-send` or `keyvault_secret_get`.
+fn of_name(name: &str) -> CallEffect {
+    phrase_effects(&words(name)).fold(of_verb(name), CallEffect::max)
 }
 
 /// The number of words behind a program that may be a subcommand of it, as in `docker volume rm`.

@@ -115,7 +115,7 @@ fn reads(statement: &[SqlToken<'_>]) -> bool {
     let rest = &statement[query..];
     let Some((first, rest)) = rest.split_first() else { return false };
     match &*keyword(first) {
-        "SELECT" | "VALUES" | "TABLE" | "FROM" | "SHOW" => true,
+        "SELECT" | "VALUES" | "TABLE" | "FROM" | "SHOW" | "SUMMARIZE" | "PIVOT" | "UNPIVOT" => true,
         "WITH" => is_query_behind(rest),
         "EXPLAIN" | "DESCRIBE" | "DESC" => explains(rest),
         "PRAGMA" => pragma_reads(rest),

@@ -156,6 +156,21 @@ fn a_first_call_that_is_in_work_when_the_input_ends_is_made_once() {
 }
 
 #[test]
+fn what_was_refused_is_not_answered_again_when_the_input_ends() {
+    let home = with_clock(Home::without_linger());
+    let (mut client, mut talk) = working(&home);
+    talk.tell("tools/call", &json!({"name": "clock.wait", "arguments": {"seconds": 10}}));
+    writeln!(talk.input, r#"{{"jsonrpc":"2.0","id":5.5,"method":"ping"}}"#).unwrap();
+    writeln!(talk.input, r#"{{"jsonrpc":"2.0","id":8,"method":"ping","params":{{"x":"\ud800"}}}}"#).unwrap();
+    talk.ask("ping", &json!({}));
+    let Talk { input, lines, .. } = talk;
+    drop(input);
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(!rest.iter().any(|line| line.contains("taken over")), "{rest:?}");
+    assert_eq!(client.ended(), Some(0));
+}
+
+#[test]
 fn a_first_call_whose_kernel_is_killed_is_made_once_and_answered_by_an_error() {
     let home = with_clock(Home::without_linger());
     let mut client = Kernel::in_background(&home);

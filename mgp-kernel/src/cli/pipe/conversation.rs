@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+use mgp_types::Id;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -96,7 +97,7 @@ impl PipeConversation {
         }
         let Ok(head) = serde_json::from_slice::<LineHead<'_>>(line) else { return false };
         match (head.method.as_deref(), head.id) {
-            (Some(method), Some(id)) => {
+            (Some(method), Some(id)) if Id::from_json(id.get().as_bytes()).is_some() => {
                 self.in_work.insert(id.get().into());
                 if method == "initialize" {
                     (self.hello, self.ready) = (Some((id.get().into(), line.clone())), None);
@@ -248,6 +249,16 @@ mod tests {
             conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#),
             LineRecipient::ForClient
         );
+    }
+
+    #[test]
+    fn what_no_answer_can_name_is_not_answered() {
+        let mut conversation = in_session();
+        for id in ["5.5", "true", "[1]", "null"] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            assert!(!conversation.said(&line.into()), "{id}");
+        }
+        assert_eq!(conversation.lost(LOST).unwrap(), Vec::<Bytes>::new());
     }
 
     #[test]

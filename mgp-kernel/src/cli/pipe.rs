@@ -27,7 +27,7 @@ use crate::listen::kernel_note::KernelNote;
 use crate::terminal::{Failure, Result};
 
 /// Carries lines from standard input to a kernel, and its lines to standard output. Ends when the input has ended and the
-/// kernel has answered all requests, or when a kernel was stopped in whose place none may be started.
+/// kernel has closed the connection, or when a kernel was stopped in whose place none may be started.
 ///
 /// # Errors
 /// There is no kernel and none can be started, or a kernel was lost in the middle of a question to the client.
@@ -48,24 +48,23 @@ pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<()> {
             PipeEnd::KernelGone => note.is_some() && KernelNote::read(way.state).is_some(),
             PipeEnd::Refused => return Err(not_taken_over()),
         };
+        // Once the input has ended, a kernel that runs closes the connection itself, and calls have little time until then.
+        if conversation.lock().is_over {
+            return Ok(());
+        }
         let is_followed = conversation.lock().is_followed;
-        // Lines that the client has sent to a kernel that never sent anything are sent again.
-        if conversation.lock().unheard.is_empty() {
-            let was_stopped = !lost && conversation.lock().has_begun;
-            let why = if was_stopped { STOPPED } else { LOST };
-            let unanswered = conversation.lock().lost(why).ok_or_else(not_taken_over)?;
-            for line in unanswered {
-                output.write_all(&line).await.map_err(unusable)?;
-            }
-            if conversation.lock().is_over {
+        let was_stopped = !lost && conversation.lock().has_begun;
+        let why = if was_stopped { STOPPED } else { LOST };
+        let unanswered = conversation.lock().lost(why).ok_or_else(not_taken_over)?;
+        for line in unanswered {
+            output.write_all(&line).await.map_err(unusable)?;
+        }
+        // Requests that are left are for the next kernel.
+        if was_stopped && conversation.lock().may_leave() {
+            if way.starting.is_none() || !next_request(&conversation, &mut input).await {
                 return Ok(());
             }
-            if was_stopped {
-                if way.starting.is_none() || !next_request(&conversation, &mut input).await {
-                    return Ok(());
-                }
-                losses = 0;
-            }
+            losses = 0;
         }
         losses = match joined_at.elapsed() {
             _ if is_followed => 0,
@@ -116,7 +115,7 @@ async fn exchange(
     let (kernel_gone, client_gone) = (|_| PipeEnd::KernelGone, |_| PipeEnd::ClientGone);
     let JoinedKernel { reader, mut writer, .. } = kernel;
     let mut answers = LineReader::new(reader);
-    let (session, repeated) = conversation.lock().begin();
+    let session = conversation.lock().begin();
     if let Some((hello, ready)) = session {
         writer.write_all(&hello).await.map_err(kernel_gone)?;
         loop {
@@ -139,7 +138,8 @@ async fn exchange(
             }
         }
     }
-    for line in repeated {
+    let unheard = conversation.lock().tell();
+    for line in unheard {
         // A write error is ignored, because the loss of the kernel shows when it does not answer.
         let _ = writer.write_all(&line).await;
     }

@@ -1,11 +1,13 @@
 //! A kernel in the background, which several clients share and none of them ends.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::home::Home;
+use crate::http;
 use crate::kernel::{Kernel, Talk, found};
 
 /// A user with a server, whose kernel ends with the last client.
@@ -130,6 +132,60 @@ fn a_kernel_that_is_killed_is_replaced_and_the_session_goes_on() {
     assert_eq!(status["clients"].as_array().unwrap().len(), 2, "{status}");
     drop(talks);
     until_gone(&home);
+}
+
+/// The first message of a client without a session: a call that takes long.
+fn first_call() -> String {
+    let params = json!({"name": "clock.wait", "arguments": {"seconds": 10}});
+    http::stateless(&json!({}), "tools/call", params).1
+}
+
+/// How often the server was asked to wait.
+fn waits(home: &Home) -> usize {
+    let heard = std::fs::read_to_string(home.path("clock.sh.heard")).unwrap_or_default();
+    heard.matches("\"seconds\"").count()
+}
+
+#[test]
+fn a_first_call_that_is_in_work_when_the_input_ends_is_made_once() {
+    let home = with_clock(Home::without_linger());
+    let (_client, _talk) = working(&home);
+    let ran = home.run_with(["serve"], &format!("{}\n", first_call()));
+    assert!(ran.code == Some(0) && !ran.out.contains("error"), "{ran:?}");
+    assert!(waits(&home) <= 1, "{}", home.read("clock.sh.heard"));
+}
+
+#[test]
+fn what_was_refused_is_not_answered_again_when_the_input_ends() {
+    let home = with_clock(Home::without_linger());
+    let (mut client, mut talk) = working(&home);
+    talk.tell("tools/call", &json!({"name": "clock.wait", "arguments": {"seconds": 10}}));
+    writeln!(talk.input, r#"{{"jsonrpc":"2.0","id":5.5,"method":"ping"}}"#).unwrap();
+    writeln!(talk.input, r#"{{"jsonrpc":"2.0","id":8,"method":"ping","params":{{"x":"\ud800"}}}}"#).unwrap();
+    talk.ask("ping", &json!({}));
+    let Talk { input, lines, .. } = talk;
+    drop(input);
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(!rest.iter().any(|line| line.contains("taken over")), "{rest:?}");
+    assert_eq!(client.ended(), Some(0));
+}
+
+#[test]
+fn a_first_call_whose_kernel_is_killed_is_made_once_and_answered_by_an_error() {
+    let home = with_clock(Home::without_linger());
+    let mut client = Kernel::in_background(&home);
+    let mut input = client.child.stdin.take().unwrap();
+    writeln!(input, "{}", first_call()).unwrap();
+    found("the call is in work", || (waits(&home) > 0).then_some(()));
+    kill(&home.json(["status"])["pid"]);
+    let mut lines = BufReader::new(client.child.stdout.take().unwrap()).lines();
+    let answer = lines.next().unwrap().unwrap();
+    assert!(answer.contains("another one has taken over"), "{answer}");
+    let (_, listing) = http::stateless(&json!({}), "tools/list", json!({}));
+    writeln!(input, "{listing}").unwrap();
+    let answer = lines.next().unwrap().unwrap();
+    assert!(answer.contains("\"result\""), "{answer}");
+    assert_eq!(waits(&home), 1);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+use mgp_types::Id;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -22,9 +23,11 @@ pub(super) struct PipeConversation {
     in_work: BTreeSet<RawId>,
     /// The ids of the kernel's requests that are not answered.
     asked: BTreeSet<RawId>,
-    /// The lines that the client has sent to a kernel that has sent nothing yet, and so may not have read them.
-    pub(super) unheard: Vec<Bytes>,
-    /// True if the current kernel has sent anything.
+    /// The lines that the current kernel may not have read: it has sent nothing yet but what opens the session again.
+    unheard: Vec<Bytes>,
+    /// True if the unheard lines have been sent to the current kernel.
+    is_told: bool,
+    /// True if the current kernel has sent anything but what opens the session again.
     has_heard: bool,
     /// True if any kernel has sent anything.
     pub(super) has_begun: bool,
@@ -64,6 +67,15 @@ struct LineHead<'a> {
 }
 
 impl LineHead<'_> {
+    /// Returns whether nothing is done twice if two kernels get the line.
+    fn may_be_repeated(&self) -> bool {
+        self.method.as_deref().is_some_and(|method| {
+            matches!(method, "initialize" | "server/discover" | "ping")
+                || method.starts_with("notifications/")
+                || method.ends_with("/list")
+        })
+    }
+
     /// Returns the id of the request that a notification takes back.
     fn cancelled(&self) -> Option<&str> {
         let params: CancelledRequest<'_> = serde_json::from_str(self.params?.get()).ok()?;
@@ -85,7 +97,7 @@ impl PipeConversation {
         }
         let Ok(head) = serde_json::from_slice::<LineHead<'_>>(line) else { return false };
         match (head.method.as_deref(), head.id) {
-            (Some(method), Some(id)) => {
+            (Some(method), Some(id)) if Id::from_json(id.get().as_bytes()).is_some() => {
                 self.in_work.insert(id.get().into());
                 if method == "initialize" {
                     (self.hello, self.ready) = (Some((id.get().into(), line.clone())), None);
@@ -114,8 +126,11 @@ impl PipeConversation {
 
     /// Records a line from the kernel, and returns its recipient.
     pub(super) fn heard(&mut self, line: &[u8]) -> LineRecipient {
-        (self.has_heard, self.has_begun) = (true, true);
-        self.unheard.clear();
+        self.has_begun = true;
+        if !self.is_lost {
+            self.has_heard = true;
+            self.unheard.clear();
+        }
         let Ok(head) = serde_json::from_slice::<LineHead<'_>>(line) else { return LineRecipient::ForClient };
         match (head.method.as_deref(), head.id) {
             (Some(_), Some(id)) => _ = self.asked.insert(id.get().into()),
@@ -141,15 +156,26 @@ impl PipeConversation {
         LineRecipient::ForClient
     }
 
-    /// Records the loss of the kernel, and returns the errors that answer the client's open requests and say `why`. Returns
-    /// `None` if the client may still answer a question of the lost kernel: another kernel could take the answer for one to a
-    /// question of its own.
+    /// Records the loss of the kernel, and returns the errors that answer the client's open requests and say `why`, except
+    /// those that the next kernel gets. Returns `None` if the client may still answer a question of the lost kernel: another
+    /// kernel could take the answer for one to a question of its own.
     pub(super) fn lost(&mut self, why: &str) -> Option<Vec<Bytes>> {
         if !self.asked.is_empty() {
             return None;
         }
-        (self.is_lost, self.has_heard) = (self.hello.is_some(), false);
-        let answers = std::mem::take(&mut self.in_work).into_iter().map(|id| {
+        let mut kept = BTreeSet::<RawId>::new();
+        self.unheard.retain(|line| {
+            let head = serde_json::from_slice::<LineHead<'_>>(line).ok();
+            let stays = !self.is_told || head.as_ref().is_some_and(LineHead::may_be_repeated);
+            kept.extend(head.and_then(|head| head.id).filter(|_| stays).map(|id| RawId::from(id.get())));
+            stays
+        });
+        self.is_lost = self.hello.as_ref().is_some_and(|(_, hello)| !self.unheard.contains(hello));
+        self.has_heard = false;
+        let (waiting, open): (BTreeSet<_>, BTreeSet<_>) =
+            std::mem::take(&mut self.in_work).into_iter().partition(|id| kept.contains(id));
+        self.in_work = waiting;
+        let answers = open.into_iter().map(|id| {
             let line =
                 format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{why}"}}}}"#);
             Bytes::from(line + "\n")
@@ -157,12 +183,17 @@ impl PipeConversation {
         Some(answers.collect())
     }
 
-    /// Records the connection to another kernel. Returns the messages that open the session again, and the lines to
-    /// repeat.
-    pub(super) fn begin(&mut self) -> (Option<(Bytes, Option<Bytes>)>, Vec<Bytes>) {
-        (self.has_heard, self.is_followed) = (false, false);
+    /// Records the connection to another kernel, and returns the messages that open the session again.
+    pub(super) fn begin(&mut self) -> Option<(Bytes, Option<Bytes>)> {
+        (self.has_heard, self.is_told, self.is_followed) = (false, false, false);
         let hello = self.hello.as_ref().filter(|_| self.is_lost);
-        (hello.map(|(_, hello)| (hello.clone(), self.ready.clone())), self.unheard.clone())
+        hello.map(|(_, hello)| (hello.clone(), self.ready.clone()))
+    }
+
+    /// Records that the current kernel hears the client from now on, and returns the lines that it gets first.
+    pub(super) fn tell(&mut self) -> Vec<Bytes> {
+        self.is_told = true;
+        self.unheard.clone()
     }
 }
 
@@ -171,7 +202,7 @@ const MAX_UNHEARD: usize = 256;
 
 #[cfg(test)]
 mod tests {
-    use super::super::LOST;
+    use super::super::{LOST, STOPPED};
     use super::*;
 
     fn said(conversation: &mut PipeConversation, lines: &[&'static str]) {
@@ -183,9 +214,16 @@ mod tests {
     const HELLO: &str = r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{}}"#;
     const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-    fn in_session() -> PipeConversation {
+    /// A conversation with a kernel that has sent nothing yet.
+    fn told() -> PipeConversation {
         let mut conversation = PipeConversation::default();
         conversation.begin();
+        conversation.tell();
+        conversation
+    }
+
+    fn in_session() -> PipeConversation {
+        let mut conversation = told();
         said(&mut conversation, &[HELLO]);
         assert_eq!(
             conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#),
@@ -204,14 +242,23 @@ mod tests {
         assert_eq!(answered.len(), 1);
         let answer: serde_json::Value = serde_json::from_slice(&answered[0]).unwrap();
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&7.into(), &(-32603).into()));
-        let (session, repeated) = conversation.begin();
-        assert_eq!(session.unwrap(), (HELLO.into(), Some(READY.into())));
-        assert_eq!(repeated, Vec::<Bytes>::new());
+        assert_eq!(conversation.begin().unwrap(), (HELLO.into(), Some(READY.into())));
         assert_eq!(conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#), LineRecipient::Reopened);
+        assert_eq!(conversation.tell(), Vec::<Bytes>::new());
         assert_eq!(
             conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#),
             LineRecipient::ForClient
         );
+    }
+
+    #[test]
+    fn what_no_answer_can_name_is_not_answered() {
+        let mut conversation = in_session();
+        for id in ["5.5", "true", "[1]", "null"] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            assert!(!conversation.said(&line.into()), "{id}");
+        }
+        assert_eq!(conversation.lost(LOST).unwrap(), Vec::<Bytes>::new());
     }
 
     #[test]
@@ -235,12 +282,37 @@ mod tests {
 
     #[test]
     fn what_a_kernel_never_answered_in_any_way_is_said_again() {
-        let mut conversation = PipeConversation::default();
+        let mut conversation = told();
+        said(&mut conversation, &[HELLO, READY]);
+        assert_eq!(conversation.lost(LOST).unwrap(), Vec::<Bytes>::new());
+        assert_eq!(conversation.begin(), None);
+        assert_eq!(conversation.tell(), [HELLO, READY]);
+    }
+
+    #[test]
+    fn a_call_that_a_kernel_may_have_made_is_answered_and_not_said_again() {
+        let mut conversation = told();
+        let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
+        said(&mut conversation, &[list, r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}"#]);
+        let answered = conversation.lost(LOST).unwrap();
+        assert_eq!(answered.len(), 1);
+        assert!(answered[0].starts_with(br#"{"jsonrpc":"2.0","id":2,"error""#), "{answered:?}");
         conversation.begin();
-        said(&mut conversation, &[HELLO]);
-        assert!(!conversation.unheard.is_empty());
-        let (session, repeated) = conversation.begin();
-        assert_eq!((session, repeated), (None, vec![Bytes::from(HELLO)]));
+        assert_eq!(conversation.tell(), [list]);
+    }
+
+    #[test]
+    fn a_call_that_no_kernel_has_got_is_kept_for_the_next_one() {
+        let mut conversation = in_session();
+        conversation.lost(STOPPED).unwrap();
+        let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}"#;
+        said(&mut conversation, &[call]);
+        assert!(conversation.begin().is_some());
+        assert_eq!(conversation.lost(LOST).unwrap(), Vec::<Bytes>::new(), "the session was not open yet");
+        assert!(conversation.begin().is_some());
+        assert_eq!(conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#), LineRecipient::Reopened);
+        assert_eq!(conversation.tell(), [call]);
+        assert_eq!(conversation.lost(LOST).unwrap().len(), 1);
     }
 
     #[test]

@@ -48,15 +48,15 @@ pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<()> {
             PipeEnd::KernelGone => note.is_some() && KernelNote::read(way.state).is_some(),
             PipeEnd::Refused => return Err(not_taken_over()),
         };
-        // Once the input has ended, a kernel that runs closes the connection itself, and calls have little time until then.
-        if conversation.lock().is_over {
-            return Ok(());
-        }
-        let is_followed = conversation.lock().is_followed;
+        let (is_over, is_followed) = (conversation.lock().is_over, conversation.lock().is_followed);
         let was_stopped = !lost && conversation.lock().has_begun;
         let why = if was_stopped { STOPPED } else { LOST };
         let unanswered = conversation.lock().lost(why).ok_or_else(not_taken_over)?;
-        for line in unanswered {
+        // Once the input has ended, a kernel that runs closes the connection itself, and calls have little time until then.
+        if is_over && !conversation.lock().is_waiting() {
+            return Ok(());
+        }
+        for line in unanswered.into_iter().filter(|_| !is_over) {
             output.write_all(&line).await.map_err(unusable)?;
         }
         // Requests that are left are for the next kernel.

@@ -121,7 +121,12 @@ impl PipeConversation {
 
     /// Returns whether the client may stop talking to the current kernel for good, which has little time for calls then.
     pub(super) fn may_leave(&self) -> bool {
-        self.is_over || self.in_work.is_empty()
+        self.is_over || !self.is_waiting()
+    }
+
+    /// Returns whether a request of the client has no answer yet.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.in_work.is_empty()
     }
 
     /// Records a line from the kernel, and returns its recipient.

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService, call_once};
+use mgp_types::{BoxFuture, Error, Object, Request, Response, ResultKind, RpcService, call_once};
 use pin_project_lite::pin_project;
 
 use super::agreement::AgreedSession;
@@ -112,6 +112,7 @@ impl<W: RpcService, R: ResendRule> ResendableCall<W, R> {
     }
 
     fn judge(&mut self, outcome: Result<Response, Error>) -> NextStep {
+        let outcome = if self.agreed.stamp.is_none() { outcome.map(without_type) } else { outcome };
         match &outcome {
             Ok(_) => {
                 self.shared.standing.note(&self.request);
@@ -152,12 +153,24 @@ impl<W: RpcService, R: ResendRule> ResendableCall<W, R> {
     }
 }
 
+/// Removes the type from a result of a server with sessions, where it has no meaning.
+fn without_type(mut response: Response) -> Response {
+    if response.result.kind() != ResultKind::Complete
+        && let Ok(mut result) = Object::from_raw(&response.result)
+    {
+        result.remove("resultType");
+        response.result = result.to_raw().into();
+    }
+    response
+}
+
 pin_project! {
     /// The future of [`ClientEra`](super::ClientEra).
     pub struct EraFuture<W: RpcService, R: ResendRule> {
         // The first request, which is the last one of most calls.
         #[pin]
         first: Option<W::Future>,
+        // Every call to a server without sessions is one that may have to be sent again.
         call: Option<ResendableCall<W, R>>,
         further: Option<BoxFuture<'static, Result<Response, Error>>>,
     }
@@ -181,7 +194,7 @@ impl<W: RpcService, R: ResendRule> Future for EraFuture<W, R> {
         let mut this = self.project();
         if let Some(first) = this.first.as_mut().as_pin_mut() {
             let outcome = ready!(first.poll(cx));
-            let Some(mut call) = this.call.take() else { return Poll::Ready(outcome) };
+            let Some(mut call) = this.call.take() else { return Poll::Ready(outcome.map(without_type)) };
             match call.judge(outcome) {
                 NextStep::Return(outcome) => return Poll::Ready(outcome),
                 NextStep::SendAgain(next) => *this.further = Some(Box::pin(call.send_until_done(next))),

@@ -6,7 +6,9 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use futures_util::future::try_join_all;
+use mgp_types::mcp::task_extension::EXTENSION_ID;
 use mgp_types::{
     Context, Error, Flow, Gate, Gated, InputExchange, InputQuestion, Method, Object, Origin, Params,
     Principal, RawJson, Request, RequestKind, Response, ResultKind, RpcService, Session, call_once, code,
@@ -27,8 +29,9 @@ use crate::token::{SealingKey, TokenBinding, TokenPurpose};
 /// than ten times, or when the result is of a type that was not agreed on. Dropping a call drops the questions in work.
 ///
 /// In a gateway ([`EraOptions::relays`](crate::era::EraOptions::relays)) the requests of a client that handles
-/// rounds itself pass through, as do their results. Where the server has sessions there are no earlier rounds to
-/// continue, and a request that tries is refused with -32602.
+/// rounds itself pass through, as do their results, if they ask only for what the client declared with the request.
+/// Where the server has sessions there are no earlier rounds to continue, and a request that tries is refused with
+/// -32602.
 #[derive(Debug, Clone)]
 pub struct InputRounds<H> {
     inbound: H,
@@ -55,12 +58,13 @@ impl<H> InputRounds<H> {
 }
 
 impl<H: RpcService> ResendRule for InputRounds<H> {
-    /// The number of times that the server has asked.
-    type State = usize;
+    /// The number of times that the server has asked; `None` where the caller answers the questions.
+    type State = Option<usize>;
 
-    fn begin(&self, request: &Request) -> Result<Option<usize>, Error> {
+    fn begin(&self, request: &Request) -> Result<Option<Self::State>, Error> {
         match self.agreement.rounds_of(request) {
-            RoundHandler::Ours => Ok(Some(0)),
+            RoundHandler::Ours => Ok(Some(Some(0))),
+            RoundHandler::Caller => Ok(Some(None)),
             RoundHandler::Unknown
                 if may_ask(&request.method)
                     && ROUND_MEMBERS.iter().any(|name| request.params.contains(name)) =>
@@ -74,12 +78,14 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
         }
     }
 
-    fn judge(&self, asked: &mut usize, call: &Request, outcome: Result<Response, Error>) -> NextStep {
+    fn judge(&self, asked: &mut Self::State, call: &Request, outcome: Result<Response, Error>) -> NextStep {
         let Ok(mut response) = outcome else { return NextStep::Return(outcome) };
         let refused = |why: String| NextStep::Return(Err(Error::misbehaved(why)));
+        let caller = call.context.session.as_ref();
+        let takes_tasks = || caller.is_none_or(|caller| caller.peer_can(&["extensions", EXTENSION_ID]));
         match response.result.kind() {
-            ResultKind::Complete | ResultKind::Task => {
-                if *asked > 0 {
+            kind if kind == ResultKind::Complete || (kind == ResultKind::Task && takes_tasks()) => {
+                if asked.is_some_and(|asked| asked > 0) {
                     response.extensions.insert(AnsweredQuestions);
                 }
                 return NextStep::Return(Ok(response));
@@ -92,6 +98,9 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
         if !may_ask(&call.method) {
             return refused("the server asks for input where it may not".to_owned());
         }
+        let Some(asked) = asked else {
+            return NextStep::Return(check_questions(call, &response.result).map(|()| response));
+        };
         if *asked == MAX_ROUNDS {
             return refused(format!("the server asked for input more than {MAX_ROUNDS} times"));
         }
@@ -104,6 +113,24 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
             response.result.into(),
         )))
     }
+}
+
+/// Checks the questions in the result `asked`, which go to the caller of `call`.
+///
+/// # Errors
+/// The result asks for nothing, for something that is no question, or for what the caller did not declare.
+fn check_questions(call: &Request, asked: &RawJson) -> Result<(), Error> {
+    let check = |question: Request| async move {
+        let Request { mut context, method, params, .. } = question;
+        // What the caller can be asked is noted there and not sent.
+        context.input = Some(Arc::default());
+        match context.ask("", method, params).await {
+            Err(error) if error.origin() != Origin::InputRequired => Err(error),
+            _ => Ok(Response::empty()),
+        }
+    };
+    let answers = answered(check, call.context.session.clone(), call.clone(), asked.clone());
+    answers.now_or_never().ok_or_else(|| Error::internal("the check of a question waits"))?.map(drop)
 }
 
 /// Returns the request that carries the answers of `ask` to the questions in the result `asked` of `call`. The questions

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use mgp_types::mcp::Implementation;
-use mgp_types::{Method, Object, Outbox, Params, Principal, Request, Revision, Session, StreamId};
+use mgp_types::{
+    Error, Method, Object, Origin, Outbox, Params, Principal, Request, Revision, Session, StreamId, code,
+};
 use tower_service::Service;
 
 use super::InputRounds;
-use crate::era::script::{Reply, Script};
-use crate::era::{Agreement, ClientEra, ClientIdentity, EraMode, EraOptions};
+use crate::era::script::{Reply, Script, stateless_server};
+use crate::era::{ClientEra, ClientIdentity, EraMode, EraOptions};
 
 const ASKED: &str = r#"{ "resultType":"input_required", "requestState":"s\u0074ate",
     "inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}} }"#;
@@ -29,17 +31,46 @@ fn peer(stateless: bool) -> Script {
 /// Returns a gateway's way to a server, the server, and the service that answers questions.
 async fn gateway(stateless: bool) -> (ClientEra<Script, InputRounds<Script>>, Script, Script) {
     let (server, answers) = (peer(stateless), peer(stateless));
-    let agreement = Agreement::default();
+    (relaying(stateless, &server, &answers).await, server, answers)
+}
+
+async fn relaying(
+    stateless: bool,
+    server: &Script,
+    answers: &Script,
+) -> ClientEra<Script, InputRounds<Script>> {
     let mode = if stateless { EraMode::Stateless } else { EraMode::Session };
-    let options = EraOptions { mode, agreement: agreement.clone(), relays: true, ..EraOptions::default() };
+    let options = EraOptions { mode, relays: true, ..EraOptions::default() };
+    let agreement = options.agreement.clone();
     let identity = ClientIdentity::new(Implementation::new("gateway", "1"));
     let era = ClientEra::negotiate(server.clone(), identity, options).await.unwrap();
-    (era.with_rules(InputRounds::new(answers.clone(), agreement)), server, answers)
+    era.with_rules(InputRounds::new(answers.clone(), agreement))
+}
+
+/// Returns what a client with these capabilities gets from a server without sessions that answers calls with `result`.
+async fn relayed(
+    (caller, capabilities): (Revision, &'static str),
+    result: &'static str,
+) -> Result<String, Error> {
+    let server = Script::new(move |request| match request.method == Method::TOOLS_CALL {
+        true => Reply::Result(result),
+        false => stateless_server(request),
+    });
+    let mut service = relaying(true, &server, &peer(true)).await;
+    let mut session = Session::new(caller);
+    session.capabilities = Object::parse(capabilities).unwrap();
+    let mut request = call(None, r#"{"name":"t"}"#);
+    request.context.session = Some(Arc::new(session));
+    service.call(request).await.map(|response| response.result.to_string())
 }
 
 fn call(caller: Option<Revision>, params: &str) -> Request {
     let mut request = Request::call(Method::TOOLS_CALL, Params::parse(params.to_owned()).unwrap());
-    request.context.session = caller.map(|revision| Arc::new(Session::new(revision)));
+    request.context.session = caller.map(|revision| {
+        let mut session = Session::new(revision);
+        session.capabilities = Object::parse(r#"{"elicitation":{}}"#).unwrap();
+        Arc::new(session)
+    });
     request
 }
 
@@ -55,6 +86,45 @@ async fn who_asks_in_rounds_gets_the_questions_as_they_were_written() {
     assert_eq!(sent.bytes("inputResponses").unwrap(), br#"{ "k": {"action":"accept"} }"#);
     assert_eq!(sent.bytes("requestState").unwrap(), br#""s\u0074ate""#);
     assert!(answers.methods().is_empty());
+}
+
+const TASK: &str = r#"{"resultType":"task","taskId":"1","status":"working"}"#;
+const TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+const OTHER: &str = r#"{"resultType":"martian","content":[]}"#;
+
+#[tokio::test]
+async fn a_caller_gets_what_it_declared_and_nothing_that_is_wrong() {
+    let sampling = r#"{"resultType":"input_required",
+        "inputRequests":{"k":{"method":"sampling/createMessage"}}}"#;
+    let no_question = r#"{"resultType":"input_required","inputRequests":{"k":{"method":"tools/call"}}}"#;
+    let elicitation = r#"{"elicitation":{}}"#;
+    for (capabilities, result, refused) in [
+        (elicitation, ASKED, None),
+        ("{}", ASKED, Some(Origin::Local)),
+        (r#"{"sampling":{}}"#, sampling, None),
+        (elicitation, sampling, Some(Origin::Local)),
+        (elicitation, no_question, Some(Origin::Misbehaved)),
+        ("{}", r#"{"resultType":"input_required","requestState":"s"}"#, None),
+        (elicitation, r#"{"resultType":"input_required"}"#, Some(Origin::Misbehaved)),
+        (TASKS, TASK, None),
+        (elicitation, TASK, Some(Origin::Misbehaved)),
+        (TASKS, OTHER, Some(Origin::Misbehaved)),
+    ] {
+        let outcome = relayed((Revision::LATEST, capabilities), result).await;
+        match refused {
+            None => assert_eq!(outcome.unwrap(), result),
+            Some(origin) => assert_eq!(outcome.unwrap_err().origin(), origin, "{capabilities} {result}"),
+        }
+    }
+    let error = relayed((Revision::LATEST, "{}"), ASKED).await.unwrap_err();
+    assert_eq!(error.code(), code::MISSING_CLIENT_CAPABILITY);
+}
+
+#[tokio::test]
+async fn a_caller_with_a_session_gets_no_task_that_it_did_not_declare() {
+    let caller = (Revision::V2025_11_25, r#"{"elicitation":{}}"#);
+    let error = relayed(caller, TASK).await.unwrap_err();
+    assert_eq!(error.origin(), Origin::Misbehaved);
 }
 
 #[tokio::test]

@@ -209,17 +209,20 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
         return Err(malformed(id, r#"`jsonrpc` must be "2.0""#.into()));
     }
     if is_reply {
+        if id.is_none() && envelope.error.is_none() {
+            return Err(malformed(None, "an answer needs the id of its request".into()));
+        }
         let outcome = match (envelope.result, envelope.error) {
-            (Some(result), None) => Ok(RawJson::from_valid(bytes.slice(result))),
+            (Some(result), None) if bytes[result.start] == b'{' => {
+                Ok(RawJson::from_valid(bytes.slice(result)))
+            }
+            (Some(_), None) => Err(Error::misbehaved("the answer's result is not an object")),
             (None, Some(error)) => match check_error(&bytes[error.clone()]) {
                 Ok(()) => Err(peer_error(&bytes[error])),
                 Err(misspelled) => Err(Error::misbehaved(format!("in the answer, {misspelled}"))),
             },
             _ => Err(Error::misbehaved("the answer has both a result and an error")),
         };
-        if id.is_none() && outcome.is_ok() {
-            return Err(malformed(None, "an answer needs the id of its request".into()));
-        }
         return Ok(Message::Reply { id, outcome });
     }
     let Some(method) = envelope.method.and_then(|span| read_string(&bytes[span])) else {
@@ -413,6 +416,16 @@ mod tests {
         let both = single(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#).unwrap();
         let Message::Reply { outcome: Err(error), .. } = both else { panic!("{both:?}") };
         assert_eq!(error.origin(), Origin::Misbehaved);
+    }
+
+    #[test]
+    fn a_result_that_is_no_object_is_the_peers_fault() {
+        for result in ["5", "null", "true", "[]", r#""{}""#] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":1,"result": {result}}}"#);
+            let Ok(Message::Reply { id, outcome: Err(error) }) = single(&text) else { panic!("{text}") };
+            assert_eq!((id, error.origin()), (Some(1.into()), Origin::Misbehaved), "{text}");
+        }
+        assert!(!refusal(r#"{"jsonrpc":"2.0","result":5}"#).2);
     }
 
     #[test]

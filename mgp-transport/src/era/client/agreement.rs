@@ -88,8 +88,9 @@ impl Agreement {
         let by_caller = agreed.caller(request).is_some_and(|caller| caller.revision.is_stateless());
         match (agreed.stamp.is_some(), by_caller) {
             (true, false) => RoundHandler::Ours,
+            (true, true) => RoundHandler::Caller,
             (false, true) => RoundHandler::Unknown,
-            (true, true) | (false, false) => RoundHandler::Nobody,
+            (false, false) => RoundHandler::Nobody,
         }
     }
 
@@ -107,8 +108,10 @@ mgp_types::partial_debug!(Agreement, self => revision: self.revision());
 /// The party in this process that goes through the rounds of a request that the server answers with questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RoundHandler {
-    /// No party: questions are requests, or the caller behind the request answers them.
+    /// No party: questions are requests.
     Nobody,
+    /// No party: the caller behind the request answers them.
+    Caller,
     /// No party, though the caller wants to: the request continues rounds that this server does not know.
     Unknown,
     /// The client.

@@ -83,10 +83,7 @@ impl CommandContext {
     pub(super) fn read(&self) -> Result<EffectiveConfig> {
         let loaded = Config::load(&self.locations(), &ProcessEnvironment);
         let LoadedConfig { mut config, warnings, files, faulty, untrusted, .. } =
-            loaded.map_err(|error| {
-                Failure::configuration(&error)
-                    .hint("`mgp config reference` lists all keys, `--config` names another file")
-            })?;
+            loaded.map_err(|error| Failure::configuration(&error))?;
         let state = if let Some(state) = &self.global.state {
             state.clone()
         } else {

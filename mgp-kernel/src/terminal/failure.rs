@@ -94,6 +94,7 @@ impl Failure {
         let text = error.to_string();
         let text = text.trim_end();
         Self::usage(text.strip_prefix("error: ").unwrap_or(text))
+            .hint("`mgp config reference` lists all keys, `--config` names another file")
     }
 
     pub(crate) fn data<T: DeserializeOwned>(&self) -> Option<T> {
@@ -134,7 +135,10 @@ impl From<Error> for Failure {
     }
 }
 
-mgp_types::convert!(EditError => Failure, error => Self::usage(error.to_string().trim_end()));
+mgp_types::convert!(EditError => Failure, error => match error {
+    EditError::Config(error) => Self::configuration(&error),
+    error => Self::usage(error.to_string().trim_end()),
+});
 
 mgp_types::convert!(StartError => Failure, error => Self::usage(with_causes(&error.to_string(), &error)));
 

@@ -56,10 +56,11 @@ fn what_is_meant_is_said_once() {
 fn a_broken_configuration_is_an_error_once_and_names_the_key_that_was_meant() {
     let home = Home::new();
     home.write("mgp.toml", "[[servers]]\nid = \"a\"\ncommandd = \"x\"\n");
-    for args in [&["servers"][..], &["trust", "."]] {
+    for args in [&["servers"][..], &["trust", "."], &["add", "b", "--", "x"], &["remove", "a"]] {
         let ran = home.run(args);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(!ran.err.contains("error: error:"), "{ran:?}");
+        assert_eq!(ran.err.contains("`mgp config reference`"), args[0] != "trust", "{ran:?}");
         assert_eq!(ran.err.matches("did you mean `command`?").count(), 1, "{ran:?}");
     }
     home.write("mgp.toml", "[kernel]\npass_env = [\"X\"]\n");

@@ -38,6 +38,7 @@ fn what_is_meant_is_said_once() {
         (&["call", "clock.time_between", "strt=a", "end=b"], "`strt` is not an argument"),
         (&["call", "clock", "now"], "`mgp tools clock` lists its tools"),
         (&["add", "x", "npx", "-y", "some-server"], "did you mean `mgp add x -- npx -y some-server`?"),
+        (&["add", "x"], "mgp add <NAME> -- <CMD>..."),
         (&["add", "x", "--nonsense"], "--nonsense"),
         (&["export", "--to", "cursor", "--rollback"], "there is nothing to undo"),
     ] {

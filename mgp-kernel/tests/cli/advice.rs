@@ -34,6 +34,7 @@ fn what_is_meant_is_said_once() {
         (&["keys", "new", "ada", "--allow", "raed"], "did you mean read?"),
         (&["call", "clock.nwo"], "did you mean"),
         (&["logs", "clokc"], "did you mean"),
+        (&["permissions", "show", "clokc"], "`mgp permissions pending`"),
         (&["secrets", "remove", "X"], "X"),
         (&["call", "clock.time_between", "strt=a", "end=b"], "`strt` is not an argument"),
         (&["call", "clock", "now"], "`mgp tools clock` lists its tools"),

@@ -42,6 +42,8 @@ fn what_is_meant_is_said_once() {
         (&["add", "x"], "mgp add <NAME> -- <CMD>..."),
         (&["add", "x", "--nonsense"], "--nonsense"),
         (&["export", "--to", "cursor", "--rollback"], "there is nothing to undo"),
+        (&["export", "--to", "cursor", "--url", "nonsense", "--yes"], "not an address of http"),
+        (&["export", "--to", "cursor", "--url", "ftp://x", "--yes"], "not an address of http"),
     ] {
         let ran = home.run(args);
         assert!(ran.code == Some(1) && ran.err.contains(meant), "{args:?}: {ran:?}");

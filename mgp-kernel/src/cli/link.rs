@@ -25,7 +25,6 @@ use crate::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket::{self, SocketReader, SocketWriter};
 use crate::proof::OperatorConnection;
-use crate::running::AcceptedConfig;
 use crate::terminal::{Exit, Failure, Result, TextForm, printable};
 
 /// A connection of a command to a kernel.
@@ -347,14 +346,8 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<OperatorClient>> {
 
 /// Starts a kernel in this process, none of whose servers start.
 async fn started(configured: &EffectiveConfig) -> Result<Kernel, StartError> {
-    let (wanted, state) = (configured.config.clone(), configured.state.clone());
-    let files = configured.own_files();
-    // All of it is what counts as accepted, not what this kernel needs of it.
-    let (mut config, _) = AcceptedConfig::new(&state).held(&wanted);
-    config.servers.iter_mut().for_each(|server| server.enabled = false);
-    let kernel = Kernel::open(config, state, files, ServerStarts::AtOnce).await?;
-    let _ = kernel.sections().config.held(wanted);
-    Ok(kernel)
+    let (config, state) = (configured.config.clone(), configured.state.clone());
+    Kernel::open(config, state, configured.own_files(), ServerStarts::Never).await
 }
 
 /// The longest time that a command waits for its servers to start.

@@ -3,6 +3,7 @@
 
 use std::io::ErrorKind::{ConnectionRefused, ConnectionReset, NotADirectory, NotFound, PermissionDenied};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use mgp_types::mcp::ProgressParams;
@@ -18,7 +19,7 @@ use super::output::Output;
 use super::proof;
 use crate::StartError;
 use crate::admin::list::OperationEntry;
-use crate::admin::operation::{KernelNeed, Operation, PageRequest, ServersToBegin};
+use crate::admin::operation::{KernelNeed, Operation, PageRequest, ProofNeed, ServersToBegin};
 use crate::admin::servers::{ListServers, ServerRow};
 use crate::admin::status::{StepAside, SteppedAside};
 use crate::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
@@ -34,6 +35,8 @@ pub(super) struct KernelLink {
     pub(super) output: Output,
     /// The kernel, if it belongs to this process and ends with the command.
     own: Option<Kernel>,
+    /// True once the token of the environment was given.
+    pub(super) is_token_given: AtomicBool,
 }
 
 /// Runs a command that is one operation.
@@ -121,7 +124,7 @@ impl KernelLink {
 
     /// Returns the connection of a command to a kernel that runs independently.
     fn to(client: OperatorClient, cx: &CommandContext) -> Self {
-        Self { client, output: cx.output.clone(), own: None }
+        Self { client, output: cx.output.clone(), own: None, is_token_given: AtomicBool::new(false) }
     }
 
     /// Returns whether the kernel runs independently of the command.
@@ -171,6 +174,10 @@ impl KernelLink {
             let tell = move |report: ProgressParams| report.message.iter().for_each(|text| output.note(text));
             self.client.request(method, params).on_progress(tell).max_timeout(Duration::MAX)
         };
+        if OperationEntry::named(method).is_none_or(|operation| operation.proof == ProofNeed::All) {
+            // The refusal of the request tells what is wrong with the token.
+            let _ = proof::by_token(self).await;
+        }
         let mut result = ask().await;
         if let Some(needed) = result.as_ref().err().and_then(proof::demanded) {
             proof::give(self, needed).await?;

@@ -47,7 +47,7 @@ pub(super) async fn operate<O: Operation<Reply: TextForm>>(cx: &CommandContext, 
 impl KernelLink {
     /// Connects to the running kernel, or starts one in the background, whose servers start when somebody needs them.
     async fn with_servers(cx: &CommandContext) -> Result<Self> {
-        let configured = cx.read()?;
+        let configured = Box::pin(cx.read_to_reach()).await?;
         configured.tell_warnings(&cx.output);
         let EffectiveConfig { config, state, socket, .. } = &configured;
         let starting = Some((cx.options(), vec!["--when-needed".into()]));
@@ -100,7 +100,7 @@ impl KernelLink {
     /// Connects to the running kernel, or opens its data in this process, where that ends with the command: nothing stays
     /// behind of a command that needs no server.
     async fn to_stored(cx: &CommandContext) -> Result<Self> {
-        let configured = cx.read()?;
+        let configured = Box::pin(cx.read_to_reach()).await?;
         let mut held = StateInUse::new(&configured.state, &configured.socket, &cx.output);
         let kernel = loop {
             if let Some(client) = running(&configured, &mut held).await? {
@@ -119,7 +119,7 @@ impl KernelLink {
 
     /// Connects to the running kernel, if there is one.
     pub(super) async fn to_running(cx: &CommandContext) -> Result<Option<Self>> {
-        Ok(reach(&cx.read()?).await?.map(|client| Self::to(client, cx)))
+        Ok(reach(&Box::pin(cx.read_to_reach()).await?).await?.map(|client| Self::to(client, cx)))
     }
 
     /// Returns the connection of a command to a kernel that runs independently.

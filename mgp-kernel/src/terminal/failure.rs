@@ -88,15 +88,6 @@ impl Failure {
         pub(crate) fn with_message(message: String) => self.message = message;
     }
 
-    /// Returns the failure for a configuration that cannot be used. The severity at the beginning of the error's text
-    /// is removed, because the output adds its own.
-    pub(crate) fn configuration(error: &ConfigError) -> Self {
-        let text = error.to_string();
-        let text = text.trim_end();
-        Self::usage(text.strip_prefix("error: ").unwrap_or(text))
-            .hint("`mgp config reference` lists all keys, `--config` names another file")
-    }
-
     pub(crate) fn data<T: DeserializeOwned>(&self) -> Option<T> {
         self.data.as_ref()?.to().ok()
     }
@@ -135,8 +126,15 @@ impl From<Error> for Failure {
     }
 }
 
+// The severity at the beginning of the text is removed, because the output adds its own.
+mgp_types::convert!(ConfigError => Failure, error => {
+    let text = error.to_string();
+    let failure = Self::usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+    failure.hint("`mgp config reference` lists all keys, `--config` names another file")
+});
+
 mgp_types::convert!(EditError => Failure, error => match error {
-    EditError::Config(error) => Self::configuration(&error),
+    EditError::Config(error) => error.into(),
     error => Self::usage(error.to_string().trim_end()),
 });
 

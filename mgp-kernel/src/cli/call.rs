@@ -71,7 +71,7 @@ async fn call(link: &KernelLink, args: CallArgs) -> Result {
         return link.operate(&ExplainCall { name: tool.name, arguments, agent, folder }).await;
     }
     // With a proof, no rule for agents applies to the call; without one, it is a call of a client of the user.
-    let _ = proof::by_token(link).await?;
+    proof::by_token(link).await?;
     let mut settled_by = Instant::now();
     let result = loop {
         // The call uses the name that was found, because the name as typed may be another spelling of it.

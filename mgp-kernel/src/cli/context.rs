@@ -52,7 +52,8 @@ pub(super) struct EffectiveConfig {
     pub(super) untrusted: Option<String>,
     pub(super) state: PathBuf,
     pub(super) socket: PathBuf,
-    /// True if the command is for the kernel at the socket, which somebody has named, and for no other.
+    /// True if the command is for the kernel at the socket, and for no other: somebody has named it, or the configuration
+    /// has errors.
     pub(super) is_socket_named: bool,
 }
 
@@ -81,12 +82,29 @@ impl CommandContext {
 
     /// Reads the configuration.
     pub(super) fn read(&self) -> Result<EffectiveConfig> {
-        let loaded = Config::load(&self.locations(), &ProcessEnvironment);
-        let LoadedConfig { mut config, warnings, files, faulty, untrusted, .. } =
-            loaded.map_err(|error| {
-                Failure::configuration(&error)
-                    .hint("`mgp config reference` lists all keys, `--config` names another file")
-            })?;
+        self.placed(Config::load(&self.locations(), &ProcessEnvironment)?)
+    }
+
+    /// Reads the configuration for a command to the running kernel. If it has errors, the kernel goes on with its last good one,
+    /// and the command is for that kernel and no other.
+    ///
+    /// # Errors
+    /// The configuration has errors, and no kernel answers; or only it can tell where the kernel keeps its state.
+    pub(super) async fn read_to_reach(&self) -> Result<EffectiveConfig> {
+        let read = self.read();
+        let Err(failure) = &read else { return read };
+        let place = self.placed(LoadedConfig::default())?;
+        let is_found = place.is_socket_named || self.global.state.is_some() || !self.locations().required();
+        if !is_found || socket::connect(&place.socket).await.is_err() {
+            return read;
+        }
+        BROKEN_TOLD.call_once(|| self.output.warning(failure.message()));
+        Ok(EffectiveConfig { is_socket_named: true, ..place })
+    }
+
+    /// Returns a configuration with the state directory and the socket that follow from it.
+    fn placed(&self, loaded: LoadedConfig) -> Result<EffectiveConfig> {
+        let LoadedConfig { mut config, warnings, files, faulty, untrusted, .. } = loaded;
         let state = if let Some(state) = &self.global.state {
             state.clone()
         } else {
@@ -252,6 +270,9 @@ impl CommandContext {
         found
     }
 }
+
+/// The warning of a configuration with errors, which a command that reads it again does not repeat.
+static BROKEN_TOLD: std::sync::Once = std::sync::Once::new();
 
 /// Returns whether a folder's file exists and is trusted.
 fn is_trusted(locations: &Locations, file: &Path) -> bool {

@@ -31,7 +31,7 @@ pub(super) struct ExportArgs {
     #[arg(long)]
     replace: bool,
     /// Let the client connect to mgp at this address instead of starting it
-    #[arg(long)]
+    #[arg(long, value_parser = address)]
     url: Option<String>,
     /// The name of mgp in the client's file
     #[arg(long, default_value = "mgp")]
@@ -45,6 +45,12 @@ pub(super) struct ExportArgs {
     /// Undo the last change of the file
     #[arg(long, conflicts_with_all = ["replace", "url", "dry_run"])]
     rollback: bool,
+}
+
+/// Reads an address of http or https. One with variables can only be checked by the client that resolves them.
+fn address(text: &str) -> Result<String, &'static str> {
+    let is_web = url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    (is_web || text.contains("${")).then(|| text.to_owned()).ok_or("not an address of http or https")
 }
 
 /// The names of the servers that mgp has too, and those that stay in a client's file, each with the reason.

@@ -3,6 +3,7 @@
 
 use std::io::ErrorKind::{ConnectionRefused, ConnectionReset, NotADirectory, NotFound, PermissionDenied};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use mgp_types::mcp::ProgressParams;
@@ -18,14 +19,13 @@ use super::output::Output;
 use super::proof;
 use crate::StartError;
 use crate::admin::list::OperationEntry;
-use crate::admin::operation::{KernelNeed, Operation, PageRequest, ServersToBegin};
+use crate::admin::operation::{KernelNeed, Operation, PageRequest, ProofNeed, ServersToBegin};
 use crate::admin::servers::{ListServers, ServerRow};
 use crate::admin::status::{StepAside, SteppedAside};
 use crate::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket::{self, SocketReader, SocketWriter};
 use crate::proof::OperatorConnection;
-use crate::running::AcceptedConfig;
 use crate::terminal::{Exit, Failure, Result, TextForm, printable};
 
 /// A connection of a command to a kernel.
@@ -35,6 +35,8 @@ pub(super) struct KernelLink {
     pub(super) output: Output,
     /// The kernel, if it belongs to this process and ends with the command.
     own: Option<Kernel>,
+    /// True once the token of the environment was given.
+    pub(super) is_token_given: AtomicBool,
 }
 
 /// Runs a command that is one operation.
@@ -45,7 +47,7 @@ pub(super) async fn operate<O: Operation<Reply: TextForm>>(cx: &CommandContext, 
 impl KernelLink {
     /// Connects to the running kernel, or starts one in the background, whose servers start when somebody needs them.
     async fn with_servers(cx: &CommandContext) -> Result<Self> {
-        let configured = cx.read()?;
+        let configured = Box::pin(cx.read_to_reach()).await?;
         configured.tell_warnings(&cx.output);
         let EffectiveConfig { config, state, socket, .. } = &configured;
         let starting = Some((cx.options(), vec!["--when-needed".into()]));
@@ -98,7 +100,7 @@ impl KernelLink {
     /// Connects to the running kernel, or opens its data in this process, where that ends with the command: nothing stays
     /// behind of a command that needs no server.
     async fn to_stored(cx: &CommandContext) -> Result<Self> {
-        let configured = cx.read()?;
+        let configured = Box::pin(cx.read_to_reach()).await?;
         let mut held = StateInUse::new(&configured.state, &configured.socket, &cx.output);
         let kernel = loop {
             if let Some(client) = running(&configured, &mut held).await? {
@@ -117,12 +119,12 @@ impl KernelLink {
 
     /// Connects to the running kernel, if there is one.
     pub(super) async fn to_running(cx: &CommandContext) -> Result<Option<Self>> {
-        Ok(reach(&cx.read()?).await?.map(|client| Self::to(client, cx)))
+        Ok(reach(&Box::pin(cx.read_to_reach()).await?).await?.map(|client| Self::to(client, cx)))
     }
 
     /// Returns the connection of a command to a kernel that runs independently.
     fn to(client: OperatorClient, cx: &CommandContext) -> Self {
-        Self { client, output: cx.output.clone(), own: None }
+        Self { client, output: cx.output.clone(), own: None, is_token_given: AtomicBool::new(false) }
     }
 
     /// Returns whether the kernel runs independently of the command.
@@ -172,6 +174,10 @@ impl KernelLink {
             let tell = move |report: ProgressParams| report.message.iter().for_each(|text| output.note(text));
             self.client.request(method, params).on_progress(tell).max_timeout(Duration::MAX)
         };
+        if OperationEntry::named(method).is_none_or(|operation| operation.proof == ProofNeed::All) {
+            // The refusal of the request tells what is wrong with the token.
+            let _ = proof::by_token(self).await;
+        }
         let mut result = ask().await;
         if let Some(needed) = result.as_ref().err().and_then(proof::demanded) {
             proof::give(self, needed).await?;
@@ -347,14 +353,8 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<OperatorClient>> {
 
 /// Starts a kernel in this process, none of whose servers start.
 async fn started(configured: &EffectiveConfig) -> Result<Kernel, StartError> {
-    let (wanted, state) = (configured.config.clone(), configured.state.clone());
-    let files = configured.own_files();
-    // All of it is what counts as accepted, not what this kernel needs of it.
-    let (mut config, _) = AcceptedConfig::new(&state).held(&wanted);
-    config.servers.iter_mut().for_each(|server| server.enabled = false);
-    let kernel = Kernel::open(config, state, files, ServerStarts::AtOnce).await?;
-    let _ = kernel.sections().config.held(wanted);
-    Ok(kernel)
+    let (config, state) = (configured.config.clone(), configured.state.clone());
+    Kernel::open(config, state, configured.own_files(), ServerStarts::Never).await
 }
 
 /// The longest time that a command waits for its servers to start.

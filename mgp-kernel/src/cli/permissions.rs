@@ -125,13 +125,14 @@ async fn pending(link: &KernelLink) -> Result<Exit, Failure> {
 }
 
 async fn show(link: &KernelLink, wanted: ShowQuestion) -> Result<Exit, Failure> {
-    let failure = match link.ask(&wanted).await {
+    let mut failure = match link.ask(&wanted).await {
         Ok(question) => return link.output.result(&question),
         Err(failure) => failure,
     };
     // The id may be that of a server; decisions about a server have no ids of their own.
     let decided = link.ask(&ListGrants { about: Some(wanted.id), ..ListGrants::default() }).await?;
     if decided.grants.is_empty() && decided.waiting.is_empty() {
+        failure.exit = Exit::Usage;
         return Err(failure.hint("`mgp permissions pending` shows the questions"));
     }
     link.output.result(&decided)

@@ -4,6 +4,7 @@
 use std::env;
 use std::io::{self, BufRead as _};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use clap::{Args, Subcommand};
 use mgp_security::Clock;
@@ -86,11 +87,12 @@ pub(super) async fn admitted(link: &KernelLink) -> Result<()> {
     link.ask(&AdmitOperator {}).await.map(drop)
 }
 
-/// Gives the proof with the token of the environment, if there is one.
-pub(super) async fn by_token(link: &KernelLink) -> Result<bool> {
-    let Some(token) = token() else { return Ok(false) };
-    prove_to(link, &Proof::Token(token)).await?;
-    Ok(true)
+/// Gives the proof with the token of the environment, if there is one that was not given on this connection.
+pub(super) async fn by_token(link: &KernelLink) -> Result<()> {
+    if let Some(token) = token().filter(|_| !link.is_token_given.swap(true, Ordering::Relaxed)) {
+        prove_to(link, &Proof::Token(token)).await?;
+    }
+    Ok(())
 }
 
 async fn prove_to(link: &KernelLink, proof: &Proof) -> Result<(), Error> {

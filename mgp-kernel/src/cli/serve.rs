@@ -85,7 +85,10 @@ pub(super) async fn run(cx: &CommandContext, args: ServeArgs) -> Result {
 async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     // What changes from here on is read once more.
     let mut read = versions(&cx.settled().watched());
-    let configured = cx.read()?;
+    let configured = match cx.read() {
+        Err(_) if args.ways(false, false) == Some(OnTransportEnd::Ends) => return Box::pin(join(cx)).await,
+        read => read?,
+    };
     let mut own_files = configured.own_files();
     // A configuration file that does not exist yet may be created later.
     own_files.extend(cx.locations().files().map(Path::to_path_buf));
@@ -186,6 +189,16 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     };
     telemetry.end().await;
     served.map_err(unserved)?.map_or(Ok(Exit::Done), |sockets| Err(become_next(kernel, sockets)))
+}
+
+/// Connects the client to the kernel that runs although the configuration has errors.
+async fn join(cx: &CommandContext) -> Result {
+    let EffectiveConfig { config, state, socket: operators, .. } = &Box::pin(cx.read_to_reach()).await?;
+    let locations = cx.settled().locations();
+    let files: Vec<_> = locations.files().filter(|file| file.exists()).map(Path::to_path_buf).collect();
+    let at = &agents_path(operators, SharingKey::of(&files, LOCAL_AGENT));
+    let way = KernelConnector { config, state, operators, at, starting: None, output: &cx.output };
+    pipe::carry(&way).await.map(|()| Exit::Done)
 }
 
 /// Becomes the kernel that follows this one. Returns only if that fails, with the reason.

@@ -124,7 +124,7 @@ fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
 
 /// Stops the running kernel after its calls in progress.
 pub(super) async fn stop(cx: &CommandContext) -> Result {
-    let socket = cx.read()?.socket;
+    let socket = Box::pin(cx.read_to_reach()).await?.socket;
     let stop = async |link: &KernelLink| link.ask(&StopKernel {}).await;
     let stopped = KernelLink::with(cx, KernelNeed::Running, stop).await?;
     // The command waits until the kernel is gone, so that another one can be started at once.
@@ -166,7 +166,7 @@ pub(super) async fn restart(cx: &CommandContext) -> Result {
 
 /// Makes the running kernel reload its configuration. Where a passphrase guards that and no kernel runs, the next one takes it.
 pub(super) async fn reload(cx: &CommandContext) -> Result {
-    let is_guarded = is_guarded(users_state(&cx.read()?.state));
+    let is_guarded = is_guarded(users_state(&Box::pin(cx.read_to_reach()).await?.state));
     let need = if is_guarded { KernelNeed::State } else { KernelNeed::Running };
     let reloaded = KernelLink::with(cx, need, async |link| link.ask(&ReloadConfig {}).await).await?;
     cx.output.result(&reloaded)
@@ -200,7 +200,7 @@ struct OtherKernel {
 /// Shows the running kernel. The command ends with 4 if none runs, or if no client can connect: the kernel was told to end, or
 /// does not listen at its address yet, or does not know what other kernels decided.
 pub(super) async fn status(cx: &CommandContext) -> Result {
-    let EffectiveConfig { state, socket, .. } = cx.read()?;
+    let EffectiveConfig { state, socket, .. } = Box::pin(cx.read_to_reach()).await?;
     let others = others(&state).await;
     let Some(link) = KernelLink::to_running(cx).await? else {
         cx.output.show(&json!({ "running": false, "others": others }), |_, out| {

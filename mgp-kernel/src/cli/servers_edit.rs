@@ -27,10 +27,10 @@ pub(super) struct AddServerArgs {
     /// The id of the server: letters, digits, `.`, `_` and `-`
     name: String,
     /// The command that starts the server, with its arguments
-    #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
+    #[arg(last = true, value_name = "CMD", conflicts_with = "url", required_unless_present = "url")]
     command: Vec<String>,
     /// The URL of a server on the network
-    #[arg(long, required_unless_present = "command")]
+    #[arg(long)]
     url: Option<String>,
     /// A variable of the server's environment; ${NAME} refers to the kernel's environment, ${secret:NAME} to `mgp
     /// secrets`

@@ -124,7 +124,7 @@ fn notes(locations: &Locations) -> Result<&TrustedFolders> {
 /// Returns the effects of a folder's file, as JSON and as text.
 fn shown(locations: &Locations, file: &FolderFile) -> Result<(Value, String)> {
     let loaded = Config::load_with(locations, Some(file), &ProcessEnvironment)
-        .map_err(|error| Failure::configuration(&error).hint("a file with errors cannot be trusted"))?;
+        .map_err(|error| Failure::from(error).hint("a file with errors cannot be trusted"))?;
     let declared: BTreeSet<_> =
         loaded.sources.iter().filter(|(_, source)| *source == file.path()).map(|(id, _)| id).collect();
     let (path, sha256) = (file.path().display().to_string(), file.sha256());

@@ -54,6 +54,8 @@ pub(crate) enum ServerStarts {
     AtOnce,
     /// All start with the first request of an agent's client, and each as soon as an operator needs it.
     WhenNeeded,
+    /// The kernel is for a command that needs no server, and has none.
+    Never,
 }
 
 mgp_types::partial_debug!(Kernel);
@@ -135,12 +137,16 @@ impl Kernel {
         let Sections { config, policies, tools, fleet, lifecycle, registry, .. } = &kernel.0.sections;
         remove_left_over(&upstream::scratch(config.state())).await;
         remove_left_over(&upstream::copies(config.state())).await;
-        let servers = fleet.prepare(&config.load_full().servers, false)?;
-        upstream::list_last_tools(config, policies.definitions.pins(), tools).await;
+        let loaded = config.load_full();
+        let configured = if starts == ServerStarts::Never { &[][..] } else { &loaded.servers[..] };
+        let servers = fleet.prepare(configured, false)?;
+        if starts != ServerStarts::Never {
+            upstream::list_last_tools(config, policies.definitions.pins(), tools).await;
+        }
         match starts {
             ServerStarts::AtOnce => tools.index.settled().await,
             // Whoever searches waits for the index, and whoever calls a tool by its name need not.
-            ServerStarts::WhenNeeded => fleet.hold(),
+            ServerStarts::WhenNeeded | ServerStarts::Never => fleet.hold(),
         }
         fleet.install(servers);
         registration::remove_left_over(config.state(), registry).await;

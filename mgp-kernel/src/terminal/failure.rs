@@ -88,14 +88,6 @@ impl Failure {
         pub(crate) fn with_message(message: String) => self.message = message;
     }
 
-    /// Returns the failure for a configuration that cannot be used. The severity at the beginning of the error's text
-    /// is removed, because the output adds its own.
-    pub(crate) fn configuration(error: &ConfigError) -> Self {
-        let text = error.to_string();
-        let text = text.trim_end();
-        Self::usage(text.strip_prefix("error: ").unwrap_or(text))
-    }
-
     pub(crate) fn data<T: DeserializeOwned>(&self) -> Option<T> {
         self.data.as_ref()?.to().ok()
     }
@@ -134,7 +126,17 @@ impl From<Error> for Failure {
     }
 }
 
-mgp_types::convert!(EditError => Failure, error => Self::usage(error.to_string().trim_end()));
+// The severity at the beginning of the text is removed, because the output adds its own.
+mgp_types::convert!(ConfigError => Failure, error => {
+    let text = error.to_string();
+    let failure = Self::usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+    failure.hint("`mgp config reference` lists all keys, `--config` names another file")
+});
+
+mgp_types::convert!(EditError => Failure, error => match error {
+    EditError::Config(error) => error.into(),
+    error => Self::usage(error.to_string().trim_end()),
+});
 
 mgp_types::convert!(StartError => Failure, error => Self::usage(with_causes(&error.to_string(), &error)));
 

@@ -34,12 +34,16 @@ fn what_is_meant_is_said_once() {
         (&["keys", "new", "ada", "--allow", "raed"], "did you mean read?"),
         (&["call", "clock.nwo"], "did you mean"),
         (&["logs", "clokc"], "did you mean"),
+        (&["permissions", "show", "clokc"], "`mgp permissions pending`"),
         (&["secrets", "remove", "X"], "X"),
         (&["call", "clock.time_between", "strt=a", "end=b"], "`strt` is not an argument"),
         (&["call", "clock", "now"], "`mgp tools clock` lists its tools"),
         (&["add", "x", "npx", "-y", "some-server"], "did you mean `mgp add x -- npx -y some-server`?"),
+        (&["add", "x"], "mgp add <NAME> -- <CMD>..."),
         (&["add", "x", "--nonsense"], "--nonsense"),
         (&["export", "--to", "cursor", "--rollback"], "there is nothing to undo"),
+        (&["export", "--to", "cursor", "--url", "nonsense", "--yes"], "not an address of http"),
+        (&["export", "--to", "cursor", "--url", "ftp://x", "--yes"], "not an address of http"),
     ] {
         let ran = home.run(args);
         assert!(ran.code == Some(1) && ran.err.contains(meant), "{args:?}: {ran:?}");
@@ -56,10 +60,11 @@ fn what_is_meant_is_said_once() {
 fn a_broken_configuration_is_an_error_once_and_names_the_key_that_was_meant() {
     let home = Home::new();
     home.write("mgp.toml", "[[servers]]\nid = \"a\"\ncommandd = \"x\"\n");
-    for args in [&["servers"][..], &["trust", "."]] {
+    for args in [&["servers"][..], &["trust", "."], &["add", "b", "--", "x"], &["remove", "a"]] {
         let ran = home.run(args);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(!ran.err.contains("error: error:"), "{ran:?}");
+        assert_eq!(ran.err.contains("`mgp config reference`"), args[0] != "trust", "{ran:?}");
         assert_eq!(ran.err.matches("did you mean `command`?").count(), 1, "{ran:?}");
     }
     home.write("mgp.toml", "[kernel]\npass_env = [\"X\"]\n");

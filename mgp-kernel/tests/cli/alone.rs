@@ -123,6 +123,16 @@ fn starts(home: &Home) -> [usize; 2] {
 }
 
 #[test]
+fn the_configuration_is_shown_the_same_with_and_without_a_kernel_that_runs() {
+    let home = with_noted_starts();
+    let shown = || home.json(["config", "show"])["config"]["servers"].clone();
+    let alone = shown();
+    assert_eq!((&alone[0]["enabled"], starts(&home)), (&json!(true), [0, 0]), "{alone}");
+    home.done(["call", "clock.now"]);
+    assert_eq!(shown(), alone);
+}
+
+#[test]
 fn a_call_starts_a_kernel_that_stays_and_only_the_server_that_it_is_about() {
     let home = with_noted_starts();
     home.done(["call", "clock.now"]);

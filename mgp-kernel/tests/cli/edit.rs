@@ -3,6 +3,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::home::Home;
+use crate::kernel::{Kernel, Talk};
 
 #[test]
 fn a_server_is_added_and_removed_and_comments_stay() {
@@ -48,6 +49,33 @@ fn a_broken_configuration_names_the_place_and_starts_nothing() {
     assert_eq!(home.run(["keys", "list"]).code, Some(1));
     assert!(!home.path(".local/state/mgp/mgp.db").exists());
     assert_eq!(home.run(["doctor"]).code, Some(5));
+}
+
+#[test]
+fn a_broken_configuration_keeps_nobody_from_the_kernel_that_runs() {
+    let home = Home::new();
+    home.add_server("clock", &home.clock());
+    home.done(["call", "clock.now"]);
+    let text = home.read(".config/mgp/servers.toml");
+    home.write(".config/mgp/servers.toml", &format!("{text}\n[[servers]\n"));
+    let socket = home.path(".local/state/mgp/mgp.sock").display().to_string();
+    for args in [
+        &["status"][..],
+        &["--socket", socket.as_str(), "status"],
+        &["permissions", "pending"],
+        &["access", "deny", "agent.ada", "clock", "--force"],
+        &["audit", "tail"],
+        &["servers", "--no-start"],
+    ] {
+        let ran = home.done(args);
+        assert_eq!(ran.err.matches("unclosed array table").count(), 1, "{args:?}: {ran:?}");
+    }
+    let mut client = Kernel::in_background(&home);
+    let listed = Talk::open(&mut client).ask("tools/list", &json!({}));
+    assert!(listed.to_string().contains("clock.now"), "{listed}");
+    home.done(["stop"]);
+    let ran = home.run(["servers", "--wait"]);
+    assert!(ran.code == Some(1) && ran.err.contains("unclosed array table"), "{ran:?}");
 }
 
 #[test]

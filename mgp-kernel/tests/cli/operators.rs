@@ -25,6 +25,15 @@ fn an_operator_revokes_keys_however_few_calls_agents_may_make() {
 }
 
 #[test]
+fn a_decision_with_a_token_is_recorded_without_a_refusal() {
+    let home = Home::with_state();
+    home.done(["access", "grant", "ada", "fs", "--force"]);
+    let events = home.json(["audit", "query"]).to_string();
+    assert_eq!(events.matches("operator_proved").count(), 1, "{events}");
+    assert!(!events.contains("PERMISSION_DENIED") && !events.contains("request_blocked"), "{events}");
+}
+
+#[test]
 fn an_operator_finds_and_calls_tools_to_which_no_agent_has_access() {
     let home = with_clock("\n[access]\ndefault = \"opt-in\"\n");
     let _kernel = Kernel::start(&home, &["--no-stdio"]);

@@ -7,7 +7,7 @@ use mgp_discovery::Config;
 use mgp_discovery::config::model::{FolderRule, ServerConfig};
 use mgp_discovery::config::{Endpoint, ProcessEnvironment};
 use mgp_discovery::secrets::SecretFile;
-use mgp_security::path::{ProtectedPaths, Roots};
+use mgp_security::path::{ProtectedPaths, Roots, usable_folder};
 use mgp_security::validator::PathsValidator;
 
 use crate::StartError;
@@ -65,11 +65,12 @@ pub(crate) fn validator(
 fn opened(config: &Config, clients: &[PathBuf]) -> Vec<PathBuf> {
     let home = std::env::home_dir();
     let real = |path: &String| expanded(path, home.as_deref()).canonicalize().ok();
+    let usable = |path: &String| usable_folder(&expanded(path, home.as_deref()));
     let is_for = |rule: &&FolderRule| match &rule.within {
         Some(within) => real(within).is_some_and(|within| clients.iter().any(|own| own.starts_with(&within))),
         None => true,
     };
-    config.folders.iter().filter(is_for).flat_map(|rule| rule.open.iter().filter_map(real)).collect()
+    config.folders.iter().filter(is_for).flat_map(|rule| rule.open.iter().filter_map(usable)).collect()
 }
 
 /// Returns the path with the `home` directory for `~`.

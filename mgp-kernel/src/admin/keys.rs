@@ -113,7 +113,7 @@ pub(crate) struct RevokeKey {
     pub(crate) let_calls_finish: bool,
 }
 
-/// Issues a key with the owner, permissions, note and rates of another one, which ends after a while.
+/// Issues a key with the terms of another one, which ends after a while.
 #[derive(Debug, Args, Serialize, Deserialize)]
 pub(crate) struct RotateKey {
     /// The id of the former key, as `mgp keys list` shows it
@@ -121,7 +121,7 @@ pub(crate) struct RotateKey {
     /// The end of the former key, which is used until then: a time, or a span such as 2h
     #[arg(long = "former-until", value_name = "WHEN", value_parser = ahead, default_value = "1d")]
     former_until: Timestamp,
-    /// The end of the new key: a time, or a span such as 30d
+    /// The end of the new key: a time, or a span such as 30d; that of the former one if left out
     #[arg(long = "until", value_name = "WHEN", value_parser = ahead)]
     expires_at: Option<Timestamp>,
 }
@@ -248,9 +248,13 @@ impl Operation for RotateKey {
         let unknown =
             || Error::invalid_params(format!("there is no key {id}: `mgp keys list` shows the keys"));
         let former = keys.keys().into_iter().find(|key| key.id == id).ok_or_else(unknown)?;
+        let expires_at = self.expires_at.or(former.terms.expires_at);
+        if expires_at.is_some_and(|end| call.kernel.audit.clock.now() >= end) {
+            return Err(Error::invalid_params("the new key would be over: `--until` sets another end"));
+        }
         let details = [("key", &*self.id), ("owner", former.terms.owner.as_str())];
         call.record_act("dev.cloto.mgp.key_rotated", &details).await?;
-        let terms = KeyTerms { expires_at: self.expires_at, ..former.terms };
+        let terms = KeyTerms { expires_at, ..former.terms };
         let (info, secret) = keys.issue(terms).await?;
         keys.end_at(id, self.former_until).await?;
         let now = call.kernel.audit.clock.now();

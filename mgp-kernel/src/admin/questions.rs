@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::operation::{Operation, OperatorCall};
 use super::registrations::{self, ApproveRegistration, DenyRegistration};
 use crate::sections::Sections;
-use crate::terminal::{Failure, TextForm, TextWriter, line_form, printable};
+use crate::terminal::{Exit, Failure, TextForm, TextWriter, line_form, printable};
 
 /// Lists the decisions that wait for an operator.
 #[derive(Debug, Serialize, Deserialize)]
@@ -286,7 +286,11 @@ impl Operation for DenyQuestion {
 
 line_form!(PermissionDecided, |decided| decided.decision.as_str());
 
+/// Returns the failure with a hint if there is no such question. Every other failure says what helps.
 fn unknown(failure: Failure, id: &str) -> Failure {
+    if failure.exit != Exit::Tool {
+        return failure;
+    }
     failure.hint(format!(
         "`mgp permissions pending` shows the questions; `mgp permissions approve {id} PERMISSION --agent AGENT` grants a \
          permission to a server"

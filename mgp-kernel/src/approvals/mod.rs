@@ -102,37 +102,26 @@ pub(crate) async fn relay(
     call.outbox.call(Request::call(question.method, question.params)).await
 }
 
-/// Returns the call that the question is about.
+/// Returns the call that the question is about. Where the server does not say it, that is the latest one: an older one may
+/// have other capabilities, and wait for its client.
 async fn about(calls: &CallsInWork, question: &Request) -> Result<Context, Error> {
-    let calls = match calls.about(question) {
-        CallReference::This(call) => {
-            check_declared(call.session()?, question).await?;
-            return Ok(*call);
-        }
-        CallReference::Another => {
-            return Err(Error::invalid_request("the call that the question is about is over"));
-        }
-        CallReference::Unsaid => calls.callers(),
-    };
-    let mut refusal = Error::invalid_request("no call is in work whose client could be asked");
-    match calls {
-        ActiveCallers::Nobody => {}
-        ActiveCallers::One(calls) => {
-            for call in calls {
-                match check_declared(call.session()?, question).await {
-                    Ok(()) => return Ok(call),
-                    Err(error) => refusal = error,
-                }
+    let refused = |why: &'static str| Err(Error::invalid_request(why));
+    let call = match calls.about(question) {
+        CallReference::This(call) => call,
+        CallReference::Another => return refused("the call that the question is about is over"),
+        CallReference::Unsaid => match calls.callers() {
+            ActiveCallers::One(call) => call,
+            ActiveCallers::Nobody => return refused("no call is in work whose client could be asked"),
+            ActiveCallers::Several => {
+                return refused(
+                    "calls of several clients are in work, and nothing says which of them the question is about; ask \
+                     when there is one, or serve each client by a session of its own",
+                );
             }
-        }
-        ActiveCallers::Several => {
-            return Err(Error::invalid_request(
-                "calls of several clients are in work, and nothing says which of them the question is about; ask when \
-                 there is one, or serve each client by a session of its own",
-            ));
-        }
-    }
-    Err(refusal)
+        },
+    };
+    check_declared(call.session()?, question).await?;
+    Ok(*call)
 }
 
 const MAX_ELICITATIONS: usize = 1024;

@@ -55,14 +55,11 @@ impl CallsInWork {
         let table = self.0.lock();
         // The latest come first. A call without a session is no client's.
         let contexts = table.values().rev().map(|call| &*call.context);
-        let calls: Vec<_> = contexts.filter(|context| context.session.is_some()).cloned().collect();
-        drop(table);
-        if calls.is_empty() {
-            ActiveCallers::Nobody
-        } else if are_of_one_client(&calls) {
-            ActiveCallers::One(calls)
-        } else {
-            ActiveCallers::Several
+        let calls: Vec<_> = contexts.filter(|context| context.session.is_some()).collect();
+        match calls.first() {
+            None => ActiveCallers::Nobody,
+            Some(&latest) if are_of_one_client(&calls) => ActiveCallers::One(Box::new(latest.clone())),
+            Some(_) => ActiveCallers::Several,
         }
     }
 
@@ -150,8 +147,8 @@ impl Drop for CallInWork {
 /// The clients whose calls a server has in work.
 pub(crate) enum ActiveCallers {
     Nobody,
-    /// All calls are of one client, as far as is known; the latest comes first.
-    One(Vec<CallContext>),
+    /// All calls are of one client, as far as is known; this is the latest.
+    One(Box<CallContext>),
     Several,
 }
 
@@ -165,8 +162,8 @@ pub(crate) enum CallReference {
 
 /// Returns whether all calls are of one client. A client with a session is identified by it, since many clients may
 /// share a principal. A client that describes itself with each request is identified by its principal.
-fn are_of_one_client(calls: &[CallContext]) -> bool {
-    let mut sessions = calls.iter().filter_map(lasting);
+fn are_of_one_client(calls: &[&CallContext]) -> bool {
+    let mut sessions = calls.iter().copied().filter_map(lasting);
     let Some(first) = sessions.next() else { return have_one_principal(calls) };
     let have_all_sessions = calls.iter().all(|call| lasting(call).is_some());
     sessions.all(|session| Arc::ptr_eq(session, first)) && (have_all_sessions || have_one_principal(calls))
@@ -176,7 +173,7 @@ fn lasting(call: &CallContext) -> Option<&Arc<Session>> {
     call.session.as_ref().filter(|session| session.lasts())
 }
 
-fn have_one_principal(calls: &[CallContext]) -> bool {
+fn have_one_principal(calls: &[&CallContext]) -> bool {
     let mut principals = calls.iter().map(|call| &call.principal);
     principals.next().is_none_or(|first| {
         let mut others = principals.peekable();

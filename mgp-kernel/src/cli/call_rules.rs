@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use mgp_discovery::config::model::FolderRule;
+use mgp_security::path::usable_folder;
 use mgp_types::mgp::{AskRule, Asking, CallEffect, ToolPattern};
 use serde_json::json;
 
@@ -28,6 +29,10 @@ pub(super) struct OpenArgs {
 
 pub(super) async fn open(cx: &CommandContext, open: OpenArgs) -> Result {
     let folder = real(&open.folder)?;
+    if usable_folder(Path::new(&folder)).is_none() {
+        let why = "the root, the home, what lies above it, and protected places cannot be opened";
+        return Err(Failure::file(&open.folder, why).hint("open only the folders that clients need"));
+    }
     let within = open.within.as_deref().unwrap_or_else(|| Path::new("."));
     let within = if open.everywhere { None } else { Some(real(within)?) };
     proof::person(cx).await?;

@@ -113,7 +113,7 @@ async fn prove(needed: NeededProof, take: impl AsyncFn(Proof) -> Result<(), Erro
         return Ok(take(Proof::Token(token)).await?);
     }
     for tries in 1.. {
-        match take(Proof::Passphrase(ask(prompt(needed)).await?)).await {
+        match take(Proof::Passphrase(ask(prompt(needed), BY_TOKEN).await?)).await {
             Ok(()) => break,
             Err(error) if tries < TRIES && demanded(&error).is_some() => {}
             Err(error) => return Err(error.into()),
@@ -174,8 +174,8 @@ async fn set_up(link: &KernelLink) -> Result<()> {
 
 /// Reads a new passphrase from the terminal, twice.
 pub(super) async fn chosen() -> Result<String> {
-    let new = ask("new operators' passphrase: ").await?;
-    if ask("new operators' passphrase again: ").await? != new {
+    let new = ask("new operators' passphrase: ", BY_STDIN).await?;
+    if ask("new operators' passphrase again: ", BY_STDIN).await? != new {
         return Err(Failure::usage("the two new passphrases differ"));
     }
     Ok(new)
@@ -187,15 +187,14 @@ pub(super) const fn prompt(needed: NeededProof) -> &'static str {
     if is_account { "password of this account: " } else { "operators' passphrase: " }
 }
 
-/// Reads a passphrase from the terminal, which does not show it.
-pub(super) async fn ask(what: &'static str) -> Result<String> {
+/// Reads a passphrase from the terminal, which does not show it. The failure where there is none has the `hint`.
+pub(super) async fn ask(what: &'static str, hint: &str) -> Result<String> {
     let read = tokio::task::spawn_blocking(move || read_hidden(what)).await;
     read.map_err(io::Error::other).and_then(|read| read).map_err(|error| {
         let message = format!(
             "this command requires the operators' passphrase, and there is no terminal to ask for it: {error}"
         );
-        Failure::new(Exit::Auth, message)
-            .hint(format!("scripts use a token: `mgp operators token` issues one, and {TOKEN} holds it"))
+        Failure::new(Exit::Auth, message).hint(hint)
     })
 }
 
@@ -212,7 +211,7 @@ async fn passphrase(link: &KernelLink, wanted: &PassphraseArgs) -> Result {
     let old = match (standing.passphrase_set, wanted.stdin) {
         (false, _) => None,
         (true, true) => Some(line()?),
-        (true, false) => Some(ask("current operators' passphrase: ").await?),
+        (true, false) => Some(ask("current operators' passphrase: ", BY_STDIN).await?),
     };
     let new = match (wanted.without_proof, wanted.stdin) {
         (true, _) => None,
@@ -233,7 +232,14 @@ async fn passphrase(link: &KernelLink, wanted: &PassphraseArgs) -> Result {
 
 async fn issue(link: &KernelLink, wanted: &TokenArgs) -> Result {
     let needed = link.ask(&ReadProofStatus {}).await?.needed.unwrap_or(NeededProof::Passphrase);
-    let passphrase = if wanted.stdin { line()? } else { ask(prompt(needed)).await? };
+    let passphrase = if wanted.stdin {
+        line()?
+    } else if needed.is_secret() {
+        ask(prompt(needed), BY_STDIN).await?
+    } else {
+        // The refusal says what has to be set first.
+        String::new()
+    };
     link.output.result(&link.ask(&IssueToken { passphrase, expires_at: wanted.until }).await?)?;
     link.output.note(&format!("the token is not shown again; give it only to the script, as {TOKEN}"));
     Ok(Exit::Done)
@@ -253,6 +259,9 @@ fn line() -> Result<String> {
 
 /// The environment variable that holds a token for scripts.
 pub(super) const TOKEN: &str = "MGP_OPERATORS_TOKEN";
+/// The hints on what replaces the terminal for a decision, and for setting a passphrase or making a token.
+const BY_TOKEN: &str = "scripts use a token: `mgp operators token` makes it, MGP_OPERATORS_TOKEN holds it";
+const BY_STDIN: &str = "with `--stdin`, `mgp operators` reads it from standard input";
 /// The number of times that a person may type the passphrase.
 const TRIES: u32 = 3;
 /// The warning where decisions take no proof.

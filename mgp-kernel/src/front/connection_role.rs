@@ -31,7 +31,7 @@ pub(crate) struct ConnectedClient {
 /// else, waits for nothing and allocates for operators only.
 ///
 /// Sends an unproved operator's requests that agents make too, such as calls, through `as_client`, where the rules for
-/// clients of the user hold.
+/// clients of the user hold; so it does with those that follow on the connection, whatever is proved meanwhile.
 #[derive(Clone)]
 pub(crate) struct ConnectionRoleService<S> {
     pub(crate) inner: S,
@@ -59,7 +59,7 @@ impl<S: RpcService> Service<Request> for ConnectionRoleService<S> {
                 request.extensions.insert_shared(Arc::clone(connection));
                 if let Some(as_client) = &mut self.as_client
                     && is_for_agents(&request)
-                    && policies.proofs.admit(connection).is_err()
+                    && policies.proofs.is_client(connection)
                 {
                     request.context.unattended = true;
                     return as_client.call(request);

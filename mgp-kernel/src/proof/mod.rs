@@ -35,29 +35,35 @@ pub(crate) struct OperatorConnection {
     pub(crate) is_own: bool,
     terminal: Option<Terminal>,
     is_proved: AtomicBool,
+    /// True once a request was one of a client of the user.
+    is_client: AtomicBool,
 }
 
 impl OperatorConnection {
     /// Returns a connection that `process`, of the account that the kernel runs as, made at the operators' socket, or in its
     /// own process.
     pub(crate) fn of_account(process: Option<&Lineage>) -> Self {
-        Self { is_own: true, terminal: process.and_then(Terminal::of), is_proved: AtomicBool::new(false) }
+        Self { terminal: process.and_then(Terminal::of), ..Self::new(true, false) }
     }
 
     /// Returns a connection of another member of the operators' group.
     pub(crate) const fn of_member() -> Self {
-        Self { is_own: false, terminal: None, is_proved: AtomicBool::new(false) }
+        Self::new(false, false)
     }
 
     /// Returns a connection of a person who signed in where nobody else does, and who need not be of this system.
     pub(crate) const fn of_person() -> Self {
-        Self { is_own: false, terminal: None, is_proved: AtomicBool::new(true) }
+        Self::new(false, true)
     }
 
     /// Returns a connection of the system's superuser, where the kernel runs as somebody else: the system asked for the
     /// proof.
     pub(crate) const fn of_superuser() -> Self {
-        Self { is_own: true, terminal: None, is_proved: AtomicBool::new(true) }
+        Self::new(true, true)
+    }
+
+    const fn new(is_own: bool, proved: bool) -> Self {
+        Self { is_own, terminal: None, is_proved: AtomicBool::new(proved), is_client: AtomicBool::new(false) }
     }
 }
 
@@ -222,6 +228,13 @@ impl ProofChecker {
             _ => "deciding takes the operators' passphrase".to_owned(),
         };
         Err(unproved(needed, message))
+    }
+
+    /// Returns whether the requests of a connection that agents make as well are those of a client of the user: until it may
+    /// decide. Once they were, they stay so, because a yes to a call holds for the caller that was asked about.
+    pub(crate) fn is_client(&self, connection: &OperatorConnection) -> bool {
+        let is_unproved = self.admit(connection).is_err();
+        connection.is_client.fetch_or(is_unproved, Ordering::AcqRel) || is_unproved
     }
 
     /// Checks a proof that a person is there. Given at a terminal, a passphrase holds there for a while.

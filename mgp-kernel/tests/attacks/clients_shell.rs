@@ -78,7 +78,7 @@ const DECISIONS: [&[&str]; 9] = [
     &["restart", "honest"],
     &["trust", "--yes"],
     &["operators", "passphrase", "--without-proof"],
-    &["open", ".", "--everywhere"],
+    &["open", "state", "--everywhere"],
     &["ask", "never", "*"],
 ];
 

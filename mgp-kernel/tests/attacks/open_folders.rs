@@ -16,6 +16,7 @@ use crate::server;
 tests![
     what_is_open_follows_the_client_and_not_the_one_that_started_the_kernel,
     the_command_in_a_refusal_opens_the_folder_to_clients_of_this_folder_alone,
+    a_rule_that_opens_everything_opens_nothing_and_is_not_made,
     roots_go_before_the_working_folder_and_are_kept_up_to_date,
     roots_that_are_everything_or_protected_open_nothing,
     links_and_blanks_lead_to_the_same_folder,
@@ -124,6 +125,17 @@ async fn the_command_in_a_refusal_opens_the_folder_to_clients_of_this_folder_alo
     home.done(["open", "work/c d", "--everywhere"]);
     while read(&other, &file).await != "of c" {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+async fn a_rule_that_opens_everything_opens_nothing_and_is_not_made() {
+    let home = home("[[folders]]\nopen = [\"/\", \"~/\"]\n");
+    home.write(".ssh/config", "Host x");
+    let client = client(&home, "work/a", plain(ERAS[0])).await;
+    is_closed(&client, &home.path("work/b/file.txt")).await;
+    for folder in ["/", ".", "..", ".ssh", "/etc"] {
+        let ran = home.run(["open", folder, "--everywhere"]);
+        assert!(ran.code == Some(1) && ran.err.contains("cannot be opened"), "{folder}: {ran:?}");
     }
 }
 

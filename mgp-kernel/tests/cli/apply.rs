@@ -102,7 +102,24 @@ fn a_key_that_was_rotated_holds_until_its_end_beside_the_new_one() {
     assert!(status(&last) != 401 && status(&new) != 401);
     let listed = home.json(["keys", "list"]);
     let ends = listed["keys"].as_array().unwrap().iter().filter(|key| !key["expires_at"].is_null());
-    assert_eq!(ends.count(), 1, "{listed}");
+    assert_eq!(ends.count(), 2, "the former key, and the last one, which took its end: {listed}");
     let unknown = home.run(["keys", "rotate", "0123456789abcdef"]);
     assert!(unknown.code != Some(0) && unknown.err.contains("there is no key"), "{unknown:?}");
+}
+
+#[test]
+fn a_key_that_is_rotated_passes_its_terms_on_with_its_end() {
+    let home = Home::with_clock();
+    let terms = ["--allow", "list", "--label", "ci", "--until", "2h", "--per-minute", "5"];
+    let former = home.json(["keys", "new", "ada"].into_iter().chain(terms));
+    let rotate = ["keys", "rotate", former["id"].as_str().unwrap()];
+    let new = home.json(rotate);
+    for term in ["owner", "permissions", "label", "expires_at", "rate_limit"] {
+        assert!(!new[term].is_null() && new[term] == former[term], "{term}: {new}");
+    }
+    let longer = home.json(rotate.into_iter().chain(["--until", "2099-01-01T00:00:00Z"]));
+    assert_ne!(longer["expires_at"], former["expires_at"]);
+    home.json(rotate.into_iter().chain(["--former-until", "2000-01-01T00:00:00Z"]));
+    let over = home.run(rotate);
+    assert!(over.code == Some(1) && over.err.contains("--until"), "{over:?}");
 }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::home::{Home, Ran};
 use crate::kernel::{Kernel, until};
+use crate::page::{call as without_proof, with_passphrase};
 use crate::people::{
     ERAS, PATIENCE, answering, home_that_needs, home_with_notes, list_notes, listing, plain, starting, text,
 };
@@ -233,11 +234,19 @@ struct AtTerminal {
 
 impl AtTerminal {
     fn run(home: &Home, line: &str) -> Self {
+        Self::begin(Self::command(home, line))
+    }
+
+    fn command(home: &Home, line: &str) -> Command {
         let of_home = home.command(["--version"]);
         let mut command = Command::new("script");
         command.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_mgp")), "/dev/null"]);
         command.env_clear().current_dir(home.path(""));
         command.envs(of_home.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+    }
+
+    fn begin(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -289,6 +298,25 @@ fn at_a_terminal_a_call_asks_by_itself() {
             assert_eq!(came_through(&ran.out), code == 5, "{answer}: {ran:?}");
             assert!(pending(&home).is_empty(), "{}", kernel.is_some());
         }
+    }
+}
+
+#[test]
+fn a_call_that_is_approved_with_the_passphrase_asks_once_and_uses_the_yes_up() {
+    for (home, _kernel) in alone_and_running() {
+        with_passphrase(&home);
+        // The shell stays there, so the passphrase holds for its terminal from then on.
+        let mut command = AtTerminal::command(&home, "call notes.remove_note number=1; exit $?");
+        command.env_remove("MGP_OPERATORS_TOKEN");
+        let mut call = AtTerminal::begin(command);
+        call.tells("to refuse it:");
+        call.types("remove_note");
+        call.tells("passphrase:");
+        call.types("correct horse");
+        let ran = call.ended();
+        assert!(ran.code == Some(5) && came_through(&ran.out), "{ran:?}");
+        assert!(!ran.out.contains("to refuse it:"), "{ran:?}");
+        assert_eq!(without_proof(&home).code, Some(6), "the yes was for one call");
     }
 }
 

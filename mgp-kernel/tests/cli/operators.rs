@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::home::Home;
 use crate::http;
 use crate::kernel::Kernel;
+use crate::page::{asked, with_passphrase};
 
 fn with_clock(further: &str) -> Home {
     let home = Home::with_clock();
@@ -79,4 +80,29 @@ fn the_crash_of_a_server_is_logged_with_its_exit_and_counted_and_so_is_that_it_i
     let after = metrics(port);
     assert!(after.contains("mgp_server_given_up_total{server=\"clock\"} 1\n"), "{after}");
     assert!(after.contains("mgp_server_state{server=\"clock\",state=\"error\"} 1\n"), "{after}");
+}
+
+#[test]
+fn without_a_terminal_a_failure_names_the_step_that_leads_on() {
+    let (home, _kernel, id) = asked();
+    let told = |args: &[&str]| {
+        let mut command = std::process::Command::new("setsid");
+        command.arg(env!("CARGO_BIN_EXE_mgp")).args(args).env_clear().current_dir(home.path(""));
+        let of_home = home.command(["--version"]);
+        command.envs(of_home.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env_remove("MGP_OPERATORS_TOKEN");
+        Home::ran(command, "").err
+    };
+    let unknown = home.run(["permissions", "approve", "nothing"]);
+    assert!(unknown.err.contains("PERMISSION --agent"), "{unknown:?}");
+    let unset = told(&["operators", "passphrase"]);
+    assert!(unset.contains("--stdin") && !unset.contains("operators token"), "{unset}");
+    with_passphrase(&home);
+    let token = told(&["operators", "token"]);
+    assert!(token.contains("--stdin") && !token.contains("operators token"), "{token}");
+    let unproved = told(&["permissions", "approve", &id]);
+    assert!(
+        unproved.contains("mgp operators token") && !unproved.contains("PERMISSION --agent"),
+        "{unproved}"
+    );
 }

@@ -133,6 +133,17 @@ async fn a_client_that_describes_itself_is_its_principal() {
 }
 
 #[tokio::test]
+async fn a_question_is_about_the_latest_call_even_if_only_an_older_one_could_ask() {
+    let calls = CallsInWork::default();
+    let mut way = calls.layer(NEVER);
+    let _older = way.call(call("local-http", &client(ROOTS, Revision::V2026_07_28)));
+    let latest = way.call(call("local-http", &client("{}", Revision::V2026_07_28)));
+    assert!(asked(&calls, None).await.is_err());
+    drop(latest);
+    assert!(asked(&calls, None).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_question_about_a_call_that_is_over_is_about_no_other() {
     let calls = CallsInWork::default();
     let mut way = calls.layer(NEVER);

@@ -126,8 +126,7 @@ impl ConnectionShared {
     /// not about a call, to none of them.
     fn to_caller(&self, message: Request) -> AnswerFuture {
         let call = match (self.state.calls.about(&message), self.state.calls.callers()) {
-            (CallReference::This(call), _) => *call,
-            (_, ActiveCallers::One(mut calls)) => calls.swap_remove(0),
+            (CallReference::This(call), _) | (_, ActiveCallers::One(call)) => call,
             _ => return done(),
         };
         tell(call.outbox, Request::notify(message.method, message.params))
@@ -210,8 +209,7 @@ impl ConnectionShared {
     /// several clients it is not known whose message it is, and it may contain one client's data.
     fn log(&self, message: Request) -> AnswerFuture {
         let call = match (self.state.calls.about(&message), self.state.calls.callers()) {
-            (CallReference::This(call), _) => *call,
-            (_, ActiveCallers::One(mut calls)) => calls.swap_remove(0),
+            (CallReference::This(call), _) | (_, ActiveCallers::One(call)) => call,
             (_, ActiveCallers::Nobody) => {
                 let message = Request::notify(message.method, message.params);
                 self.support.tell(|changes| changes.log(&self.line, &message));

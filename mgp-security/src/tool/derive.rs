@@ -40,18 +40,21 @@ impl Profile {
 /// tool that reads.
 pub(super) fn derive(definition: &Object, natures: &ArgumentNatures) -> EffectiveSecurity {
     let (hints, name) = (hints(definition), words(&definition.text("name").unwrap_or_default()));
-    let manner = NameManner::of_tool(definition);
+    let is_any = |heading: &str| name.iter().any(|word| is_listed(heading, word));
+    let manner = match NameManner::of_tool(definition) {
+        NameManner::Ends if is_any("thing that leaves nothing") => NameManner::Writes,
+        manner => manner,
+    };
     // The tool may change the power of others, or the content of a database.
     let is_hinted = hints.read_only_hint == Some(true);
-    let changes_power =
-        manner != NameManner::Reads && !is_hinted && name.iter().any(|word| is_listed("powers", word));
-    let says_it_reads = is_hinted || natures.says_it_reads_only();
+    let changes_power = manner != NameManner::Reads && !is_hinted && is_any("powers");
+    let says_it_reads = is_hinted || natures.says("sign of reads-only");
     let changes_rows = natures.has(ArgumentNature::Sql) && !says_it_reads;
     let risk = if changes_power || changes_rows { RiskLevel::Dangerous } else { risk_of(manner, &hints) };
     let mut derived = EffectiveSecurity::new(risk);
     let effect = effect_of(&name, &hints, manner, natures);
     derived.effect = Some(effect);
-    let is_query = only_queries(&name, natures) && effect == CallEffect::Reads;
+    let is_query = only_queries(natures) && effect == CallEffect::Reads;
     if is_query || effect_if_told_to_read(definition, natures).is_some() {
         derived.risk_of_reading = RiskLevel::Safe;
     }
@@ -73,7 +76,7 @@ fn effect_of(
 ) -> CallEffect {
     let is_any = |heading: &str| name.iter().any(|word| is_listed(heading, word));
     let by_manner = match (manner, hints.destructive_hint) {
-        (NameManner::Runs | NameManner::Unclear, _) if only_queries(name, natures) => CallEffect::Reads,
+        (NameManner::Runs | NameManner::Unclear, _) if only_queries(natures) => CallEffect::Reads,
         (NameManner::Unclear, Some(true)) => CallEffect::Destroys,
         (NameManner::Writes, Some(true)) if is_any("word of infrastructure") => CallEffect::Destroys,
         // A server knows whether what it ends can begin again.
@@ -82,7 +85,10 @@ fn effect_of(
     };
     let gives_power = is_any("powers") && by_manner != CallEffect::Reads;
     let more = [gives_power.then_some(CallEffect::GivesAccess), runs(natures).then_some(CallEffect::Runs)];
-    phrase_effects(name).chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
+    // A draft goes to nobody yet.
+    let is_draft = manner == NameManner::Writes && name.iter().any(|word| word == "draft");
+    let of_phrases = phrase_effects(name).filter(|effect| !is_draft || *effect != CallEffect::Sends);
+    of_phrases.chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
 }
 
 /// Returns the effect of a call whose arguments tell that it reads, as in `{"action":"list"}`; `None` if the name of the
@@ -98,9 +104,10 @@ fn runs(natures: &ArgumentNatures) -> bool {
 }
 
 /// Returns whether a tool takes statements of a language in which they tell themselves whether they read.
-fn only_queries(name: &[String], natures: &ArgumentNatures) -> bool {
-    let is_graph = || name.iter().any(|word| is_listed("language of queries", word));
-    !runs(natures) && (natures.has(ArgumentNature::Sql) || is_graph())
+fn only_queries(natures: &ArgumentNatures) -> bool {
+    let takes_query = || natures.declared().any(|name| is_listed("name of a query", name));
+    let is_other = || natures.says("language of queries") && takes_query();
+    !runs(natures) && (natures.has(ArgumentNature::Sql) || is_other())
 }
 
 /// Returns the effects that the phrases in a name tell.

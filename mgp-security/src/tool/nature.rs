@@ -105,9 +105,9 @@ impl ArgumentNatures {
         self.inner_schemes.iter().any(|known| known.eq_ignore_ascii_case(scheme))
     }
 
-    /// Returns whether the tool says that it changes nothing.
-    pub(super) fn says_it_reads_only(&self) -> bool {
-        self.subject.purpose.says("sign of reads-only")
+    /// Returns whether the name or the first sentence of the description has a phrase of a list.
+    pub(super) fn says(&self, sign: &str) -> bool {
+        self.subject.purpose.says(sign)
     }
 }
 

@@ -86,6 +86,8 @@ pub(super) struct CallEffects {
     program: Option<Box<str>>,
     /// True if the tool presses what is shown, such as a button with a text.
     presses: bool,
+    /// True if the tool types, where the key that ends a line is pressed to search, too.
+    types: bool,
     /// True if the tool may open a door of a house.
     opens: bool,
     /// The list of names of the members whose files the tool replaces, and whether they are those in the list or all others;
@@ -114,6 +116,7 @@ impl CallEffects {
             starts_programs: !is_reader && has("word of containers"),
             program: program.map(|word| word.as_str().into()),
             presses: has("verb that presses"),
+            types: has("verb that types"),
             opens: !is_reader && has("verb that opens"),
             replaced: moves.or_else(|| replaces.then_some((MemberList::Source, false))),
             declared: natures.declared().map(|name| (name.into(), MemberLists::of(name))).collect(),
@@ -167,32 +170,13 @@ impl CallEffects {
                 let of_values = worst(values.iter().map(|value| self.of_value(member, value, natures)));
                 of_values.max(of_name).max(of_vector)
             }
-            Value::Object(members) => {
-                self.of_setting(members, natures).max(worst(members.iter().map(|(name, value)| {
-                    // Mounts are also written as an object with a member for each folder.
-                    let is_mounted =
-                        self.starts_programs && is_in(MemberList::Mount) && is_folder_of_system(name);
-                    let of_name = if is_mounted {
-                        CallEffect::GivesAccess
-                    } else if is_listed("member that destroys", name)
-                    // As in `{"deleteSheet":{"sheetId":1}}`, and in `{"command":{"dropDatabase":1}}`.
-                    || (value.is_object() || is_listed("name of command", member.name))
-                        && !self.is_reader
-                        && NameManner::of(name) == NameManner::Destroys
-                    {
-                        CallEffect::Destroys
-                    } else {
-                        CallEffect::Reads
-                    };
-                    self.of_value(&self.member(name), value, natures).max(of_name)
-                })))
-            }
+            Value::Object(members) => self.of_members(member, members, natures),
             Value::String(text) => self.of_text(member, text, natures),
             Value::Bool(true) if is_in(MemberList::Reveals) => CallEffect::GivesAccess,
             _ if self.is_reader => CallEffect::Reads,
             Value::Bool(true) if is_in(MemberList::GivesAccess) => CallEffect::GivesAccess,
             Value::Bool(true) if is_in(MemberList::Destroys) => CallEffect::Destroys,
-            Value::Bool(true) if is_in(MemberList::Sends) => CallEffect::Sends,
+            Value::Bool(true) if is_in(MemberList::Sends) && !self.types => CallEffect::Sends,
             Value::Bool(false) if is_in(MemberList::Hides) => CallEffect::GivesAccess,
             Value::Number(count) if count.as_f64() == Some(0.0) && is_in(MemberList::DestroysAtZero) => {
                 CallEffect::Destroys
@@ -201,8 +185,34 @@ impl CallEffects {
         }
     }
 
+    /// Returns the worst effect of the members of an object, which is the value of `member`.
+    fn of_members(&self, member: &Member<'_>, members: &Members, natures: &ArgumentNatures) -> CallEffect {
+        let names_replaced = |name: &String| is_listed("member of what is replaced", &words(name).concat());
+        let replaces_part = members.keys().any(names_replaced);
+        let of_member = |(name, value): (&String, &Value)| {
+            // Mounts are also written as an object with a member for each folder.
+            let is_mounted =
+                self.starts_programs && member.lists.has(MemberList::Mount) && is_folder_of_system(name);
+            // As in `{"deleteSheet":{"sheetId":1}}`, and in `{"command":{"dropDatabase":1}}`.
+            let is_operation = value.is_object() || is_listed("name of command", member.name);
+            let is_destroyed = is_listed("member that destroys", name)
+                || is_operation && !self.is_reader && NameManner::of(name) == NameManner::Destroys;
+            let of_name = match (is_mounted, is_destroyed) {
+                (true, _) => CallEffect::GivesAccess,
+                (false, true) => CallEffect::Destroys,
+                (false, false) => CallEffect::Reads,
+            };
+            // As in `{"op":"replace","path":"/title"}` of a JSON patch.
+            let is_edit =
+                value == "replace" && (replaces_part || name == "op" && members.contains_key("path"));
+            let of_value = || self.of_value(&self.member(name), value, natures);
+            if is_edit { of_name } else { of_name.max(of_value()) }
+        };
+        worst(members.iter().map(of_member)).max(self.of_setting(members, natures))
+    }
+
     /// Returns the effect of a setting whose name and value stand in two members, as in `{"key":"require_2fa","value":false}`.
-    fn of_setting(&self, members: &serde_json::Map<String, Value>, natures: &ArgumentNatures) -> CallEffect {
+    fn of_setting(&self, members: &Members, natures: &ArgumentNatures) -> CallEffect {
         let find =
             |heading| members.iter().find(|(name, _)| is_listed(heading, name)).map(|(_, value)| value);
         let name = find("name of a setting").and_then(Value::as_str);
@@ -283,6 +293,8 @@ impl CallEffects {
         }
     }
 }
+
+type Members = serde_json::Map<String, Value>;
 
 /// A member of an object among the arguments: its name, and the lists in which the name stands.
 #[derive(Default)]

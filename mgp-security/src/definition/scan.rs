@@ -14,7 +14,6 @@ mod parameters;
 mod pattern;
 mod wording;
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use mgp_types::Object;
@@ -215,11 +214,11 @@ impl<'a> DefinitionReader<'a> {
     fn check_readings(&mut self, text: &str, place: TextPlace, pointer: &str) -> Result<(), Finding> {
         self.judge(text, place, pointer)?;
         if let Some(plain) = undisguised(text) {
-            let found = self.found(&plain, (place, pointer), Some(("in disguised letters", text)), true);
+            let found = self.found(&plain, (place, pointer), Some("in disguised letters"), true);
             self.note(found)?;
         }
         let decoded = |reading: String, has_wordings| {
-            self.found(&reading, (place, pointer), Some(("once decoded", text)), has_wordings)
+            self.found(&reading, (place, pointer), Some("once decoded"), has_wordings)
         };
         let found = encoded::readings(text).into_iter().find_map(|reading| decoded(reading, true));
         let turned = || encoded::turned(text).into_iter().find_map(|reading| decoded(reading, false));
@@ -233,56 +232,33 @@ impl<'a> DefinitionReader<'a> {
     }
 
     /// Returns the finding of the rules in `text`, which may rest on its words or also on its wordings. A disguised
-    /// reading, which comes with the text as it is written, is judged by all rules: an operator who accepted a finding in
-    /// plain words did not accept a disguised one.
+    /// reading is judged by all rules: an operator who accepted a finding in plain words did not accept a disguised one.
     fn found(
         &self,
         text: &str,
         (place, pointer): (TextPlace, &str),
-        disguise: Option<(&'static str, &str)>,
+        disguise: Option<&'static str>,
         has_wordings: bool,
     ) -> Option<Found> {
         let folded = FoldedText::new(text);
-        let spared: &dyn Fn(&str) -> bool = if disguise.is_some() { &|_| false } else { self.spared };
-        let mut first = self.matched(&folded, place, has_wordings, spared, &mut |_, _| false)?;
-        if let Some((_, written)) = disguise {
-            // What is found in the text as it is written is not disguised, whatever other words are.
-            let mut plain: HashSet<(&'static str, String)> = HashSet::new();
-            self.matched(&FoldedText::new(written), place, true, spared, &mut |rule, words| {
-                plain.insert((rule, undisguised(words).unwrap_or_else(|| words.to_owned())));
-                true
-            });
-            let mut is_plain = |rule: &'static str, words: &str| plain.contains(&(rule, words.to_owned()));
-            first = self.matched(&folded, place, has_wordings, spared, &mut is_plain)?;
+        let mut hits = Vec::new();
+        LEXICON.get().find(&folded, &mut hits);
+        if has_wordings {
+            WORDINGS.get().find(&folded, &mut hits);
         }
-        let Match { rule, start, end, is_hard } = first;
+        self.parameters.find(&folded, &mut hits);
+        let spared: &dyn Fn(&str) -> bool = if disguise.is_some() { &|_| false } else { self.spared };
+        let Match { rule, start, end, is_hard } =
+            judge::judge(&folded, &mut hits, place, &self.parameters, spared)?;
         let is_hard =
             disguise.is_some() || is_hard || (rule.name == CROSS && self.names_foreign(&folded.text));
         let end =
             start + folded.text[start..end].char_indices().nth(MAX_EXCERPT).map_or(end - start, |(at, _)| at);
         let excerpt = visible(&folded.text[start..end]);
         let name = if disguise.is_some() { ENCODED } else { rule.name };
-        let disguise = disguise.map(|(disguise, _)| format!(", {disguise}")).unwrap_or_default();
+        let disguise = disguise.map(|disguise| format!(", {disguise}")).unwrap_or_default();
         let message = format!("{} {}: \"{excerpt}\"{disguise}", place_of(pointer), rule.meaning);
         Some((Finding::new(name, message), is_hard))
-    }
-
-    /// Returns the match of the rules in `folded` that is neither of a rule that is `spared` nor `skipped`.
-    fn matched(
-        &self,
-        folded: &FoldedText,
-        place: TextPlace,
-        has_wordings: bool,
-        spared: &dyn Fn(&str) -> bool,
-        skipped: &mut dyn FnMut(&'static str, &str) -> bool,
-    ) -> Option<Match> {
-        let mut hits = Vec::new();
-        LEXICON.get().find(folded, &mut hits);
-        if has_wordings {
-            WORDINGS.get().find(folded, &mut hits);
-        }
-        self.parameters.find(folded, &mut hits);
-        judge::judge(folded, &mut hits, place, &self.parameters, spared, skipped)
     }
 
     /// Returns whether `text` names a tool of another server. A plain word does not count as a name, because all texts

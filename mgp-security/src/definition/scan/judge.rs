@@ -20,15 +20,14 @@ pub(super) struct Match {
     pub(super) is_hard: bool,
 }
 
-/// Returns the first rule that the hits in `folded` fulfil, except for rules that are `spared`, and for findings that are
-/// `skipped` by the name of the rule and their words; a finding that rests on more than wording comes before all others.
+/// Returns the first rule that the hits in `folded` fulfil, except for rules that are `spared`; a finding that rests on
+/// more than wording comes before all others.
 pub(super) fn judge(
     folded: &FoldedText,
     hits: &mut Vec<Hit>,
     place: TextPlace,
     parameters: &Parameters,
     spared: &dyn Fn(&str) -> bool,
-    skipped: &mut dyn FnMut(&'static str, &str) -> bool,
 ) -> Option<Match> {
     if hits.is_empty() {
         return None;
@@ -52,10 +51,7 @@ pub(super) fn judge(
             && !spared(rule.name)
     });
     let mut found = possible.filter_map(|rule| {
-        windows(rule, all.evidence, folded, hits).find(|found| {
-            !is_quoted_example(folded, &discussed, found)
-                && !skipped(rule.name, &folded.text[found.start..found.end])
-        })
+        windows(rule, all.evidence, folded, hits).find(|found| !is_quoted_example(folded, &discussed, found))
     });
     let first = found.next()?;
     if first.is_hard {

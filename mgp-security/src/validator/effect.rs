@@ -86,10 +86,6 @@ pub(super) struct CallEffects {
     program: Option<Box<str>>,
     /// True if the tool presses what is shown, such as a button with a text.
     presses: bool,
-    /// True if the tool types, where the key that ends a line is pressed to search, too.
-    types: bool,
-    /// True if the tool may open a door of a house.
-    opens: bool,
     /// The list of names of the members whose files the tool replaces, and whether they are those in the list or all others;
     /// `None` if the tool replaces no files.
     replaced: Option<(MemberList, bool)>,
@@ -116,8 +112,6 @@ impl CallEffects {
             starts_programs: !is_reader && has("word of containers"),
             program: program.map(|word| word.as_str().into()),
             presses: has("verb that presses"),
-            types: has("verb that types"),
-            opens: !is_reader && has("verb that opens"),
             replaced: moves.or_else(|| replaces.then_some((MemberList::Source, false))),
             declared: natures.declared().map(|name| (name.into(), MemberLists::of(name))).collect(),
             name,
@@ -129,9 +123,7 @@ impl CallEffects {
         let of_value = self.of_value(&Member::default(), arguments, natures);
         let of_tool = match (self.of_told_verb(arguments), self.if_told_to_read) {
             (Some(CallEffect::Reads), Some(of_tool)) => of_tool,
-            (Some(told), Some(of_tool)) if !self.name.iter().any(|word| is_listed("powers", word)) => {
-                of_tool.max(told)
-            }
+            (Some(told), Some(of_tool)) if !self.is_named("powers") => of_tool.max(told),
             (told, _) => self.of_tool.max(told.filter(|_| !self.is_reader).unwrap_or_default()),
         };
         of_value.max(of_tool).max(self.of_program_and_arguments(arguments, natures))
@@ -176,7 +168,9 @@ impl CallEffects {
             _ if self.is_reader => CallEffect::Reads,
             Value::Bool(true) if is_in(MemberList::GivesAccess) => CallEffect::GivesAccess,
             Value::Bool(true) if is_in(MemberList::Destroys) => CallEffect::Destroys,
-            Value::Bool(true) if is_in(MemberList::Sends) && !self.types => CallEffect::Sends,
+            Value::Bool(true) if is_in(MemberList::Sends) && !self.is_named("verb that types") => {
+                CallEffect::Sends
+            }
             Value::Bool(false) if is_in(MemberList::Hides) => CallEffect::GivesAccess,
             Value::Number(count) if count.as_f64() == Some(0.0) && is_in(MemberList::DestroysAtZero) => {
                 CallEffect::Destroys
@@ -218,6 +212,11 @@ impl CallEffects {
         let name = find("name of a setting").and_then(Value::as_str);
         let both = name.zip(find("value of a setting").filter(|value| !value.is_string()));
         both.map_or(CallEffect::Reads, |(name, value)| self.of_value(&self.member(name), value, natures))
+    }
+
+    /// Returns whether a word of the tool's name is in a list.
+    fn is_named(&self, heading: &str) -> bool {
+        self.name.iter().any(|word| is_listed(heading, word))
     }
 
     fn member<'n>(&self, name: &'n str) -> Member<'n> {
@@ -266,7 +265,11 @@ impl CallEffects {
             ArgumentNature::Code => of_code(text),
             ArgumentNature::HttpMethod => chosen(member.lists, text),
             _ if self.presses && is_listed("what is pressed", member.name) => of_pressed(text),
-            _ if self.opens && text.len() <= MAX_CHOICE_BYTES && says(text, "thing that guards") => {
+            _ if !self.is_reader
+                && self.is_named("verb that opens")
+                && text.len() <= MAX_CHOICE_BYTES
+                && says(text, "thing that guards") =>
+            {
                 CallEffect::GivesAccess
             }
             _ if member.lists.has(MemberList::Kind)

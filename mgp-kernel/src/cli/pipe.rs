@@ -48,7 +48,8 @@ pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<()> {
             PipeEnd::KernelGone => note.is_some() && KernelNote::read(way.state).is_some(),
             PipeEnd::Refused => return Err(not_taken_over()),
         };
-        let (is_over, is_followed) = (conversation.lock().is_over, conversation.lock().is_followed);
+        let is_over = conversation.lock().is_over;
+        let is_followed = conversation.lock().is_followed;
         let was_stopped = !lost && conversation.lock().has_begun;
         let why = if was_stopped { STOPPED } else { LOST };
         let unanswered = conversation.lock().lost(why).ok_or_else(not_taken_over)?;

@@ -1,6 +1,7 @@
 //! The security of a tool as guessed from its definition, where its server declares none (§8.2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{CallEffect, EffectiveSecurity, Permission, RiskLevel, SideEffect, ValidatorName};
@@ -117,9 +118,22 @@ pub(crate) fn phrase_effects(name: &[String]) -> impl Iterator<Item = CallEffect
         [before @ .., last] if is_version(last) => before,
         _ => name,
     };
-    let says = move |heading: &str| list(heading).any(|phrase| has_phrase(name, phrase));
-    PHRASES.iter().filter(move |(_, phrases)| says(phrases)).map(|(effect, _)| *effect)
+    let firsts =
+        name.iter().flat_map(|word| ENDINGS.into_iter().filter_map(|ending| word.strip_suffix(ending)));
+    let possible = firsts.filter_map(|first| PHRASES_BY_WORD.get(first)).flatten();
+    possible.filter(move |(_, phrase)| has_phrase(name, phrase)).map(|(effect, _)| *effect)
 }
+
+/// The phrases in names of tools with the effects that they tell, by their first words: a name has few of them.
+static PHRASES_BY_WORD: LazyLock<HashMap<&str, Vec<(CallEffect, &str)>>> = LazyLock::new(|| {
+    let mut by_word = HashMap::<_, Vec<_>>::new();
+    for (effect, heading) in PHRASES {
+        for phrase in list(heading) {
+            by_word.entry(phrase.split(' ').next().unwrap_or(phrase)).or_default().push((*effect, phrase));
+        }
+    }
+    by_word
+});
 
 /// Returns whether the words of a phrase stand in a name, in order and with at most one other word between two of them; or
 /// with the verb behind, as in `snapshot_restore`.
@@ -151,9 +165,11 @@ fn has_words(name: &[String], words: &[&str]) -> bool {
 
 /// Returns whether a word of a name is one of a phrase, or another form of it, as in `files` and `forwarding`.
 fn is_form(name_word: &str, word: &str) -> bool {
-    let ending = name_word.strip_prefix(word);
-    ending.is_some_and(|ending| matches!(ending, "" | "s" | "ing"))
+    name_word.strip_prefix(word).is_some_and(|ending| ENDINGS.contains(&ending))
 }
+
+/// The endings of other forms of a word in a name, and none.
+const ENDINGS: [&str; 3] = ["", "s", "ing"];
 
 fn is_reading_verb(word: &str) -> bool {
     NameManner::of_word(word) == Some(NameManner::Reads) && !is_listed("verb that is also a noun", word)

@@ -125,10 +125,8 @@ impl ConnectionShared {
     /// Passes a notification to the client whose call is in work; where several clients have one and the notification is
     /// not about a call, to none of them.
     fn to_caller(&self, message: Request) -> AnswerFuture {
-        let call = match (self.state.calls.about(&message), self.state.calls.callers()) {
-            (CallReference::This(call), _) | (_, ActiveCallers::One(call)) => call,
-            _ => return done(),
-        };
+        let callers = (self.state.calls.about(&message), self.state.calls.callers());
+        let ((CallReference::This(call), _) | (_, ActiveCallers::One(call))) = callers else { return done() };
         tell(call.outbox, Request::notify(message.method, message.params))
     }
 

@@ -52,9 +52,8 @@ async fn relayed(
     (caller, capabilities): (Revision, &'static str),
     result: &'static str,
 ) -> Result<String, Error> {
-    let server = Script::new(move |request| match request.method == Method::TOOLS_CALL {
-        true => Reply::Result(result),
-        false => stateless_server(request),
+    let server = Script::new(move |request| {
+        if request.method == Method::TOOLS_CALL { Reply::Result(result) } else { stateless_server(request) }
     });
     let mut service = relaying(true, &server, &peer(true)).await;
     let mut session = Session::new(caller);

@@ -37,6 +37,7 @@ named! {
         "member that chooses" => Chooses,
         "member of a kind" => Kind,
         "member of a place" => Place,
+        "member of what is replaced" => Replaced,
         "count that destroys at zero" => DestroysAtZero,
         "mount" => Mount,
         "destination of a file" => Destination,
@@ -181,8 +182,7 @@ impl CallEffects {
 
     /// Returns the worst effect of the members of an object, which is the value of `member`.
     fn of_members(&self, member: &Member<'_>, members: &Members, natures: &ArgumentNatures) -> CallEffect {
-        let names_replaced = |name: &String| is_listed("member of what is replaced", &words(name).concat());
-        let replaces_part = members.keys().any(names_replaced);
+        let replaces_part = members.keys().any(|name| self.member(name).lists.has(MemberList::Replaced));
         let of_member = |(name, value): (&String, &Value)| {
             // Mounts are also written as an object with a member for each folder.
             let is_mounted =
@@ -347,12 +347,17 @@ fn is_mutation(text: &str) -> bool {
 
 /// Returns whether a text is a statement for a graph that changes something.
 fn writes_graph(text: &str) -> bool {
+    let first =
+        text.trim_start().split(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or_default();
+    let begins = |begin: &&str| begin.split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case(first));
+    let mut possible = list("begin of a statement for a graph").filter(begins).peekable();
+    if possible.peek().is_none() {
+        return false;
+    }
     let spaced = text.to_lowercase().replace('(', " (");
-    let text = spaced.split_whitespace().collect::<Vec<_>>().join(" ");
-    let is_statement = list("begin of a statement for a graph").any(|begin| text.starts_with(begin));
-    is_statement
-        && list("clause that changes a graph")
-            .any(|clause| format!(" {text} ").contains(&format!(" {clause} ")))
+    let text = format!(" {} ", spaced.split_whitespace().collect::<Vec<_>>().join(" "));
+    possible.any(|begin| text[1..].starts_with(begin))
+        && list("clause that changes a graph").any(|clause| text.contains(&format!(" {clause} ")))
 }
 
 /// Returns whether a program would take a text for an option where its tool means a value, as in `{"branch":"--force"}`.
@@ -376,7 +381,7 @@ fn deletes_file(text: &str) -> bool {
 fn of_member(lists: MemberLists, text: &str) -> CallEffect {
     let is_everybody = || words(text).iter().any(|word| is_listed("choice of everybody", word));
     let is_choice = text.len() <= MAX_CHOICE_BYTES;
-    let is_nothing = matches!(&*text.to_lowercase(), "" | "none" | "false" | "no");
+    let is_nothing = || ["", "none", "false", "no"].iter().any(|nothing| text.eq_ignore_ascii_case(nothing));
     if (lists.has(MemberList::Forwards) && text.contains('@'))
         || (is_choice && lists.has(MemberList::WhoSees) && is_everybody())
     {
@@ -388,7 +393,7 @@ fn of_member(lists: MemberLists, text: &str) -> CallEffect {
     {
         CallEffect::Destroys
     } else if lists.has(MemberList::Invites) && text.contains('@')
-        || lists.has(MemberList::Sends) && is_choice && !is_nothing
+        || lists.has(MemberList::Sends) && is_choice && !is_nothing()
     {
         CallEffect::Sends
     } else {

@@ -362,7 +362,9 @@ fn writes_graph(text: &str) -> bool {
 
 /// Returns whether a program would take a text for an option where its tool means a value, as in `{"branch":"--force"}`.
 fn is_option(member: &Member<'_>, text: &str) -> bool {
-    text.starts_with('-') && !text.starts_with("- ") && !is_listed("member of further words", member.name)
+    // A list, a document of YAML and a number are none.
+    let is_other = text.starts_with("- ") || text.starts_with("---") || text.parse::<f64>().is_ok();
+    text.starts_with('-') && !is_other && !is_listed("member of further words", member.name)
 }
 
 /// Returns whether a text is a patch that deletes a file, or a statement that deletes a part of a graph.

@@ -88,15 +88,20 @@ fn effect_of(
     let more = [gives_power.then_some(CallEffect::GivesAccess), runs(natures).then_some(CallEffect::Runs)];
     // A draft goes to nobody yet.
     let is_draft = manner == NameManner::Writes && name.iter().any(|word| word == "draft");
-    let of_phrases = phrase_effects(name).filter(|effect| !is_draft || *effect != CallEffect::Sends);
+    // As in `db_credentials`, which its server says it shows.
+    let is_thing =
+        manner == NameManner::Reads && !name.iter().any(|word| NameManner::of_word(word).is_some());
+    let shown = [&["get".to_owned()], name].concat();
+    let of_phrases = phrase_effects(if is_thing { &shown } else { name })
+        .filter(|effect| !is_draft || *effect != CallEffect::Sends);
     of_phrases.chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
 }
 
 /// Returns the effect of a call whose arguments tell that it reads, as in `{"action":"list"}`; `None` if the name of the
-/// tool tells what all calls do, or its server calls them destructive.
+/// tool tells what all calls do.
 pub(crate) fn effect_if_told_to_read(definition: &Object, natures: &ArgumentNatures) -> Option<CallEffect> {
     let (hints, name) = (hints(definition), definition.text("name").unwrap_or_default());
-    let is_told = NameManner::of(&name) == NameManner::Unclear && hints.destructive_hint != Some(true);
+    let is_told = NameManner::of(&name) == NameManner::Unclear;
     is_told.then(|| effect_of(&words(&name), &hints, NameManner::Reads, natures))
 }
 
@@ -261,7 +266,9 @@ impl NameManner {
 
     fn of_words(words: &[String]) -> Option<Self> {
         let is_read = list("phrase of a tool that reads").any(|phrase| has_phrase(words, phrase));
-        let words = if is_read { &words[words.len() - 1..] } else { words };
+        if is_read {
+            return words.last().and_then(|last| Self::of_word(last)).or(Some(Self::Reads));
+        }
         let (first, manner) = words.iter().find_map(|word| Some((word, Self::of_word(word)?)))?;
         let tells_nothing = words.first().is_some_and(|word| is_listed("verb that tells nothing", word));
         if tells_nothing && manner <= Self::Writes {

@@ -4,6 +4,7 @@
 //! query destroys unless its statement is known to read. Nothing of what a server says makes an effect better.
 
 mod command;
+mod member;
 mod values;
 
 use std::collections::HashMap;
@@ -14,61 +15,12 @@ use mgp_types::mgp::{CallEffect, ResolvedTool};
 use serde_json::Value;
 
 use self::command::{of_code, of_command, of_vector};
+use self::member::{MAX_CHOICE_BYTES, Member, MemberList, MemberLists, chosen, of_member};
 use super::readonly::check_sql;
-use crate::named::{Named as _, named};
 use crate::tool::{
     ArgumentNature, ArgumentNatures, NameManner, effect_if_told_to_read, is_listed, list, phrase_effects,
-    stems,
 };
 use mgp_types::words;
-
-named! {
-    /// A list in `effects.txt` of words in names of members.
-    enum MemberList {
-        "flag that destroys" => Destroys,
-        "flag that gives access" => GivesAccess,
-        "flag that hides" => Hides,
-        "flag that sends" => Sends,
-        "flag that reveals" => Reveals,
-        "member that invites" => Invites,
-        "member of a purchase" => Purchase,
-        "member that forwards" => Forwards,
-        "member of who sees" => WhoSees,
-        "member that chooses" => Chooses,
-        "member of a kind" => Kind,
-        "member of a place" => Place,
-        "member of what is replaced" => Replaced,
-        "count that destroys at zero" => DestroysAtZero,
-        "mount" => Mount,
-        "destination of a file" => Destination,
-        "source of a file" => Source,
-        "patch" => Patch,
-    }
-}
-
-/// The lists that a name stands in, with all or with one of its words. Names of declared arguments are looked up once,
-/// when a tool is prepared.
-#[derive(Debug, Clone, Copy, Default)]
-struct MemberLists(u32);
-
-impl MemberLists {
-    fn of(name: &str) -> Self {
-        let words = words(name);
-        let whole = words.concat();
-        let has = |kind: MemberList, word: &str| {
-            // What is chosen is named last: `mode`, but not `mode_of_transport`.
-            let from = if kind == MemberList::Chooses { words.len().saturating_sub(1) } else { 0 };
-            word == whole || words[from..].iter().any(|one| one == word)
-        };
-        let lists =
-            MemberList::NAMES.iter().filter(|(heading, kind)| list(heading).any(|word| has(*kind, word)));
-        Self(lists.fold(0, |bits, (_, kind)| bits | 1 << *kind as u16))
-    }
-
-    const fn has(self, list: MemberList) -> bool {
-        self.0 & 1 << list as u16 != 0
-    }
-}
 
 /// The rules for the effects of calls of one tool.
 #[derive(Debug)]
@@ -87,6 +39,12 @@ pub(super) struct CallEffects {
     program: Option<Box<str>>,
     /// True if the tool presses what is shown, such as a button with a text.
     presses: bool,
+    /// True if the tool looks at statements and runs none.
+    looks_at_text: bool,
+    /// True if the arguments say what is asked of a service.
+    calls_api: bool,
+    /// True if the arguments are commands or code.
+    runs: bool,
     /// The list of names of the members whose files the tool replaces, and whether they are those in the list or all others;
     /// `None` if the tool replaces no files.
     replaced: Option<(MemberList, bool)>,
@@ -113,6 +71,10 @@ impl CallEffects {
             starts_programs: !is_reader && has("word of containers"),
             program: program.map(|word| word.as_str().into()),
             presses: has("verb that presses"),
+            looks_at_text: NameManner::of(tool.name.as_str()) <= NameManner::Writes
+                && has("verb that looks at text"),
+            calls_api: !is_reader && (natures.has(ArgumentNature::HttpMethod) || has("word of an api")),
+            runs: natures.has(ArgumentNature::Command) || natures.has(ArgumentNature::Code),
             replaced: moves.or_else(|| replaces.then_some((MemberList::Source, false))),
             declared: natures.declared().map(|name| (name.into(), MemberLists::of(name))).collect(),
             name,
@@ -122,29 +84,85 @@ impl CallEffects {
     /// Returns the effect of a call with these arguments.
     pub(super) fn of_call(&self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
         let of_value = self.of_value(&Member::default(), arguments, natures);
-        let of_tool = match (self.of_told_verb(arguments), self.if_told_to_read) {
+        let of_program = self.of_program_and_arguments(arguments, natures);
+        // As in `docker` with `{"args":["ps"]}`.
+        let of_words = Some(of_program).filter(|effect| self.is_program() && *effect > CallEffect::Reads);
+        let told = self.of_told_verb(arguments).max(of_words);
+        let of_tool = match (told, self.if_told_to_read) {
             (Some(CallEffect::Reads), Some(of_tool)) => of_tool,
             (Some(told), Some(of_tool)) if !self.is_named("powers") => of_tool.max(told),
             (told, _) => self.of_tool.max(told.filter(|_| !self.is_reader).unwrap_or_default()),
         };
-        of_value.max(of_tool).max(self.of_program_and_arguments(arguments, natures))
+        let of_whole = of_program.max(self.of_endpoint(arguments));
+        self.of_declared(arguments, of_value.max(of_tool).max(of_whole))
+    }
+
+    /// Returns the effect of a call that has `effect` but for what declared arguments say of the whole: that it is a trial or a
+    /// draft, or a message to others.
+    fn of_declared(&self, arguments: &Value, effect: CallEffect) -> CallEffect {
+        let members = || arguments.as_object().into_iter().flatten();
+        let has = |list, is_so: fn(&Value) -> bool| {
+            let is_in = |name: &String| self.declared.get(&**name).is_some_and(|lists| lists.has(list));
+            members().any(|(name, value)| is_in(name) && is_so(value))
+        };
+        let is_on = |value: &Value| *value == Value::Bool(true);
+        let is_draft = || has(MemberList::Draft, is_on) || has(MemberList::Chooses, |value| value == "draft");
+        let is_named_draft = || self.name.iter().any(|word| word == "draft");
+        let is_message = || {
+            has(MemberList::Conversation, |value| !value.is_null())
+                && has(MemberList::Message, Value::is_string)
+        };
+        match effect {
+            _ if self.is_reader || self.runs => effect,
+            CallEffect::Sends if is_draft() => CallEffect::Writes,
+            CallEffect::Writes | CallEffect::Unknown if is_message() && !is_draft() && !is_named_draft() => {
+                CallEffect::Sends
+            }
+            _ if effect > CallEffect::Writes && has(MemberList::Trial, is_on) => CallEffect::Writes,
+            _ => effect,
+        }
+    }
+
+    /// Returns the effect of what is asked of a service by the path of a request, as in `{"path":"/pulls/9/merge"}`.
+    fn of_endpoint(&self, arguments: &Value) -> CallEffect {
+        let Some(members) = arguments.as_object().filter(|_| self.calls_api) else {
+            return CallEffect::Reads;
+        };
+        let reads = |(name, value): (&String, &Value)| {
+            tells_verb(name) && value.as_str().is_some_and(|verb| NameManner::of(verb) == NameManner::Reads)
+        };
+        if members.iter().any(reads) {
+            return CallEffect::Reads;
+        }
+        let endpoints = members.iter().filter(|(name, _)| is_listed("member of an endpoint", name));
+        worst(endpoints.filter_map(|(_, value)| {
+            let path = value.as_str()?.split(['?', '#']).next()?.trim_end_matches('/');
+            let of_last = NameManner::of(path.rsplit('/').next()?).effect();
+            let of_phrases = phrase_effects(&words(path)).fold(CallEffect::Reads, CallEffect::max);
+            Some(of_last.max(of_phrases)).filter(|effect| *effect > CallEffect::Unknown)
+        }))
     }
 
     /// Returns the effect of the verbs that a tool of several operations is called with, as in `{"operation":"list"}`.
     fn of_told_verb(&self, arguments: &Value) -> Option<CallEffect> {
         let members = arguments.as_object()?;
         let told = members.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
-        let told = told.filter(|(name, verb)| {
-            is_listed("member that tells the verb", name) && verb.len() <= MAX_CHOICE_BYTES
-        });
-        let effects = told.filter_map(|(name, verb)| {
+        let told = told.filter(|(name, verb)| tells_verb(name) && verb.len() <= MAX_CHOICE_BYTES);
+        let effects = told.map(|(name, verb)| {
             let manner = NameManner::of(verb).effect();
             let words = [words(verb), self.name.clone()].concat();
-            let effect = phrase_effects(&words).fold(manner, CallEffect::max);
-            // A mode may be anything.
-            (effect != CallEffect::Unknown || name != "mode").then_some(effect)
+            (name, phrase_effects(&words).fold(manner, CallEffect::max))
         });
-        effects.max()
+        let (unknown, known): (Vec<_>, Vec<_>) =
+            effects.partition(|(_, effect)| *effect == CallEffect::Unknown);
+        let known = known.into_iter().map(|(_, effect)| effect).max();
+        // A mode may be anything, and of a service that is named something else may read.
+        let is_open = |name: &str| name != "mode" && (name != "service" || known != Some(CallEffect::Reads));
+        if unknown.iter().any(|(name, _)| is_open(name)) {
+            Some(CallEffect::Unknown).max(known)
+        } else {
+            known
+        }
     }
 
     /// Returns the worst effect that `value` shows, which is that of the member or stands in it.
@@ -156,6 +174,7 @@ impl CallEffects {
                 let of_name = match values.is_empty() {
                     _ if invites => CallEffect::Sends,
                     true if !self.is_reader && is_in(MemberList::Hides) => CallEffect::GivesAccess,
+                    false if !self.is_reader && is_in(MemberList::Destroyed) => CallEffect::Destroys,
                     _ => CallEffect::Reads,
                 };
                 let is_command = natures.nature(member.name) == ArgumentNature::Command;
@@ -173,6 +192,7 @@ impl CallEffects {
                 CallEffect::Sends
             }
             Value::Bool(false) if is_in(MemberList::Hides) => CallEffect::GivesAccess,
+            Value::Number(_) if is_in(MemberList::Purchase) => CallEffect::Spends,
             Value::Number(count) if count.as_f64() == Some(0.0) && is_in(MemberList::DestroysAtZero) => {
                 CallEffect::Destroys
             }
@@ -214,6 +234,11 @@ impl CallEffects {
         both.map_or(CallEffect::Reads, |(name, value)| self.of_value(&self.member(name), value, natures))
     }
 
+    /// Returns whether the tool is named as the program that it calls.
+    fn is_program(&self) -> bool {
+        self.program.is_some() && self.name.len() == 1
+    }
+
     /// Returns whether a word of the tool's name is in a list.
     fn is_named(&self, heading: &str) -> bool {
         self.name.iter().any(|word| is_listed(heading, word))
@@ -243,22 +268,29 @@ impl CallEffects {
             .collect();
         let is_program = |name: &str| natures.nature(name) == ArgumentNature::Command;
         let called = |program: &str| {
-            let words = self.program.as_deref().into_iter().chain(program.split_whitespace());
+            let named =
+                self.program.as_deref().filter(|named| program.split_whitespace().next() != Some(named));
+            if named.is_none() && further.is_empty() {
+                // A line that begins with the program was judged as one.
+                return CallEffect::Runs;
+            }
+            let words = named.into_iter().chain(program.split_whitespace());
             of_vector(&words.map(str::to_owned).chain(further.iter().cloned()).collect::<Vec<_>>())
         };
         let has_more = !further.is_empty() || self.program.is_some();
         let programs = members.iter().filter(|(name, _)| has_more && is_program(name));
         let mut of_programs = programs.filter_map(|(_, value)| value.as_str()).map(called).peekable();
-        if of_programs.peek().is_none() && self.program.is_some() {
+        if of_programs.peek().is_none() && self.program.is_some() && !further.is_empty() {
             // As in `run_gcloud_command` with `{"args":["sql","instances","delete"]}`.
-            return Some(called("")).filter(|effect| *effect > CallEffect::Runs).unwrap_or_default();
+            let is_shown = |effect: &CallEffect| self.is_program() || *effect > CallEffect::Runs;
+            return Some(called("")).filter(is_shown).unwrap_or_default();
         }
         worst(of_programs)
     }
 
     fn of_text(&self, member: &Member<'_>, text: &str, natures: &ArgumentNatures) -> CallEffect {
         let of_nature = match natures.nature(member.name) {
-            ArgumentNature::Sql if check_sql(text).is_err() => CallEffect::Destroys,
+            ArgumentNature::Sql if !self.looks_at_text && check_sql(text).is_err() => CallEffect::Destroys,
             // What is typed into a program may be read by a shell or by an interpreter.
             ArgumentNature::Command if member.name == "input" => of_command(text).max(of_code(text)),
             ArgumentNature::Command => of_command(text),
@@ -277,7 +309,10 @@ impl CallEffects {
             {
                 CallEffect::GivesAccess
             }
-            _ if is_mutation(text) => CallEffect::Sends,
+            _ if self.is_reader && member.lists.has(MemberList::Variable) && names_secret(text) => {
+                CallEffect::GivesAccess
+            }
+            _ if !self.looks_at_text && is_mutation(text) => CallEffect::Sends,
             _ if writes_graph(text) => CallEffect::Destroys,
             _ if !self.is_reader && deletes(member.lists, text) => CallEffect::Destroys,
             _ if self.program.is_some() && is_option(member, text) => CallEffect::Destroys,
@@ -299,13 +334,6 @@ impl CallEffects {
 
 type Members = serde_json::Map<String, Value>;
 
-/// A member of an object among the arguments: its name, and the lists in which the name stands.
-#[derive(Default)]
-struct Member<'n> {
-    name: &'n str,
-    lists: MemberLists,
-}
-
 /// Returns the effect of pressing what has this text, such as `Delete account`.
 fn of_pressed(text: &str) -> CallEffect {
     let lists = [
@@ -314,6 +342,11 @@ fn of_pressed(text: &str) -> CallEffect {
         (CallEffect::Sends, "pressed that sends"),
     ];
     first(&lists, |heading| says(text, heading)).unwrap_or(CallEffect::Reads)
+}
+
+/// Returns whether a member tells the verb of a call.
+fn tells_verb(name: &str) -> bool {
+    list("member that tells the verb").any(|word| word.eq_ignore_ascii_case(name))
 }
 
 /// Returns whether a text has a phrase of a list among its words.
@@ -335,6 +368,13 @@ fn may_be_there(path: &Path) -> bool {
 
 fn worst(effects: impl Iterator<Item = CallEffect>) -> CallEffect {
     effects.max().unwrap_or_default()
+}
+
+/// Returns whether a text is the name of a variable with a secret, such as `AWS_SECRET_ACCESS_KEY`.
+fn names_secret(text: &str) -> bool {
+    let is_variable =
+        text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    is_variable && words(text).iter().any(|word| is_listed("word of a secret", word))
 }
 
 /// Returns whether a text is a document of GraphQL with an operation that changes something.
@@ -379,52 +419,10 @@ fn deletes_file(text: &str) -> bool {
     text.lines().any(|line| list("line of a patch that deletes").any(|sign| line.starts_with(sign)))
 }
 
-/// Returns the effect of a member that says who pays, who sees something, or to whom it goes on.
-fn of_member(lists: MemberLists, text: &str) -> CallEffect {
-    let is_everybody = || words(text).iter().any(|word| is_listed("choice of everybody", word));
-    let is_choice = text.len() <= MAX_CHOICE_BYTES;
-    let is_nothing = || ["", "none", "false", "no"].iter().any(|nothing| text.eq_ignore_ascii_case(nothing));
-    if (lists.has(MemberList::Forwards) && text.contains('@'))
-        || (is_choice && lists.has(MemberList::WhoSees) && is_everybody())
-    {
-        CallEffect::GivesAccess
-    } else if lists.has(MemberList::Purchase) && !text.is_empty() {
-        CallEffect::Spends
-    } else if lists.has(MemberList::DestroysAtZero) && (text == "0" || text.ends_with("=0"))
-        || lists.has(MemberList::Place) && is_listed("place that destroys", &words(text).concat())
-    {
-        CallEffect::Destroys
-    } else if lists.has(MemberList::Invites) && text.contains('@')
-        || lists.has(MemberList::Sends) && is_choice && !is_nothing()
-    {
-        CallEffect::Sends
-    } else {
-        CallEffect::Reads
-    }
-}
-
-/// Returns the effect that is chosen by the value of a member like `operation`.
-fn chosen(lists: MemberLists, text: &str) -> CallEffect {
-    if text.len() > MAX_CHOICE_BYTES || !lists.has(MemberList::Chooses) {
-        return CallEffect::Reads;
-    }
-    let words = words(text);
-    let choices = [
-        (CallEffect::GivesAccess, "choice that gives access"),
-        (CallEffect::Destroys, "choice that destroys"),
-        (CallEffect::Sends, "choice that sends"),
-    ];
-    let is_in = |heading| words.iter().any(|word| stems(word).any(|stem| is_listed(heading, &stem)));
-    first(&choices, is_in).unwrap_or(CallEffect::Reads)
-}
-
 /// Returns the effect of the first list that applies.
 fn first(lists: &[(CallEffect, &'static str)], applies: impl Fn(&'static str) -> bool) -> Option<CallEffect> {
     lists.iter().find(|(_, heading)| applies(heading)).map(|(effect, _)| *effect)
 }
-
-/// The length of the longest text that is read as a choice between operations.
-const MAX_CHOICE_BYTES: usize = 40;
 
 /// Returns whether a text names a folder of the system, which gives a container the machine.
 fn is_folder_of_system(text: &str) -> bool {

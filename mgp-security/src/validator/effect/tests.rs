@@ -86,6 +86,8 @@ fn hints_of_a_server_make_no_effect_better() {
     assert_eq!(effect("kubectl_apply", destructive, "{}"), Some(CallEffect::Destroys));
     assert_eq!(effect("frobnicate", destructive, "{}"), Some(CallEffect::Destroys));
     assert_eq!(effect("browser_click", destructive, "{}"), Some(CallEffect::Writes));
+    let list = effect("git_stash", destructive, r#"{"mode":"list"}"#);
+    assert_eq!(list, Some(CallEffect::Reads), "one of its operations is destructive");
 }
 
 #[test]
@@ -104,4 +106,12 @@ fn a_file_that_is_there_is_overwritten() {
     assert_eq!([moved(&old, &new), moved(&new, &old)], [CallEffect::Writes, CallEffect::Destroys]);
     assert_eq!(call("edit_file", format!(r#"{{"path":{old:?},"content":"a"}}"#)), CallEffect::Writes);
     assert_eq!(call("read_file", format!(r#"{{"path":{old:?}}}"#)), CallEffect::Reads);
+}
+
+#[test]
+fn arguments_that_a_tool_does_not_declare_make_no_trial() {
+    let (tool, natures, _) = called_tool("git_clean", "{}", "{}");
+    let effects = CallEffects::of(&tool, &natures).unwrap();
+    let arguments = serde_json::json!({"dryRun": true});
+    assert_eq!(effects.of_call(&arguments, &natures), CallEffect::Destroys);
 }

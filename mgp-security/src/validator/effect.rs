@@ -251,7 +251,8 @@ impl CallEffects {
 
     /// Returns whether the tool replaces the file that a member names.
     fn replaces(&self, member: &Member<'_>) -> bool {
-        self.replaced.is_some_and(|(list, is_in)| member.lists.has(list) == is_in)
+        let is_in_list = |(list, is_in)| member.lists.has(list) == is_in;
+        self.replaced.is_some_and(is_in_list) && !is_listed("word of what is not replaced", member.name)
     }
 
     /// Returns the effect of a program in the name of the tool or in one argument with its arguments in another one, as in
@@ -290,7 +291,7 @@ impl CallEffects {
 
     fn of_text(&self, member: &Member<'_>, text: &str, natures: &ArgumentNatures) -> CallEffect {
         let of_nature = match natures.nature(member.name) {
-            ArgumentNature::Sql if !self.looks_at_text && check_sql(text).is_err() => CallEffect::Destroys,
+            ArgumentNature::Sql if !self.looks_at_text && !only_reads(text) => CallEffect::Destroys,
             // What is typed into a program may be read by a shell or by an interpreter.
             ArgumentNature::Command if member.name == "input" => of_command(text).max(of_code(text)),
             ArgumentNature::Command => of_command(text),
@@ -368,6 +369,22 @@ fn may_be_there(path: &Path) -> bool {
 
 fn worst(effects: impl Iterator<Item = CallEffect>) -> CallEffect {
     effects.max().unwrap_or_default()
+}
+
+/// Returns whether a statement changes nothing, where files of data count as tables: `FROM read_csv('sales.csv')`.
+fn only_reads(statement: &str) -> bool {
+    let as_tables = || {
+        list("function of a file of data").fold(statement.to_owned(), |statement, function| {
+            let mut parts = statement.split(function);
+            let first = parts.next().unwrap_or_default().to_owned();
+            parts.fold(first, |before, behind| {
+                let file = behind.split('\'').next().unwrap_or_default();
+                let is_data = !file.contains("://") && list("file of data").any(|end| file.ends_with(end));
+                before + if is_data { "abs('" } else { function } + behind
+            })
+        })
+    };
+    check_sql(statement).is_ok() || statement.contains("('") && check_sql(&as_tables()).is_ok()
 }
 
 /// Returns whether a text is the name of a variable with a secret, such as `AWS_SECRET_ACCESS_KEY`.

@@ -9,6 +9,7 @@ use crate::tool::{is_listed, list, stems};
 
 named! {
     /// A list in `effects.txt` of words in names of members.
+    #[derive(PartialOrd, Ord)]
     pub(super) enum MemberList {
         "flag that destroys" => Destroys,
         "flag that gives access" => GivesAccess,
@@ -22,18 +23,18 @@ named! {
         "member that chooses" => Chooses,
         "member of a kind" => Kind,
         "member of a place" => Place,
-        "member of a conversation" => Conversation,
-        "member of a message" => Message,
-        "member of a variable" => Variable,
-        "member of what is destroyed" => Destroyed,
-        "flag of a trial" => Trial,
-        "flag of a draft" => Draft,
         "member of what is replaced" => Replaced,
         "count that destroys at zero" => DestroysAtZero,
         "mount" => Mount,
         "destination of a file" => Destination,
         "source of a file" => Source,
         "patch" => Patch,
+        "member of a conversation" => Conversation,
+        "member of a message" => Message,
+        "member of a variable" => Variable,
+        "member of what is destroyed" => Destroyed,
+        "flag of a trial" => Trial,
+        "flag of a draft" => Draft,
     }
 }
 
@@ -50,12 +51,8 @@ impl MemberLists {
             let from = match kind {
                 // What is chosen is named last: `mode`, but not `mode_of_transport`.
                 MemberList::Chooses => words.len().saturating_sub(1),
-                MemberList::Conversation
-                | MemberList::Message
-                | MemberList::Variable
-                | MemberList::Destroyed
-                | MemberList::Trial
-                | MemberList::Draft => words.len(),
+                // These mean something else in longer names.
+                kind if kind >= MemberList::Conversation => words.len(),
                 _ => 0,
             };
             word == whole || words[from..].iter().any(|one| one == word)

@@ -3,51 +3,15 @@
 //!
 //! The lists stand in `lexicon.txt` and contain all knowledge of such words;
 //! [`ArgumentNatures`](super::ArgumentNatures) and `derive` draw the conclusions. `effects.txt` has the lists from which
-//! validators tell what a single call does. Headings name the lists:
-//!
-//! | heading | words |
-//! |---|---|
-//! | `sign of local` | The text is about a file of the machine that the server runs on. |
-//! | `sign of remote` | The text is about an object that a vendor or another machine keeps. |
-//! | `sign of selector` | The text is about a place within a document, an address or an interface. |
-//! | `sign of filter` | The argument narrows down results. |
-//! | `sign of glob` | The argument selects several files by their names. |
-//! | `sign of written` | The tool writes to the argument's place. |
-//! | `sign of loaded` | The tool reads from the argument's place. |
-//! | `sign of reached` | The tool visits the address. |
-//! | `sign of sql` | The text is about a database that speaks SQL. |
-//! | `sign of other-query` | The text is about a query language of another kind. |
-//! | `sign of runs` | The tool runs something. |
-//! | `sign of language` | The text is about a programming language. |
-//! | `sign of plain-code` | The text is about a code that is no program: of a country, of an error, for a login. |
-//! | `sign of command-line` | The text is about a command line for a shell. |
-//! | `sign of terminal` | The text is about a program that waits for input lines. |
-//! | `sign of reads-only` | The tool changes nothing. |
-//! | `about` | The last words of names that are about something, not the thing itself: `path_filter`, `command_id`. |
-//! | `selecting` | The first words of names of arguments that exclude or select something: `exclude_paths`, `includeDomains`. |
-//! | `code-qualifiers` | The words before `code` and `script` in names of programs. |
-//! | `shown` | The words in names of addresses that are stored and shown, not visited. |
-//! | `places` | The words in names of arguments that say where a program runs. |
-//! | `read-from` | The words in names of path arguments that are read, whatever else the tool does. |
-//! | `written-to` | The words in names of path arguments that are written, whatever else the tool does. |
-//! | `remote-beside` | The names of arguments which show that the objects of the tool are kept by a vendor or on another machine. |
-//! | `fillers` | The words with which a description may begin before it says what an argument is. |
-//! | `powers` | The objects that give power to somebody: changing them is dangerous. |
-//! | `giving` | The verbs in names of tools that pass on the content of a file: the path in their arguments is read. |
-//! | `keeping` | The verbs in names of tools that make a file of something else: the path in their arguments is written. |
-//! | `converting` | The verbs in names of tools that make another file of a file: the path with the plain name is read. |
-//! | `moving` | The verbs in names of tools that take a file away from its place: both paths are written. |
-//! | `verb that tells nothing` | The verbs at the start of a name that tell nothing, so that a word behind that reads or writes is a thing. |
-//! | `verb that is also a noun` | The verbs that name a thing where another verb ends the name, as in `comment_delete`. |
-//! | `word before a verb` | The words with which a description of a tool may begin before it says what the tool does. |
-//! | `word of infrastructure` | The words in names of tools for machines that others depend on: a change that its server calls destructive is one. |
+//! validators tell what a single call does. Headings name the lists; the files begin with what is not told by a heading.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use mgp_types::mgp::CallEffect;
 
 use super::nature::ArgumentNature::{self, Code, Command, Host, HttpMethod, Path, Sql, Text, Url};
-use mgp_types::{WordLists, word_lists};
+use mgp_types::word_lists;
 
 /// Returns the words or phrases of the list with this heading, in order.
 pub(crate) fn list(heading: &str) -> impl Iterator<Item = &'static str> + use<> {
@@ -59,7 +23,8 @@ pub(crate) fn is_listed(heading: &str, word: &str) -> bool {
     LISTS[heading].contains(&word)
 }
 
-static LISTS: LazyLock<WordLists> = LazyLock::new(|| FILES.into_iter().flat_map(word_lists).collect());
+static LISTS: LazyLock<HashMap<&str, Vec<&str>, foldhash::fast::RandomState>> =
+    LazyLock::new(|| FILES.into_iter().flat_map(word_lists).collect());
 
 /// The files of the lists, no two of which have a heading in common.
 const FILES: [&str; 2] = [include_str!("lexicon.txt"), include_str!("effects.txt")];

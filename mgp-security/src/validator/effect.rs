@@ -31,25 +31,19 @@ pub(super) struct CallEffects {
     of_tool: CallEffect,
     /// The effect of a call whose arguments tell that it reads; `None` if they do not tell what a call does.
     if_told_to_read: Option<CallEffect>,
-    /// True if the name of the tool says that it reads, so that words among its arguments only select.
-    is_reader: bool,
+    /// The manner that the name of the tool tells.
+    manner: NameManner,
     /// True if the tool starts programs in containers and clusters, so that its arguments may give them power.
     starts_programs: bool,
     /// The program in the name of the tool, whose subcommands its arguments may be.
     program: Option<Box<str>>,
-    /// True if the tool presses what is shown, such as a button with a text.
-    presses: bool,
-    /// True if the tool looks at statements and runs none.
-    looks_at_text: bool,
     /// True if the arguments say what is asked of a service.
     calls_api: bool,
-    /// True if the arguments are commands or code.
-    runs: bool,
     /// The list of names of the members whose files the tool replaces, and whether they are those in the list or all others;
     /// `None` if the tool replaces no files.
     replaced: Option<(MemberList, bool)>,
     /// The lists in which the names of declared arguments stand, by name.
-    declared: HashMap<Box<str>, MemberLists>,
+    declared: HashMap<Box<str>, MemberLists, foldhash::fast::RandomState>,
 }
 
 impl CallEffects {
@@ -61,20 +55,17 @@ impl CallEffects {
         let mut names = name.iter().chain(&server);
         let program = names.find(|word| is_listed("program in the name of a tool", word));
         let of_tool = tool.security.effect?;
-        let is_reader = NameManner::of(tool.name.as_str()) == NameManner::Reads;
+        let manner = NameManner::of(tool.name.as_str());
+        let is_reader = manner == NameManner::Reads;
         let moves = has("verb that moves files").then_some((MemberList::Destination, true));
         let replaces = has("verb that replaces files") && !has("word of what is not replaced");
         Some(Self {
             of_tool,
             if_told_to_read: effect_if_told_to_read(&tool.definition, natures),
-            is_reader,
+            manner,
             starts_programs: !is_reader && has("word of containers"),
             program: program.map(|word| word.as_str().into()),
-            presses: has("verb that presses"),
-            looks_at_text: NameManner::of(tool.name.as_str()) <= NameManner::Writes
-                && has("verb that looks at text"),
             calls_api: !is_reader && (natures.has(ArgumentNature::HttpMethod) || has("word of an api")),
-            runs: natures.has(ArgumentNature::Command) || natures.has(ArgumentNature::Code),
             replaced: moves.or_else(|| replaces.then_some((MemberList::Source, false))),
             declared: natures.declared().map(|name| (name.into(), MemberLists::of(name))).collect(),
             name,
@@ -91,10 +82,12 @@ impl CallEffects {
         let of_tool = match (told, self.if_told_to_read) {
             (Some(CallEffect::Reads), Some(of_tool)) => of_tool,
             (Some(told), Some(of_tool)) if !self.is_named("powers") => of_tool.max(told),
-            (told, _) => self.of_tool.max(told.filter(|_| !self.is_reader).unwrap_or_default()),
+            (told, _) => self.of_tool.max(told.filter(|_| !self.is_reader()).unwrap_or_default()),
         };
         let of_whole = of_program.max(self.of_endpoint(arguments));
-        self.of_declared(arguments, of_value.max(of_tool).max(of_whole))
+        let effect = of_value.max(of_tool).max(of_whole);
+        let runs = natures.has(ArgumentNature::Command) || natures.has(ArgumentNature::Code);
+        if self.is_reader() || runs { effect } else { self.of_declared(arguments, effect) }
     }
 
     /// Returns the effect of a call that has `effect` but for what declared arguments say of the whole: that it is a trial or a
@@ -107,17 +100,12 @@ impl CallEffects {
         };
         let is_on = |value: &Value| *value == Value::Bool(true);
         let is_draft = || has(MemberList::Draft, is_on) || has(MemberList::Chooses, |value| value == "draft");
-        let is_named_draft = || self.name.iter().any(|word| word == "draft");
-        let is_message = || {
-            has(MemberList::Conversation, |value| !value.is_null())
-                && has(MemberList::Message, Value::is_string)
-        };
+        let is_said =
+            || has(MemberList::Message, Value::is_string) && !self.name.iter().any(|word| word == "draft");
+        let is_message = || has(MemberList::Conversation, |to| !to.is_null()) && is_said() && !is_draft();
         match effect {
-            _ if self.is_reader || self.runs => effect,
             CallEffect::Sends if is_draft() => CallEffect::Writes,
-            CallEffect::Writes | CallEffect::Unknown if is_message() && !is_draft() && !is_named_draft() => {
-                CallEffect::Sends
-            }
+            CallEffect::Writes | CallEffect::Unknown if is_message() => CallEffect::Sends,
             _ if effect > CallEffect::Writes && has(MemberList::Trial, is_on) => CallEffect::Writes,
             _ => effect,
         }
@@ -125,18 +113,12 @@ impl CallEffects {
 
     /// Returns the effect of what is asked of a service by the path of a request, as in `{"path":"/pulls/9/merge"}`.
     fn of_endpoint(&self, arguments: &Value) -> CallEffect {
-        let Some(members) = arguments.as_object().filter(|_| self.calls_api) else {
-            return CallEffect::Reads;
-        };
-        let reads = |(name, value): (&String, &Value)| {
-            tells_verb(name) && value.as_str().is_some_and(|verb| NameManner::of(verb) == NameManner::Reads)
-        };
-        if members.iter().any(reads) {
+        let reads = |(_, verb): (&String, &str)| NameManner::of(verb) == NameManner::Reads;
+        if !self.calls_api || self.texts_in(MemberList::TellsVerb, arguments).any(reads) {
             return CallEffect::Reads;
         }
-        let endpoints = members.iter().filter(|(name, _)| is_listed("member of an endpoint", name));
-        worst(endpoints.filter_map(|(_, value)| {
-            let path = value.as_str()?.split(['?', '#']).next()?.trim_end_matches('/');
+        worst(self.texts_in(MemberList::Endpoint, arguments).filter_map(|(_, path)| {
+            let path = path.split(['?', '#']).next()?.trim_end_matches('/');
             let of_last = NameManner::of(path.rsplit('/').next()?).effect();
             let of_phrases = phrase_effects(&words(path)).fold(CallEffect::Reads, CallEffect::max);
             Some(of_last.max(of_phrases)).filter(|effect| *effect > CallEffect::Unknown)
@@ -145,9 +127,8 @@ impl CallEffects {
 
     /// Returns the effect of the verbs that a tool of several operations is called with, as in `{"operation":"list"}`.
     fn of_told_verb(&self, arguments: &Value) -> Option<CallEffect> {
-        let members = arguments.as_object()?;
-        let told = members.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
-        let told = told.filter(|(name, verb)| tells_verb(name) && verb.len() <= MAX_CHOICE_BYTES);
+        let told = self.texts_in(MemberList::TellsVerb, arguments);
+        let told = told.filter(|(_, verb)| verb.len() <= MAX_CHOICE_BYTES);
         let effects = told.map(|(name, verb)| {
             let manner = NameManner::of(verb).effect();
             let words = [words(verb), self.name.clone()].concat();
@@ -158,11 +139,18 @@ impl CallEffects {
         let known = known.into_iter().map(|(_, effect)| effect).max();
         // A mode may be anything, and of a service that is named something else may read.
         let is_open = |name: &str| name != "mode" && (name != "service" || known != Some(CallEffect::Reads));
-        if unknown.iter().any(|(name, _)| is_open(name)) {
-            Some(CallEffect::Unknown).max(known)
-        } else {
-            known
-        }
+        known.max(unknown.iter().any(|(name, _)| is_open(name)).then_some(CallEffect::Unknown))
+    }
+
+    /// Returns the texts among arguments whose names are in a list.
+    fn texts_in<'v>(
+        &self,
+        list: MemberList,
+        arguments: &'v Value,
+    ) -> impl Iterator<Item = (&'v String, &'v str)> {
+        let members = arguments.as_object().into_iter().flatten();
+        let texts = members.filter_map(|(name, value)| Some((name, value.as_str()?)));
+        texts.filter(move |(name, _)| self.member(name).lists.has(list))
     }
 
     /// Returns the worst effect that `value` shows, which is that of the member or stands in it.
@@ -170,11 +158,11 @@ impl CallEffects {
         let is_in = |list| member.lists.has(list);
         match value {
             Value::Array(values) => {
-                let invites = !self.is_reader && !values.is_empty() && is_in(MemberList::Invites);
+                let invites = !self.is_reader() && !values.is_empty() && is_in(MemberList::Invites);
                 let of_name = match values.is_empty() {
                     _ if invites => CallEffect::Sends,
-                    true if !self.is_reader && is_in(MemberList::Hides) => CallEffect::GivesAccess,
-                    false if !self.is_reader && is_in(MemberList::Destroyed) => CallEffect::Destroys,
+                    true if !self.is_reader() && is_in(MemberList::Hides) => CallEffect::GivesAccess,
+                    false if !self.is_reader() && is_in(MemberList::Destroyed) => CallEffect::Destroys,
                     _ => CallEffect::Reads,
                 };
                 let is_command = natures.nature(member.name) == ArgumentNature::Command;
@@ -185,7 +173,7 @@ impl CallEffects {
             Value::Object(members) => self.of_members(member, members, natures),
             Value::String(text) => self.of_text(member, text, natures),
             Value::Bool(true) if is_in(MemberList::Reveals) => CallEffect::GivesAccess,
-            _ if self.is_reader => CallEffect::Reads,
+            _ if self.is_reader() => CallEffect::Reads,
             Value::Bool(true) if is_in(MemberList::GivesAccess) => CallEffect::GivesAccess,
             Value::Bool(true) if is_in(MemberList::Destroys) => CallEffect::Destroys,
             Value::Bool(true) if is_in(MemberList::Sends) && !self.is_named("verb that types") => {
@@ -208,9 +196,9 @@ impl CallEffects {
             let is_mounted =
                 self.starts_programs && member.lists.has(MemberList::Mount) && is_folder_of_system(name);
             // As in `{"deleteSheet":{"sheetId":1}}`, and in `{"command":{"dropDatabase":1}}`.
-            let is_operation = value.is_object() || is_listed("name of command", member.name);
-            let is_destroyed = is_listed("member that destroys", name)
-                || is_operation && !self.is_reader && NameManner::of(name) == NameManner::Destroys;
+            let is_operation = value.is_object() || member.lists.has(MemberList::Command);
+            let is_destroyed = name.starts_with('$') && is_listed("member that destroys", name)
+                || is_operation && !self.is_reader() && NameManner::of(name) == NameManner::Destroys;
             let of_name = match (is_mounted, is_destroyed) {
                 (true, _) => CallEffect::GivesAccess,
                 (false, true) => CallEffect::Destroys,
@@ -227,16 +215,26 @@ impl CallEffects {
 
     /// Returns the effect of a setting whose name and value stand in two members, as in `{"key":"require_2fa","value":false}`.
     fn of_setting(&self, members: &Members, natures: &ArgumentNatures) -> CallEffect {
-        let find =
-            |heading| members.iter().find(|(name, _)| is_listed(heading, name)).map(|(_, value)| value);
-        let name = find("name of a setting").and_then(Value::as_str);
-        let both = name.zip(find("value of a setting").filter(|value| !value.is_string()));
+        let is_in = |name: &str, list| self.member(name).lists.has(list);
+        let find = |list| members.iter().find(|(name, _)| is_in(name, list)).map(|(_, value)| value);
+        let name = find(MemberList::SettingName).and_then(Value::as_str);
+        let both = name.zip(find(MemberList::SettingValue).filter(|value| !value.is_string()));
         both.map_or(CallEffect::Reads, |(name, value)| self.of_value(&self.member(name), value, natures))
     }
 
     /// Returns whether the tool is named as the program that it calls.
     fn is_program(&self) -> bool {
         self.program.is_some() && self.name.len() == 1
+    }
+
+    /// Returns whether the name of the tool says that it reads, so that words among its arguments only select.
+    fn is_reader(&self) -> bool {
+        self.manner == NameManner::Reads
+    }
+
+    /// Returns whether the tool looks at statements and runs none.
+    fn looks_at_text(&self) -> bool {
+        self.manner <= NameManner::Writes && self.is_named("verb that looks at text")
     }
 
     /// Returns whether a word of the tool's name is in a list.
@@ -259,7 +257,8 @@ impl CallEffects {
     /// `{"command":"git","args":["clean"]}`.
     fn of_program_and_arguments(&self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
         let Some(members) = arguments.as_object() else { return CallEffect::Reads };
-        let further = members.iter().filter(|(name, _)| is_listed("member of further words", name));
+        let further =
+            members.iter().filter(|(name, _)| self.member(name).lists.has(MemberList::FurtherWords));
         let further: Vec<String> = further
             .flat_map(|(_, value)| match value {
                 Value::Array(values) => texts(values),
@@ -267,7 +266,9 @@ impl CallEffects {
                 _ => Vec::new(),
             })
             .collect();
-        let is_program = |name: &str| natures.nature(name) == ArgumentNature::Command;
+        if further.is_empty() && self.program.is_none() {
+            return CallEffect::Reads;
+        }
         let called = |program: &str| {
             let named =
                 self.program.as_deref().filter(|named| program.split_whitespace().next() != Some(named));
@@ -278,8 +279,7 @@ impl CallEffects {
             let words = named.into_iter().chain(program.split_whitespace());
             of_vector(&words.map(str::to_owned).chain(further.iter().cloned()).collect::<Vec<_>>())
         };
-        let has_more = !further.is_empty() || self.program.is_some();
-        let programs = members.iter().filter(|(name, _)| has_more && is_program(name));
+        let programs = members.iter().filter(|(name, _)| natures.nature(name) == ArgumentNature::Command);
         let mut of_programs = programs.filter_map(|(_, value)| value.as_str()).map(called).peekable();
         if of_programs.peek().is_none() && self.program.is_some() && !further.is_empty() {
             // As in `run_gcloud_command` with `{"args":["sql","instances","delete"]}`.
@@ -290,40 +290,34 @@ impl CallEffects {
     }
 
     fn of_text(&self, member: &Member<'_>, text: &str, natures: &ArgumentNatures) -> CallEffect {
+        let is_in = |list| member.lists.has(list);
+        let presses = || self.is_named("verb that presses");
+        let is_opener = || !self.is_reader() && self.is_named("verb that opens");
+        let opens = || text.len() <= MAX_CHOICE_BYTES && is_opener() && says(text, "thing that guards");
+        let reveals = || {
+            is_in(MemberList::Kind) && is_listed("kind that reveals", &text.to_lowercase())
+                || is_in(MemberList::Variable) && self.is_reader() && names_secret(text)
+        };
         let of_nature = match natures.nature(member.name) {
-            ArgumentNature::Sql if !self.looks_at_text && !only_reads(text) => CallEffect::Destroys,
+            ArgumentNature::Sql if !only_reads(text) && !self.looks_at_text() => CallEffect::Destroys,
             // What is typed into a program may be read by a shell or by an interpreter.
             ArgumentNature::Command if member.name == "input" => of_command(text).max(of_code(text)),
             ArgumentNature::Command => of_command(text),
             ArgumentNature::Code => of_code(text),
             ArgumentNature::HttpMethod => chosen(member.lists, text),
-            _ if self.presses && is_listed("what is pressed", member.name) => of_pressed(text),
-            _ if !self.is_reader
-                && self.is_named("verb that opens")
-                && text.len() <= MAX_CHOICE_BYTES
-                && says(text, "thing that guards") =>
-            {
-                CallEffect::GivesAccess
-            }
-            _ if member.lists.has(MemberList::Kind)
-                && is_listed("kind that reveals", &text.to_lowercase()) =>
-            {
-                CallEffect::GivesAccess
-            }
-            _ if self.is_reader && member.lists.has(MemberList::Variable) && names_secret(text) => {
-                CallEffect::GivesAccess
-            }
-            _ if !self.looks_at_text && is_mutation(text) => CallEffect::Sends,
+            _ if is_listed("what is pressed", member.name) && presses() => of_pressed(text),
+            _ if opens() || reveals() => CallEffect::GivesAccess,
+            _ if is_mutation(text) && !self.looks_at_text() => CallEffect::Sends,
             _ if writes_graph(text) => CallEffect::Destroys,
-            _ if !self.is_reader && deletes(member.lists, text) => CallEffect::Destroys,
+            _ if !self.is_reader() && deletes(member.lists, text) => CallEffect::Destroys,
             _ if self.program.is_some() && is_option(member, text) => CallEffect::Destroys,
             ArgumentNature::Path if self.replaces(member) && may_be_there(Path::new(text)) => {
                 CallEffect::Destroys
             }
             _ => CallEffect::Reads,
         };
-        let mounts = || member.lists.has(MemberList::Mount) && is_folder_of_system(text);
-        if self.is_reader {
+        let mounts = || is_in(MemberList::Mount) && is_folder_of_system(text);
+        if self.is_reader() {
             of_nature
         } else if self.starts_programs && (mounts() || gives_power(text)) {
             CallEffect::GivesAccess
@@ -343,11 +337,6 @@ fn of_pressed(text: &str) -> CallEffect {
         (CallEffect::Sends, "pressed that sends"),
     ];
     first(&lists, |heading| says(text, heading)).unwrap_or(CallEffect::Reads)
-}
-
-/// Returns whether a member tells the verb of a call.
-fn tells_verb(name: &str) -> bool {
-    list("member that tells the verb").any(|word| word.eq_ignore_ascii_case(name))
 }
 
 /// Returns whether a text has a phrase of a list among its words.
@@ -397,9 +386,9 @@ fn names_secret(text: &str) -> bool {
 /// Returns whether a text is a document of GraphQL with an operation that changes something.
 fn is_mutation(text: &str) -> bool {
     let is_document =
-        list("begin of a document of graphql").any(|begin| text.trim_start().starts_with(begin));
+        || list("begin of a document of graphql").any(|begin| text.trim_start().starts_with(begin));
     let is_operation = |behind: &str| !behind.starts_with(char::is_alphanumeric) && behind.contains('{');
-    is_document && text.split("mutation").skip(1).any(is_operation)
+    text.contains("mutation") && is_document() && text.split("mutation").skip(1).any(is_operation)
 }
 
 /// Returns whether a text is a statement for a graph that changes something.
@@ -408,7 +397,7 @@ fn writes_graph(text: &str) -> bool {
         text.trim_start().split(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or_default();
     let begins = |begin: &&str| begin.split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case(first));
     let mut possible = list("begin of a statement for a graph").filter(begins).peekable();
-    if possible.peek().is_none() {
+    if !text.contains(char::is_whitespace) || possible.peek().is_none() {
         return false;
     }
     let spaced = text.to_lowercase().replace('(', " (");
@@ -421,11 +410,14 @@ fn writes_graph(text: &str) -> bool {
 fn is_option(member: &Member<'_>, text: &str) -> bool {
     // A list, a document of YAML and a number are none.
     let is_other = text.starts_with("- ") || text.starts_with("---") || text.parse::<f64>().is_ok();
-    text.starts_with('-') && !is_other && !is_listed("member of further words", member.name)
+    text.starts_with('-') && !is_other && !member.lists.has(MemberList::FurtherWords)
 }
 
 /// Returns whether a text is a patch that deletes a file, or a statement that deletes a part of a graph.
 fn deletes(lists: MemberLists, text: &str) -> bool {
+    if !text.contains(char::is_whitespace) {
+        return false;
+    }
     let lower = text.to_lowercase();
     let says = |phrase| lower.contains(phrase);
     lists.has(MemberList::Patch) && deletes_file(text) || list("statement that deletes").any(says)

@@ -1,5 +1,8 @@
 //! Members among the arguments of calls: what their names tell, and their values for such names.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use mgp_types::mgp::CallEffect;
 use mgp_types::words;
 
@@ -9,7 +12,6 @@ use crate::tool::{is_listed, list, stems};
 
 named! {
     /// A list in `effects.txt` of words in names of members.
-    #[derive(PartialOrd, Ord)]
     pub(super) enum MemberList {
         "flag that destroys" => Destroys,
         "flag that gives access" => GivesAccess,
@@ -35,6 +37,12 @@ named! {
         "member of what is destroyed" => Destroyed,
         "flag of a trial" => Trial,
         "flag of a draft" => Draft,
+        "member that tells the verb" => TellsVerb,
+        "name of command" => Command,
+        "name of a setting" => SettingName,
+        "value of a setting" => SettingValue,
+        "member of further words" => FurtherWords,
+        "member of an endpoint" => Endpoint,
     }
 }
 
@@ -46,26 +54,31 @@ pub(super) struct MemberLists(u32);
 impl MemberLists {
     pub(super) fn of(name: &str) -> Self {
         let words = words(name);
-        let whole = words.concat();
-        let has = |kind: MemberList, word: &str| {
-            let from = match kind {
-                // What is chosen is named last: `mode`, but not `mode_of_transport`.
-                MemberList::Chooses => words.len().saturating_sub(1),
-                // These mean something else in longer names.
-                kind if kind >= MemberList::Conversation => words.len(),
-                _ => 0,
-            };
-            word == whole || words[from..].iter().any(|one| one == word)
-        };
-        let lists =
-            MemberList::NAMES.iter().filter(|(heading, kind)| list(heading).any(|word| has(*kind, word)));
-        Self(lists.fold(0, |bits, (_, kind)| bits | 1 << *kind as u16))
+        let lists = |word: &str| LISTS_BY_WORD.get(word).copied().unwrap_or_default();
+        let of_words = words.iter().rev().enumerate().map(|(at, word)| {
+            // What is chosen is named last: `mode`, but not `mode_of_transport`.
+            let is_elsewhere = if at == 0 { 0 } else { 1 << MemberList::Chooses as u32 };
+            lists(word) & !(OF_WHOLE_NAMES | is_elsewhere)
+        });
+        Self(of_words.fold(lists(&words.concat()), |all, of_word| all | of_word))
     }
 
     pub(super) const fn has(self, list: MemberList) -> bool {
-        self.0 & 1 << list as u16 != 0
+        self.0 & 1 << list as u32 != 0
     }
 }
+
+/// The lists of words that mean something else in longer names.
+const OF_WHOLE_NAMES: u32 = !0 << MemberList::Conversation as u32;
+
+/// The lists in which a word stands, each a bit.
+static LISTS_BY_WORD: LazyLock<HashMap<&str, u32, foldhash::fast::RandomState>> = LazyLock::new(|| {
+    let mut by_word = HashMap::<_, u32, _>::default();
+    for (heading, kind) in MemberList::NAMES {
+        list(heading).for_each(|word| *by_word.entry(word).or_default() |= 1 << *kind as u32);
+    }
+    by_word
+});
 
 /// A member of an object among the arguments: its name, and the lists in which the name stands.
 #[derive(Default)]

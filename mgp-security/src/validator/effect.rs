@@ -130,7 +130,8 @@ impl CallEffects {
         let told = self.texts_in(MemberList::TellsVerb, arguments);
         let told = told.filter(|(_, verb)| verb.len() <= MAX_CHOICE_BYTES);
         let effects = told.map(|(name, verb)| {
-            let manner = NameManner::of(verb).effect();
+            let is_thing = is_listed("operation that reads", verb);
+            let manner = if is_thing { CallEffect::Reads } else { NameManner::of(verb).effect() };
             let words = [words(verb), self.name.clone()].concat();
             (name, phrase_effects(&words).fold(manner, CallEffect::max))
         });

@@ -49,8 +49,7 @@ impl Programs {
         profile: &str,
         public_key: Option<&Path>,
     ) -> Result<Self> {
-        let mut path = vec![release.work.join("tools/bin")];
-        install_auditable(workspace, release)?;
+        let mut path = vec![auditable(workspace)?];
         let has_rustup = process::installed("rustup").is_some();
         if has_rustup {
             process::run(Command::new("rustup").args(["target", "add", &target.triple]))?;
@@ -91,23 +90,29 @@ impl Programs {
     }
 }
 
-/// Installs the part of cargo that notes in a program from which crates it was built.
-fn install_auditable(workspace: &Workspace, release: &Release) -> Result<()> {
-    let tools = release.work.join("tools");
-    if tools.join("bin/cargo-auditable").is_file() {
-        return Ok(());
+/// Installs the part of cargo that notes in a program from which crates it was built, and returns its folder.
+///
+/// The folder is the same for all checkouts: cargo makes the names of symbols of the path of whatever calls the compiler.
+fn auditable(workspace: &Workspace) -> Result<PathBuf> {
+    let tools = cargo_home()?.join(format!("cargo-auditable-{AUDITABLE}"));
+    let folder = tools.join("bin");
+    if !folder.join(format!("cargo-auditable{}", env::consts::EXE_SUFFIX)).is_file() {
+        let mut install = workspace.cargo();
+        install.args(["install", "cargo-auditable", "--locked", "--version", AUDITABLE, "--root"]).arg(tools);
+        process::run(&mut install)?;
     }
-    let mut install = workspace.cargo();
-    install.args(["install", "cargo-auditable", "--locked", "--version", AUDITABLE, "--root"]).arg(tools);
-    process::run(&mut install)
+    Ok(folder)
+}
+
+fn cargo_home() -> Result<PathBuf> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    home.or_else(|| Some(env::home_dir()?.join(".cargo"))).context("cargo has no home")
 }
 
 /// Returns the folders whose names a program would hold, each with the name that it gets in their place.
 fn places(workspace: &Workspace) -> Result<Vec<(PathBuf, &'static str)>> {
-    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo"))).context("cargo has no home")?;
     let mut places = vec![(workspace.root.clone(), "/mgp"), (workspace.target.clone(), "/target")];
-    let registries = home.join("registry/src");
+    let registries = cargo_home()?.join("registry/src");
     for registry in
         fs::read_dir(&registries).with_context(|| format!("cannot list {}", registries.display()))?
     {

@@ -87,7 +87,9 @@ fn effect_of(
     let gives_power = is_any("powers") && by_manner != CallEffect::Reads;
     let more = [gives_power.then_some(CallEffect::GivesAccess), runs(natures).then_some(CallEffect::Runs)];
     // A draft goes to nobody yet.
-    let is_draft = manner == NameManner::Writes && name.iter().any(|word| word == "draft");
+    let is_draft = manner == NameManner::Writes
+        && name.iter().any(|word| word == "draft")
+        && !is_any("draft that others see");
     // As in `db_credentials`, which its server says it shows.
     let is_thing =
         manner == NameManner::Reads && !name.iter().any(|word| NameManner::of_word(word).is_some());
@@ -265,8 +267,7 @@ impl NameManner {
     }
 
     fn of_words(words: &[String]) -> Option<Self> {
-        let is_read = list("phrase of a tool that reads").any(|phrase| has_phrase(words, phrase));
-        if is_read {
+        if list("phrase of a tool that reads").any(|phrase| has_phrase(words, phrase)) {
             return words.last().and_then(|last| Self::of_word(last)).or(Some(Self::Reads));
         }
         let (first, manner) = words.iter().find_map(|word| Some((word, Self::of_word(word)?)))?;

@@ -3,7 +3,7 @@
 //!
 //! The lists stand in `lexicon.txt` and contain all knowledge of such words;
 //! [`ArgumentNatures`](super::ArgumentNatures) and `derive` draw the conclusions. `effects.txt` has the lists from which
-//! validators tell what a single call does. Headings name the lists; the files begin with what is not told by a heading.
+//! validators tell what a single call does. Headings name the lists; `lexicon.txt` begins with what they do not tell.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

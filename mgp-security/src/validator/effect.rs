@@ -1,7 +1,8 @@
 //! The effect of a call, by the definition of its tool and its arguments. `effects.txt` has the words.
 //!
 //! Arguments only make an effect that is known worse: a tool that writes destroys if it is called with `force`, and a
-//! query destroys unless its statement is known to read. Nothing of what a server says makes an effect better.
+//! query destroys unless its statement is known to read. No hint of a server makes an effect better; a call does that its
+//! tool's arguments call a trial, a draft, or an operation that reads, and a query of files of data.
 
 mod command;
 mod member;
@@ -104,7 +105,7 @@ impl CallEffects {
             || has(MemberList::Message, Value::is_string) && !self.name.iter().any(|word| word == "draft");
         let is_message = || has(MemberList::Conversation, |to| !to.is_null()) && is_said() && !is_draft();
         match effect {
-            CallEffect::Sends if is_draft() => CallEffect::Writes,
+            CallEffect::Sends if is_draft() && !self.is_named("draft that others see") => CallEffect::Writes,
             CallEffect::Writes | CallEffect::Unknown if is_message() => CallEffect::Sends,
             _ if effect > CallEffect::Writes && has(MemberList::Trial, is_on) => CallEffect::Writes,
             _ => effect,
@@ -368,8 +369,9 @@ fn only_reads(statement: &str) -> bool {
             let mut parts = statement.split(function);
             let first = parts.next().unwrap_or_default().to_owned();
             parts.fold(first, |before, behind| {
-                let file = behind.split('\'').next().unwrap_or_default();
-                let is_data = !file.contains("://") && list("file of data").any(|end| file.ends_with(end));
+                let (file, rest) = behind.split_once('\'').unwrap_or_default();
+                let is_file = !file.contains("://") && rest.trim_start().starts_with([')', ',']);
+                let is_data = is_file && list("file of data").any(|end| file.ends_with(end));
                 before + if is_data { "abs('" } else { function } + behind
             })
         })
@@ -416,12 +418,8 @@ fn is_option(member: &Member<'_>, text: &str) -> bool {
 
 /// Returns whether a text is a patch that deletes a file, or a statement that deletes a part of a graph.
 fn deletes(lists: MemberLists, text: &str) -> bool {
-    if !text.contains(char::is_whitespace) {
-        return false;
-    }
-    let lower = text.to_lowercase();
-    let says = |phrase| lower.contains(phrase);
-    lists.has(MemberList::Patch) && deletes_file(text) || list("statement that deletes").any(says)
+    let says = |text: &str| list("statement that deletes").any(|phrase| text.contains(phrase));
+    lists.has(MemberList::Patch) && deletes_file(text) || text.contains(' ') && says(&text.to_lowercase())
 }
 
 /// Returns whether a text is a patch that deletes a file.

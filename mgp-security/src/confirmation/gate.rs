@@ -175,7 +175,7 @@ impl Gate for ConfirmationGate {
                 AskedRule::judged("confirmation", Ok("a person confirmed calls of this tool before"))
             }
             Ok(Some(call)) if call.is_asked_once => {
-                AskedRule::asks("confirmation", "a person confirms it, and a yes holds a day")
+                AskedRule::asks("confirmation", "a person confirms it, and an approval lasts a day")
             }
             Ok(Some(_)) => AskedRule::asks("confirmation", "a person confirms it each time"),
             admitted => AskedRule::judged("confirmation", admitted.map(|_| "")),

@@ -110,6 +110,7 @@ class World:
     """The machine as the account finds it."""
 
     ACCOUNT = "mgp-walk"
+    failed = Failed
 
     def __init__(self, mgp, checkout, folder):
         self.checkout = checkout
@@ -130,8 +131,7 @@ class World:
             if (program := mgp.parent / name).exists():
                 (self.built / name).parent.mkdir(exist_ok=True)
                 shutil.copy(program, self.built / name)
-        shutil.copy(pathlib.Path(__file__).with_name("cargo.sh"), self.programs / "cargo")
-        (self.programs / "cargo").chmod(0o755)
+        self.stand_in("cargo", "cargo.sh")
 
     def begin(self):
         """Gives the account an empty home and the shells of a new login."""
@@ -150,7 +150,8 @@ class World:
             shell.close()
         self.shells = {}
         if self.is_root:
-            subprocess.run(["pkill", "-KILL", "-u", self.ACCOUNT], stderr=subprocess.DEVNULL)
+            for account in (self.ACCOUNT, "mgp"):
+                subprocess.run(["pkill", "-KILL", "-u", account], stderr=subprocess.DEVNULL)
 
     def login(self, is_root):
         """The command and the environment of a new shell."""
@@ -166,14 +167,19 @@ class World:
             shell = ["setpriv", "--reuid", self.ACCOUNT, "--regid", self.ACCOUNT, "--init-groups", *shell]
         return shell, environment
 
-    def run(self, command, answers=(), is_root=False):
+    def stand_in(self, name, script):
+        """Puts a script of this folder in the place of a program of the system that cannot run here."""
+        shutil.copy(pathlib.Path(__file__).with_name(script), self.programs / name)
+        (self.programs / name).chmod(0o755)
+
+    def run(self, command, answers=pages.ANSWERS, is_root=False):
         """Types a command, and what is asked for; returns what was shown and the exit code."""
         if is_root not in self.shells:
             self.shells[is_root] = Shell(*self.login(is_root))
             self.shells[is_root].run("stty -echo; cd")
         return self.shells[is_root].run(command, answers)
 
-    def done(self, command, answers=(), is_root=False):
+    def done(self, command, answers=pages.ANSWERS, is_root=False):
         """Types a command that has to succeed; returns what was shown."""
         text, code = self.run(command, answers, is_root)
         if code != 0:
@@ -189,6 +195,11 @@ class World:
         file.write_text(text)
         self.own(file)
 
+    def program(self, name, text):
+        """Writes a program of the account, which its PATH finds."""
+        self.write(f".cargo/bin/{name}", text)
+        (self.home / ".cargo/bin" / name).chmod(0o755)
+
     def own(self, file):
         if self.is_root:
             shutil.chown(file, self.ACCOUNT, self.ACCOUNT)
@@ -198,8 +209,9 @@ def isolate(folder):
     """Puts copies over the folders that accounts, packages, and services change; they go when this process ends."""
     layers = folder / "layers"
     layers.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", layers], check=True)
-    for path in ("/etc", "/home", "/root", "/usr/local", "/var/lib", "/var/backups"):
+    for path in (layers, "/run"):
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", path], check=True)
+    for path in ("/etc", "/home", "/root", "/usr/local", "/var/lib", "/var/log", "/var/backups"):
         name = path[1:].replace("/", "-")
         upper, work = layers / name, layers / f"{name}.work"
         upper.mkdir()
@@ -215,8 +227,8 @@ def walk(world, page, report):
     name = page.name
     text = (world.checkout / page.file).read_text()
     world.begin()
-    if page.begin:
-        page.begin(world)
+    if page.begin and not step(report, page.file, "what it presumes", lambda: page.begin(world)):
+        return
     for block in blocks(text):
         place = f"{page.file}:{block.line}"
         if block.language in page.takes:
@@ -224,7 +236,7 @@ def walk(world, page, report):
         if block.language not in ("sh", "console"):
             continue
         for is_root, command in block.commands():
-            shown = command.split("  #")[0].strip()
+            shown = re.split(r"\s\s+# ", command)[0].strip()
             if reason := page.reason(shown):
                 report.append((place, shown, f"left out: {reason}", True))
                 continue
@@ -233,7 +245,18 @@ def walk(world, page, report):
 
 def typed(world, page, command, is_root):
     expected = page.expected(command)
-    text, code = world.run(page.filled(world, command), page.answers, is_root)
+    command = page.filled(world, command)
+    if expected.serves:
+        log = world.home / "served.log"
+        world.done(f"{command} > {log} 2>&1 &", is_root=is_root)
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while not (log.exists() and re.search(expected.shows, log.read_text())):
+            if time.monotonic() > deadline:
+                raise Failed(f"it does not show {expected.shows!r}:\n{log.read_text()}")
+            time.sleep(0.1)
+        world.done("kill %1; wait %1 || true", is_root=is_root)
+        return "serves"
+    text, code = world.run(command, page.answers, is_root)
     if code != expected.code:
         raise Failed(f"it exits with {code}:\n{text}")
     if expected.shows and not re.search(expected.shows, text):
@@ -244,11 +267,12 @@ def typed(world, page, command, is_root):
 def step(report, place, what, action):
     began = time.monotonic()
     try:
-        outcome, is_good = action() or "valid", True
+        outcome, is_good = action() or "done", True
     except Failed as failure:
         outcome, is_good = "FAILED", False
         print(f"{place}: {what} FAILED: {failure}", flush=True)
     report.append((place, what, f"{outcome} ({time.monotonic() - began:.1f} s)", is_good))
+    return is_good
 
 
 def main():

@@ -1,21 +1,25 @@
 """What each page presumes, what is typed where a command of it asks, and which commands cannot run here."""
 
 import json
+import pathlib
 import re
+import shutil
+import time
 
 PASSPHRASE = "walked by a program"
 # What a person types where the program asks.
 ANSWERS = [
-    (r"new operators?'? ?passphrase( again)?[^\n]*: $", PASSPHRASE),
     (r"passphrase[^\n]*: $", PASSPHRASE),
-    (r"type (\w+) to approve[^\n]*: $", "write_file"),
+    (r"type (\S+) to approve[^\n]*: $", "write_file"),
     (r"\[y/N\][^\n]*$", "y"),
 ]
 
 
 class Expected:
-    def __init__(self, code=0, shows=None):
-        self.code, self.shows = code, shows
+    """How a command ends. One that serves runs on, in the background, once it has shown what it is to show."""
+
+    def __init__(self, code=0, shows=None, serves=False):
+        self.code, self.shows, self.serves = code, shows, serves
 
 
 class Page:
@@ -35,38 +39,130 @@ class Page:
         return next((reason for beginning, reason in self.left_out.items() if command.startswith(beginning)), None)
 
     def filled(self, world, command):
-        """The command with what stands for a placeholder of the page."""
-        for placeholder, value in self.fills:
-            if re.search(placeholder, command):
-                command = re.sub(placeholder, value(world) if callable(value) else value, command)
+        """The command with what stands for an example of the page."""
+        for example, value in self.fills:
+            if re.search(example, command):
+                command = re.sub(example, value(world), command)
         return command
-
-
-def installed(world):
-    world.done("cargo install --path mgp-kernel")
 
 
 def clone(world):
     """The README is read in a clone."""
     world.write("mgp/README.md", (world.checkout / "README.md").read_text())
-    world.done("cd mgp && mkdir target && ln -s \"$CARGO_STAND_IN\" target/debug")
+    world.done('cd mgp && mkdir target && ln -s "$CARGO_STAND_IN" target/debug')
 
 
-def documents(world):
+def new_user(world):
+    """What somebody has who reads how to begin: a text, a client, and a program that is a server."""
     world.write("Documents/plan.txt", "Monday: write the report\n")
     world.write(".cursor/mcp.json", json.dumps({"mcpServers": {}}))
+    world.program("github-mcp-server", '#!/bin/sh\nexec mgp demo-server office\n')
+
+
+def user(world):
+    """What somebody has who has followed the first page."""
+    new_user(world)
+    world.done("cargo install --path mgp-kernel")
+    world.done("mgp operators passphrase")
+
+
+def kernel(world):
+    """A kernel in the background."""
+    user(world)
+    world.done("mgp servers")
+
+
+def decider(world):
+    """Servers of the kinds that the page on decisions speaks of, and a question that waits."""
+    user(world)
+    for name, tools in (("notes", ["remove_note", "list_notes"]), ("db", ["query"]), ("git", ["push", "status"]), ("mail", ["send"])):
+        world.program(f"{name}-server", (world.checkout / "xtask/walk/stub.py").read_text())
+        world.done(f"mgp add {name} -- {name}-server {' '.join(tools)}")
+    world.done("mgp add shell -- mgp demo-server shell")
+    world.done("mgp servers --wait")
+
+
+def question(world):
+    """The id of a call that waits for approval; it is made if none waits. One that was answered is still `world.asked`."""
+    def waiting():
+        return json.loads(world.done("mgp permissions pending --json"))["questions"]
+
+    asked = waiting()
+    if not asked:
+        said, _ = world.run("mgp call notes.remove_note id=1 </dev/null 2>&1 | cat")
+        asked = waiting()
+        if not asked:
+            raise world.failed(f"no question waits after: {said}")
+    world.asked = asked[0]["id"]
+    return world.asked
+
+
+def checked(world, text):
+    """Adds a block of settings to the configuration, which has to be a valid one with it."""
+    file = world.home / ".config/mgp/servers.toml"
+    before = file.read_text() if file.exists() else ""
+    world.write(".config/mgp/servers.toml", f"{before}\n{text}")
+    world.done("mgp config check")
+    world.write(".config/mgp/servers.toml", before)
+
+
+def administrator(world):
+    """A machine with systemd, on which root has the program, a certificate, and the secret of a server."""
+    world.stand_in("systemctl", "systemctl.py")
+    if not shutil.which("sudo"):
+        world.stand_in("sudo", "sudo.sh")
+    world.done("mkdir -p team && cd team && cp \"$CARGO_STAND_IN/mgp\" . && echo tracker-token > TRACKER && echo hook-secret-of-the-walk > HOOK", is_root=True)
+    world.done("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=mgp.example -keyout tls.key -out tls.crt", is_root=True)
+    world.done("id ada || useradd --create-home ada", is_root=True)
+
+
+def of_team(world, text):
+    """The page has two files: the kernel's configuration, and decisions."""
+    if "[listen]" in text:
+        path = pathlib.Path("/etc/mgp/mgp.toml")
+    else:
+        path = pathlib.Path("/root/team/decisions.toml")
+    path.write_text(text)
+
+
+def service_settings(world, text):
+    pathlib.Path("/etc/systemd/system/mgp.service.d/team.conf").write_text(text)
+
+
+def key(world):
+    """The id of a key of the agent that the page's decisions name."""
+    keys = json.loads(world.done("mgp --socket /run/mgp/mgp.sock keys list --owner agent.build --json", is_root=True))["keys"]
+    return keys[0]["id"]
+
+
+def today(world):
+    return time.strftime("%Y-%m-%d")
 
 
 PAGES = [
     Page("README.md", begin=clone, expects={"mgp call": Expected(shows="# MGP"), "mgp search": Expected(shows="files.read_text_file")}),
     Page(
         "docs/getting-started.md",
-        begin=documents,
+        begin=new_user,
+        expects={"mgp call files.read_text_file": Expected(shows="Monday"), "mgp call files.write_file": Expected(shows="wrote")},
+        answers=[(r"GITHUB_TOKEN[^\n]*: $", "ghp_walked")],
+    ),
+    Page(
+        "docs/clients.md",
+        begin=kernel,
+        expects={"mgp status": Expected(shows="mgp .* runs since"), "mgp serve": Expected(shows="listening at http://127.0.0.1:7332/mcp", serves=True)},
+    ),
+    Page("docs/permissions.md", begin=decider, fills=[(r"(?<=reset )k7fm", lambda world: world.asked), (r"\bk7fm\b", question)], takes={"toml": checked}),
+    Page(
+        "docs/team.md",
+        needs_root=True,
+        begin=administrator,
+        takes={"toml": of_team, "ini": service_settings},
         expects={
-            "mgp call files.read_text_file": Expected(shows="Monday"),
-            "mgp call files.write_file": Expected(shows="wrote"),
-            "mgp add github": Expected(),
+            "mgp --socket /run/mgp/mgp.sock apply decisions.toml --diff": Expected(code=5),
+            # There is no tracker behind the example's address.
+            "mgp --socket /run/mgp/mgp.sock servers --wait": Expected(shows="tracker"),
         },
-        answers=[(r"GITHUB_TOKEN[^\n]*: $", "ghp_walked"), (r"Write|write it|\[y/N\]", "y")],
+        fills=[(r"(?<=rotate )ID", key), ("2026-10-01", today)],
     ),
 ]

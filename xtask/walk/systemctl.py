@@ -79,8 +79,8 @@ def start(name):
         environment["CREDENTIALS_DIRECTORY"] = str(folder)
     sockets = listeners(name.replace(".service", ".socket"))
     notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    notify.bind(environment.setdefault("NOTIFY_SOCKET", f"\0walk-{os.getpid()}").replace("@", "\0"))
-    environment["NOTIFY_SOCKET"] = environment["NOTIFY_SOCKET"].replace("\0", "@")
+    notify.bind(f"\0walk-{os.getpid()}")
+    environment["NOTIFY_SOCKET"] = f"@walk-{os.getpid()}"
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -104,8 +104,11 @@ def start(name):
     PIDS.mkdir(exist_ok=True)
     (PIDS / name).write_text(str(child))
     notify.settimeout(60)
-    while "READY=1" not in notify.recv(4096).decode():
-        pass
+    try:
+        while "READY=1" not in notify.recv(4096).decode():
+            pass
+    except TimeoutError:
+        sys.exit(f"{name} is not ready after a minute:\n{pathlib.Path(f'/var/log/{name}.log').read_text()}")
 
 
 def stop(name):

@@ -103,7 +103,10 @@ impl<W: Write> DemoNarrator<W> {
     fn begin(&mut self) -> anyhow::Result<()> {
         if !self.options.json {
             let bold = self.style(Style::new().bold());
-            writeln!(self.out, "{bold}mgp demo{bold:#}: one kernel, three servers, an agent, and an operator.")?;
+            writeln!(
+                self.out,
+                "{bold}mgp demo{bold:#}: one kernel, three servers, an agent, and an operator."
+            )?;
             writeln!(self.out, "It reads none of your configuration and sends nothing over the network.")?;
         }
         Ok(())

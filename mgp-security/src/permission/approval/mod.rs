@@ -225,12 +225,11 @@ fn message(
                 Some(effect) => format!(" ({risk}): it {}", effect.phrase()),
                 None => format!(" ({risk})"),
             };
-            let lasts = if *is_for_a_day {
-                " Approving allows all such calls of this tool for a day."
-            } else {
-                ""
-            };
-            format!("`{asker}` wants to call `{server}.{tool}`{effect}. Allow it?{lasts}{flow}{says}\n{arguments}")
+            let lasts =
+                if *is_for_a_day { " Approving allows all such calls of this tool for a day." } else { "" };
+            format!(
+                "`{asker}` wants to call `{server}.{tool}`{effect}. Allow it?{lasts}{flow}{says}\n{arguments}"
+            )
         }
     };
     match id {

@@ -1,9 +1,11 @@
 """What each page presumes, what is typed where a command of it asks, and which commands cannot run here."""
 
+import glob
 import json
 import pathlib
 import re
 import shutil
+import socket
 import time
 
 PASSPHRASE = "walked by a program"
@@ -135,6 +137,37 @@ def key(world):
     return keys[0]["id"]
 
 
+def database(world):
+    """A PostgreSQL of the account's own, which its commands find."""
+    user(world)
+    world.port = free_port()
+    folders = ":".join(sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True))
+    world.done(f"PATH=$PATH:{folders} PGHOST=$HOME/pg PGPORT={world.port}; export PGHOST PGPORT")
+    world.done("initdb -D pg -A trust -N >/dev/null")
+    world.done(f'pg_ctl -D pg -w -l pg.log -o "-p {world.port} -k $HOME/pg" start && createdb')
+
+
+def of_cluster(world, text):
+    """The page's configuration, with files of the account and addresses of this machine."""
+    text = text.replace("/etc/mgp/", f"{world.home}/").replace("10.0.0.5:7334", f"127.0.0.1:{free_port()}")
+    world.done("cp kernels.pem database-authority.pem")
+    world.write(".config/mgp/servers.toml", text)
+    world.done("mgp config check")
+
+
+def balancer(world, text):
+    """The part of a configuration of haproxy that the page shows is a valid one."""
+    if "backend kernels" in text:
+        world.write("haproxy.cfg", f"defaults\n    mode http\n    timeout client 1h\nfrontend all\n    bind 127.0.0.1:{free_port()}\n    default_backend kernels\n{text}")
+        world.done("haproxy -c -f haproxy.cfg")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def today(world):
     return time.strftime("%Y-%m-%d")
 
@@ -164,5 +197,16 @@ PAGES = [
             "mgp --socket /run/mgp/mgp.sock servers --wait": Expected(shows="tracker"),
         },
         fills=[(r"(?<=rotate )ID", key), ("2026-10-01", today)],
+    ),
+    Page(
+        "docs/replicas.md",
+        begin=database,
+        expects={"mgp stop": Expected(code=None)},
+        takes={"toml": of_cluster, "": balancer},
+        answers=[
+            (r"(new role|again|STORE_PASSWORD)[^\n]*: $", "only-here"),
+            (r"STORE_URL[^\n]*: $", lambda world: f"postgres://mgp:only-here@127.0.0.1:{world.port}/mgp"),
+            (r"STORE_KEY[^\n]*: $", "9f" * 32),
+        ],
     ),
 ]

@@ -11,7 +11,8 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::active::ActiveCall;
-use super::content;
+use super::complete::partial_content;
+use super::content::{self, StreamedContent};
 use super::registry::{CallRegistry, CallWork};
 use crate::session::negotiated;
 
@@ -31,8 +32,8 @@ impl StreamLayer {
     }
 
     /// Creates a layer for a gateway, which cancels calls and streams nothing itself: chunks and messages about them
-    /// pass unchanged. `upstream` asks the server behind to cancel its call; that server then answers with the partial
-    /// result. Any other call ends here, which takes it back from its server.
+    /// pass unchanged. `upstream` asks the server behind to cancel its call, and to answer with the partial result. The call
+    /// ends here in any case, which takes it back from its server.
     pub fn relaying(upstream: impl CancelsUpstream) -> Self {
         Self { upstream: Some(Arc::new(upstream)), ..Self::new() }
     }
@@ -97,10 +98,17 @@ impl<S: RpcService> StreamService<S> {
             }
             (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
                 Some(upstream) if self.layer.registry.begin_asking(stream) => {
-                    // A call that its server did not cancel is cancelled here.
                     let (calls, asked) = (Arc::clone(&self.layer.registry), upstream.cancel(request));
-                    let cancelled =
-                        async move { asked.await.map_or_else(|| cancel_here(&calls, stream), Ok) };
+                    let cancelled = async move {
+                        match asked.await {
+                            // The server need not answer the call itself any more.
+                            Some(answer) => {
+                                calls.cancel(stream, partial_content(&answer));
+                                Ok(answer)
+                            }
+                            None => cancel_here(&calls, stream),
+                        }
+                    };
                     State::Waiting { future: Box::pin(cancelled) }
                 }
                 _ => State::answered(cancel_here(&self.layer.registry, stream)),
@@ -213,5 +221,5 @@ fn watch(request: &mut Request) -> Arc<ActiveCall> {
 /// Cancels the call and returns the answer to the cancellation.
 fn cancel_here(calls: &CallRegistry, stream: StreamId) -> Result<Response, Error> {
     let not_active = || written(&StreamCancelled::not_active()).map(Response::plain);
-    calls.cancel(stream).map_or_else(not_active, Ok)
+    calls.cancel(stream, StreamedContent::default()).map_or_else(not_active, Ok)
 }

@@ -54,8 +54,9 @@ impl CallRegistry {
         }
     }
 
-    /// Cancels the call, unless the call is over, and returns the answer to the cancellation.
-    pub(super) fn cancel(&self, stream: StreamId) -> Option<Response> {
+    /// Cancels the call, unless the call is over, and returns the answer to the cancellation. A call that is not streamed
+    /// here ends with the content `so_far`.
+    pub(super) fn cancel(&self, stream: StreamId, so_far: StreamedContent) -> Option<Response> {
         let mut calls = self.0.lock();
         match calls.by_stream.get_mut(&stream)? {
             (_, RegisteredCall::Active(active)) => {
@@ -64,7 +65,7 @@ impl CallRegistry {
                 active.cancel()
             }
             (_, RegisteredCall::Quiet(quiet)) => {
-                let (answer, waker) = quiet.cancel()?;
+                let (answer, waker) = quiet.cancel(so_far)?;
                 drop(calls);
                 if let Some(waker) = waker {
                     waker.wake();
@@ -98,14 +99,14 @@ impl QuietCall {
     }
 
     /// Cancels the call, unless it was cancelled before. Returns the answer for the caller, and the task to wake.
-    fn cancel(&mut self) -> Option<(Response, Option<Waker>)> {
+    fn cancel(&mut self, so_far: StreamedContent) -> Option<(Response, Option<Waker>)> {
         if self.stopped.is_some() {
             return None;
         }
         let summary = StreamSummary::new(0, millis_since(self.began)).cancelled();
-        let nothing = StreamedResult { content: StreamedContent::default(), summary };
-        self.stopped = Some(cancelled_result(&nothing));
-        Some((cancellation_answer(&nothing.content), self.waker.take()))
+        let streamed = StreamedResult { content: so_far, summary };
+        self.stopped = Some(cancelled_result(&streamed));
+        Some((cancellation_answer(&streamed.content), self.waker.take()))
     }
 }
 

@@ -56,6 +56,8 @@ mgp_types::partial_debug!(StreamLayer);
 /// `context.outbox.stream()`. Streams are unique in the process and a connection names only the streams of its own
 /// requests, so that no peer reaches the call of another session. A cancelled call is noted on `context.trail`.
 ///
+/// A result of more than 64 KiB whose handler sent no chunks is sent in chunks before it is the answer.
+///
 /// An outer service may send chunks only if the call asks for them
 /// ([`CallOptions::stream`](mgp_types::mgp::CallOptions::stream)) in a session that has the extension: for other calls
 /// the outbox is not wrapped, and would let chunks pass.
@@ -94,7 +96,7 @@ impl<S: RpcService> StreamService<S> {
                 let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());
                 let active = streams.then(|| watch(&mut request));
                 let work = CallWork { registry, stream, trail, active, entered: None };
-                State::Watched { future: self.inner.call(request), work }
+                State::Watched { future: self.inner.call(request), work: Some(work) }
             }
             (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
                 Some(upstream) if self.layer.registry.begin_asking(stream) => {
@@ -157,7 +159,7 @@ pin_project! {
     #[project = StateProj]
     enum State<F> {
         Passed { #[pin] future: F },
-        Watched { #[pin] future: F, work: CallWork },
+        Watched { #[pin] future: F, work: Option<CallWork> },
         Answered { answer: Option<Result<Response, Error>> },
         Waiting { future: BoxFuture<'static, Result<Response, Error>> },
     }
@@ -172,24 +174,37 @@ impl<F> State<F> {
 impl<F: Future<Output = Result<Response, Error>>> Future for StreamFuture<F> {
     type Output = Result<Response, Error>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.project().state;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.as_mut().project().state;
         let answer = match state.as_mut().project() {
             StateProj::Passed { future } => return future.poll(cx),
             StateProj::Waiting { future } => return future.as_mut().poll(cx),
             StateProj::Answered { answer } => {
                 return Poll::Ready(answer.take().expect("a future is not polled again after it was ready"));
             }
-            StateProj::Watched { future, work } => match work.ended(cx) {
-                Some(answer) => answer,
-                None => match future.poll(cx) {
-                    Poll::Ready(outcome) => work.finish(outcome),
-                    Poll::Pending => {
-                        work.enter(cx);
-                        return Poll::Pending;
-                    }
-                },
-            },
+            StateProj::Watched { future, work: watched } => {
+                let work = watched.as_mut().expect("the work goes on until it is answered");
+                match work.ended(cx) {
+                    Some(answer) => answer,
+                    None => match future.poll(cx) {
+                        Poll::Ready(outcome) => match work.chunks_of(&outcome) {
+                            None => work.finish(outcome),
+                            Some(chunks) => {
+                                work.enter(cx);
+                                let sent = watched.take().map(|work| work.finish_in_chunks(chunks, outcome));
+                                if let Some(sent) = sent {
+                                    state.set(State::Waiting { future: Box::pin(sent) });
+                                }
+                                return self.poll(cx);
+                            }
+                        },
+                        Poll::Pending => {
+                            work.enter(cx);
+                            return Poll::Pending;
+                        }
+                    },
+                }
+            }
         };
         // The handler is dropped at once, and not only when the connection drops this future.
         state.set(State::Answered { answer: None });

@@ -7,13 +7,14 @@ use std::task::{Context, Waker};
 
 use futures_util::task::AtomicWaker;
 use mgp_types::mgp::{CallRecord, StreamSummary};
-use mgp_types::{Error, Response, StreamId};
+use mgp_types::{Error, RawJson, Response, StreamId};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::active::{ActiveCall, ForcedEnd, StreamedResult, millis_since};
 use super::complete::{cancellation_answer, cancelled_result, complete, summary};
 use super::content::StreamedContent;
+use super::split::{send, split};
 
 /// The calls that had to wait, by their streams.
 #[derive(Default)]
@@ -178,6 +179,24 @@ impl CallWork {
             self.note_cancelled();
         }
         stopped.map_or(outcome, Ok)
+    }
+
+    /// Returns the contents of the chunks in which a large result is sent, if its caller takes chunks and got none.
+    pub(super) fn chunks_of(&self, outcome: &Result<Response, Error>) -> Option<Vec<RawJson>> {
+        self.active.as_ref().filter(|active| active.chunks_sent() == 0)?;
+        split(outcome)
+    }
+
+    /// Sends the chunks of a large result, and returns the answer of its call.
+    pub(super) async fn finish_in_chunks(
+        mut self,
+        chunks: Vec<RawJson>,
+        outcome: Result<Response, Error>,
+    ) -> Result<Response, Error> {
+        if let Some(active) = self.active.clone() {
+            send(&active, chunks).await;
+        }
+        self.finish(outcome)
     }
 
     fn end(&self, end: ForcedEnd) -> Result<Response, Error> {

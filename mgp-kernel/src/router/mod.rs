@@ -2,7 +2,7 @@
 
 mod describe;
 mod list_cache;
-mod named;
+mod channel_requests;
 mod others;
 
 use std::pin::Pin;
@@ -26,7 +26,7 @@ use crate::changes;
 use crate::methods::tool_documents::{catalog, recommend, service_manifest};
 use crate::methods::{PermissionMethods, of_servers, scopes, validate_arguments};
 use crate::sections::Sections;
-use crate::servers::events::{ChannelAudience, NamedChannels};
+use crate::servers::events::{ChannelAudience, ChannelRequest};
 
 /// The innermost service of the stack of clients. Clones share their state.
 ///
@@ -170,33 +170,33 @@ impl Routes {
 
     /// Answers `mgp/events/subscribe`.
     async fn subscribed_to_events(self: Arc<Self>, request: Request) -> Result<Response, Error> {
-        let named = self.name_channels(&request).await;
+        let asking = self.ask_for_channels(&request).await;
         let answer = RouterFuture::answered_by(&self.events, request).await;
-        drop(named);
+        drop(asking);
         answer
     }
 
     /// Has the servers asked for the channels that a request is to subscribe to, and waits for their answers, so that the
     /// client is told which of its channels there are.
-    async fn name_channels(&self, request: &Request) -> Option<NamedChannels<'_>> {
+    async fn ask_for_channels(&self, request: &Request) -> Option<ChannelRequest<'_>> {
         let (who, fleet) = (request.context.principal.as_ref()?, &self.sections.fleet);
-        let named = fleet.support().events.name(who, self.events.wanted_channels(request))?;
+        let asking = fleet.support().events.ask_for(who, self.events.wanted_channels(request))?;
         let answers = async {
             for upstream in fleet.all().into_iter().filter(|upstream| upstream.reaches(who)) {
-                upstream.asked_for_channels(who, named.number).await;
+                upstream.asked_for_channels(who, asking.number).await;
             }
         };
         if timeout(CHANNELS_TIMEOUT, answers).await.is_err() {
             tracing::debug!("a server does not say in time which channels it has");
         }
-        Some(named)
+        Some(asking)
     }
 
     /// Keeps a client informed of the changes and events that it wants, for as long as it listens.
     async fn listen(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
-        let named = self.name_channels(&request).await;
+        let asking = self.ask_for_channels(&request).await;
         let entered = self.events.enter(&mut request);
-        drop(named);
+        drop(asking);
         let events = match entered {
             Flow::Pass(events) => events,
             flow => return RouterFuture::decided(Method::LISTEN, flow).await,

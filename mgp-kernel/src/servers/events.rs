@@ -4,7 +4,7 @@
 //! record while somebody listens. So a call never waits for events, and every event that subscribers get is durable.
 
 mod audience;
-mod named;
+mod channel_requests;
 mod recorded;
 
 use std::collections::{BTreeSet, HashMap};
@@ -18,8 +18,8 @@ use mgp_types::{Object, Principal, PrincipalRole};
 use serde::Serialize;
 
 pub(crate) use self::audience::ChannelAudience;
-pub(crate) use self::named::NamedChannels;
-use self::named::{ChannelChanges, NamingRequests};
+pub(crate) use self::channel_requests::ChannelRequest;
+use self::channel_requests::{ChannelChanges, ChannelRequests};
 pub(crate) use self::recorded::publish_record;
 use crate::servers::fleet::FleetTables;
 use crate::servers::upstream::ConnectionKey;
@@ -51,12 +51,12 @@ pub(crate) struct ServerEvents {
     pub(crate) publisher: Publisher,
     access: AccessPolicy,
     tables: Arc<FleetTables>,
-    requests: NamingRequests,
+    requests: ChannelRequests,
 }
 
 impl ServerEvents {
     pub(crate) fn new(publisher: Publisher, access: AccessPolicy, tables: Arc<FleetTables>) -> Self {
-        Self { publisher, access, tables, requests: NamingRequests::default() }
+        Self { publisher, access, tables, requests: ChannelRequests::default() }
     }
 
     /// Publishes a change of a server's lifecycle to operators, and to the agents that may use it.
@@ -105,7 +105,7 @@ impl ServerEvents {
 
     /// Returns the channels of a server that clients name and may use, as the server calls them, and the number of the last
     /// request that is among them.
-    pub(crate) fn named_at(&self, at: &ConnectionKey) -> (BTreeSet<ChannelPattern>, u64) {
+    pub(crate) fn wanted_at(&self, at: &ConnectionKey) -> (BTreeSet<ChannelPattern>, u64) {
         let last = self.requests.last();
         let mut named = BTreeSet::new();
         let mut add = |who: Option<&Principal>, pattern: &ChannelPattern| {
@@ -132,11 +132,11 @@ impl ServerEvents {
 
     /// Has the servers asked for the channels that a client names, until the returned value is dropped. Returns nothing if
     /// they are the kernel's alone.
-    pub(crate) fn name(
+    pub(crate) fn ask_for(
         &self,
         who: &Principal,
         mut channels: Vec<ChannelPattern>,
-    ) -> Option<NamedChannels<'_>> {
+    ) -> Option<ChannelRequest<'_>> {
         channels.retain(|pattern| pattern.as_str() != "*" && !is_kernels_alone(pattern.as_str()));
         (!channels.is_empty()).then(|| self.requests.begin(who.clone(), channels))
     }

@@ -207,7 +207,10 @@ impl ToolEntry {
         }
         let most = self.declared().and_then(|declared| declared.max_output_size_bytes);
         let call = self.start_within_bounds(input)?;
-        Ok(most.map_or(call, |most| bounded(most, call)))
+        Ok(match most {
+            Some(most) => bounded(most, call),
+            None => call,
+        })
     }
 
     #[inline]

@@ -42,7 +42,7 @@ impl ToolDeclaration {
         let message = format!(
             "the call was made, but its result has {size} bytes, and the tool declares {most} at most; ask for less"
         );
-        let structured = too_large(&message, ("size_bytes", size), ("max_output_size_bytes", most));
+        let structured = too_large_error(&message, ("size_bytes", size), ("max_output_size_bytes", most));
         let meta = Meta::new().with("error", structured.to_object().to_raw());
         Some(CallToolResult::error(message).with_meta(meta))
     }
@@ -80,13 +80,13 @@ fn check_input(arguments: &[u8], most: u64) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!("the arguments have {size} bytes, and the tool takes {most} at most; send less");
-    let structured = too_large(&message, ("size_bytes", size), ("max_input_size_bytes", most));
+    let structured = too_large_error(&message, ("size_bytes", size), ("max_input_size_bytes", most));
     Err(Error::new(code::INVALID_TOOL_ARGS, message)
         .with_data(structured.to_object().to_raw())
         .with_recovery(Recovery::for_code(code::INVALID_TOOL_ARGS).unwrap_or_default()))
 }
 
-fn too_large(message: &str, size: (&str, u64), most: (&str, u64)) -> StructuredError {
+fn too_large_error(message: &str, size: (&str, u64), most: (&str, u64)) -> StructuredError {
     let details = Object::from_value(&Map::from_iter([size, most])).unwrap_or_default();
     StructuredError::new("PAYLOAD_TOO_LARGE", ErrorClass::InvalidInput, message).with_details(&details)
 }
@@ -174,7 +174,6 @@ mod tests {
         ToolDeclaration { cost: Some(cost), ..ToolDeclaration::default() }
     }
 
-    // covers: EXT-10-02
     // covers: EXT-10-06
     #[test]
     fn a_result_of_more_bytes_than_declared_is_refused_and_one_of_as_many_passes() {
@@ -199,6 +198,7 @@ mod tests {
         assert_eq!(ToolDeclaration::too_large(&failed.unwrap(), 9), None);
     }
 
+    // covers: EXT-10-02
     #[test]
     fn binary_arguments_count_decoded_and_one_byte_more_is_too_much() {
         // Ten bytes, in base64 with padding, without, in the alphabet of addresses, and in an address.

@@ -38,7 +38,7 @@ impl ConnectionShared {
         loop {
             let began = Instant::now();
             changes.mark_unchanged();
-            let (named, last_request) = self.support.events.named_at(&self.line);
+            let (named, last_request) = self.support.events.wanted_at(&self.line);
             let mut opened = None;
             if open.as_ref().is_none_or(|open| self.lacks(open, &asked, &named)) {
                 let wanted = resuming.take().filter(|_| named == asked);

@@ -12,18 +12,18 @@ use tokio::sync::watch;
 
 /// The requests that are being answered, by their numbers, and the number of the last one.
 #[derive(Default)]
-pub(super) struct NamingRequests {
+pub(super) struct ChannelRequests {
     open: Mutex<BTreeMap<u64, (Principal, Vec<ChannelPattern>)>>,
     last: watch::Sender<u64>,
 }
 
-impl NamingRequests {
-    pub(super) fn begin(&self, who: Principal, channels: Vec<ChannelPattern>) -> NamedChannels<'_> {
+impl ChannelRequests {
+    pub(super) fn begin(&self, who: Principal, channels: Vec<ChannelPattern>) -> ChannelRequest<'_> {
         let mut open = self.open.lock();
         let number = self.last() + 1;
         open.insert(number, (who, channels));
         self.last.send_replace(number);
-        NamedChannels { requests: self, number }
+        ChannelRequest { requests: self, number }
     }
 
     pub(super) fn last(&self) -> u64 {
@@ -53,13 +53,13 @@ impl NamingRequests {
 
 /// The channels that a client asks for. Servers are asked for them until this value is dropped.
 #[must_use]
-pub(crate) struct NamedChannels<'a> {
-    requests: &'a NamingRequests,
+pub(crate) struct ChannelRequest<'a> {
+    requests: &'a ChannelRequests,
     /// The number of the request.
     pub(crate) number: u64,
 }
 
-impl Drop for NamedChannels<'_> {
+impl Drop for ChannelRequest<'_> {
     fn drop(&mut self) {
         self.requests.open.lock().remove(&self.number);
         self.requests.last.send_modify(|_| ());

@@ -2,7 +2,7 @@
 
 mod describe;
 mod list_cache;
-mod channel_requests;
+mod named;
 mod others;
 
 use std::pin::Pin;

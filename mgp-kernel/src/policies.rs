@@ -20,6 +20,7 @@ use mgp_security::permission::{GrantBook, PendingApprovals};
 use mgp_security::scope::ScopeBook;
 use mgp_security::{Clock, StoreError};
 use mgp_store::{Database, off_the_runtime};
+use mgp_transport::token::SealingKey;
 use mgp_types::mgp::{AuditPort, DefaultPolicy};
 use mgp_types::{AgentGroups, Error, Principal, code};
 use tokio::time::sleep;
@@ -54,6 +55,8 @@ pub(crate) struct Policies {
     pub(crate) budgets: Arc<AgentBudgets>,
     /// The agents to whom servers gave state to carry.
     pub(crate) session_states: Arc<StateOwners>,
+    /// The key of the proofs to whom servers gave checkpoints. Kernels that share a store have one.
+    pub(crate) checkpoint_key: SealingKey,
     /// The rules for which calls a person is asked about.
     pub(crate) asks: AskGate,
     /// The gate that remembers what sessions took in.
@@ -128,6 +131,8 @@ impl Policies {
             budgets: Arc::new(AgentBudgets::new(groups, Arc::clone(&limiter))),
             limiter,
             session_states: Arc::default(),
+            checkpoint_key: link
+                .map_or_else(SealingKey::random, |link| SealingKey::new(link.key.derived("checkpoints"))),
             asks,
             flows,
             access,

@@ -29,6 +29,7 @@ use tower_layer::Layer;
 
 use crate::admin::ProofGate;
 use crate::approvals::{ParkedCallLayer, ParkedCallLimits, WaitingCallLayer, approvers_of};
+use crate::call::checkpoints::CheckpointsGate;
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
 use crate::call::hints::CallHintsGate;
 use crate::call::meter::MeterGate;
@@ -185,6 +186,11 @@ fn layers(
         move || session().is_some_and(|session| session.extensions().has(ExtensionId::Idempotency))
     });
     let effects = EffectRecord { audit: Arc::clone(audit), server: id.clone() };
+    let checkpoints = CheckpointsGate {
+        server: id.clone(),
+        session: Arc::clone(&peer),
+        key: policies.checkpoint_key.clone(),
+    };
     let effect_ids =
         EffectIdsGate { config: Arc::clone(&support.config), session: peer, record: effects.clone() };
     let speaks_mgp = {
@@ -224,6 +230,8 @@ fn layers(
             RegistryTimeoutGate::new(server),
             // Servers see keys and transactions under ids of the kernel, never under those of agents.
             effect_ids,
+            // From here on the checkpoint in a call is the server's own token.
+            checkpoints,
         ],
         // Within whatever waits for people.
         sending,

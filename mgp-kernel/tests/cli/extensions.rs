@@ -81,7 +81,7 @@ fn a_manifest_tells_what_tools_lists_with_limits_and_how_long_it_is_true() {
     assert!(unknown["error"]["message"].as_str().unwrap().contains("no_such"), "{unknown}");
 }
 
-// covers: EXT-00-02, EXT-00-07, EXT-13-01, EXT-13-02, EXT-13-03, EXT-13-05, EXT-13-07
+// covers: EXT-00-02, EXT-00-07, EXT-13-01, EXT-13-02, EXT-13-03, EXT-13-07
 #[test]
 fn servers_are_recommended_by_capability_and_nothing_is_connected_for_it() {
     let home = home();

@@ -43,9 +43,10 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
     let is_dialect = config.dialect == Some(ServerDialect::ExtReference);
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(settings::NAME, env!("CARGO_PKG_VERSION"));
-    // What results tell of costs, sources, better tools and state reaches the clients that declared it, too.
+    // What results and reports tell of costs, sources, better tools, state and checkpoints reaches the clients that declared
+    // it, too.
     let effects = running.effects.enabled.then_some(settings::EFFECTS);
-    let passed = HINTS.into_iter().chain([ExtensionId::SessionState]).chain(effects.into_iter().flatten());
+    let passed = HINTS.into_iter().chain(CARRIED).chain(effects.into_iter().flatten());
     let builder = passed.fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
     let builder = if shared.support.data.is_on() {
         builder.extension(ExtensionId::DataReferences.id(), &transports())
@@ -120,6 +121,10 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         }
     }
 }
+
+/// The extensions of what clients carry for servers, and of reports with it.
+const CARRIED: [ExtensionId; 3] =
+    [ExtensionId::SessionState, ExtensionId::Streaming, ExtensionId::ProgressNotifications];
 
 /// Returns the limits of the connection. They exceed the largest result: a message has to be read before its result can
 /// be reported as too long.

@@ -58,8 +58,10 @@ pub(crate) struct ConnectionState {
     pub(super) peers: Mutex<Vec<Weak<Session>>>,
     pub(super) elicitations: Arc<ElicitationSessions>,
     pub(super) changed: StaleLists,
-    /// The channels on which the server publishes events, under their full names.
+    /// The channels on which the server publishes events and the patterns that it accepts, as the server calls them.
     pub(super) channels: Mutex<HashSet<Box<str>, RandomState>>,
+    /// The number of the last request of a client for channels that the server was asked for.
+    pub(super) asked_channels: watch::Sender<u64>,
     /// True if the connection has ended for good, so that its lists do not count.
     pub(super) is_over: AtomicBool,
     pub(crate) current: CurrentClient,

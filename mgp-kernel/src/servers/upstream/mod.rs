@@ -16,6 +16,7 @@ mod last_tools;
 mod outcome;
 mod publish;
 mod server_connection;
+mod server_events;
 mod server_shared;
 mod stale_lists;
 mod start_attempt;
@@ -29,7 +30,7 @@ use std::time::Duration;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_security::access::AccessGate;
 use mgp_security::definition::DefinitionKind;
-use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
+use mgp_types::mgp::{Extension, ServerId, ServerState, ShutdownReason};
 use mgp_types::{
     BoxFuture, BoxedService, Error, Gate as _, Object, Principal, Request, Response, Session, StreamId, code,
     gates,
@@ -193,6 +194,18 @@ impl Upstream {
             Some((instance.shared.line.clone(), client.session()?, client.capabilities()))
         };
         self.up().filter_map(line).collect()
+    }
+
+    /// Waits until the server was asked for all channels that clients had named up to the request of this number, on the
+    /// connection of this agent. A server without a connection, or without events, is not asked.
+    pub(crate) async fn asked_for_channels(&self, agent: &Principal, request: u64) {
+        let Some(connection) = self.of(agent) else { return };
+        connection.shared.start.over().await;
+        if connection.session().is_some_and(|session| session.has(&Extension::Events)) {
+            let mut asked = connection.shared.state.asked_channels.subscribe();
+            // Waiting fails only if the connection has ended for good.
+            let _ = asked.wait_for(|last| *last >= request).await;
+        }
     }
 
     /// Returns the session that was negotiated last on this connection.

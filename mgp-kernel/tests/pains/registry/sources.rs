@@ -81,7 +81,7 @@ async fn a_client_finds_tools_calls_them_and_makes_of_one_what_the_next_one_take
     }
 }
 
-// covers: EXT-13-04
+// covers: EXT-13-04, EXT-13-05
 async fn nobody_is_recommended_who_is_held_back_and_no_registry_is_asked() {
     let registry = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     registry.set_nonblocking(true).unwrap();

@@ -2,6 +2,7 @@
 //! host learns from results and errors.
 
 mod approval;
+mod effects;
 mod hints;
 mod tool_version;
 

@@ -47,7 +47,7 @@
 //! | [`EventStream`], [`EventItem`] | what happens at the server |
 //! | [`Supervisor`], [`Supervised`] | servers that are kept alive |
 //! | [`Elicited`], [`IntoReply`] | what handlers answer |
-//! | `ApprovalQuestion`, `UserAdvice`, `ResultHints` | what a host asks and tells its user (feature `ext`) |
+//! | `ApprovalQuestion`, `ApprovalTreatment`, `UserAdvice`, `ResultHints` | what a host asks and tells its user (feature `ext`) |
 //! | `Saga`, `SagaStep`, `SagaOutcome` | calls at several servers that are taken back together (feature `ext`) |
 //! | [`ConnectionHandle`], [`ClientAccept`], [`ClientCore`] | for transports of your own |
 //! | [`mcp`], [`mgp`], [`types`], [`json!`] | bodies and words of the protocols, all of `mgp-types`, and arguments |
@@ -118,7 +118,7 @@ pub use client::Client;
 pub use connect::PlainStack;
 pub use connection_handle::ConnectionHandle;
 #[cfg(feature = "ext")]
-pub use ext::{ApprovalLayer, ApprovalQuestion, ApprovalService, ResultHints, UserAdvice};
+pub use ext::{ApprovalLayer, ApprovalQuestion, ApprovalService, ApprovalTreatment, ResultHints, UserAdvice};
 pub use handlers::{Handlers, IntoReply};
 pub use headers::{HeaderMirror, MirroredCall};
 #[cfg(feature = "http")]

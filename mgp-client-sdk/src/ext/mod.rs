@@ -6,6 +6,6 @@ mod effects;
 mod hints;
 mod tool_version;
 
-pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService};
+pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService, ApprovalTreatment};
 pub(crate) use self::hints::risk;
 pub use self::hints::{ResultHints, UserAdvice};

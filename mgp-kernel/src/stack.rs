@@ -11,7 +11,7 @@ use mgp_lifecycle::call::{BreakerSettings, RetryPolicy, SendingLayer, SharedBrea
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
-use mgp_security::access::AccessGate;
+use mgp_security::access::{AccessGate, RunningAccessLayer};
 use mgp_security::audit::{AuditLayer, TraceIdGate};
 use mgp_security::auth::{AuthLayer, KeyScopeGate};
 use mgp_security::confirmation::{ConfirmationGate, EditedCallGate};
@@ -265,7 +265,9 @@ fn layers(
         // Data is fetched for calls that are made.
         DataReferencesGate { server: line.server.clone(), broker: Arc::clone(&support.data) },
     ];
-    let service = decide.layer(behind);
+    // A caller that loses access loses its running calls, also those that wait for a person.
+    let running = RunningAccessLayer::new(policies.access.clone(), line.server.clone());
+    let service = running.layer(decide.layer(behind));
     let explain = Arc::new(move |request: &mut Request| {
         let mut answers = Vec::new();
         decide.explain(request, &mut answers);

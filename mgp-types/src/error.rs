@@ -31,6 +31,7 @@ struct ErrorInner {
     data: Option<RawJson>,
     recovery: Option<Recovery>,
     origin: Origin,
+    is_not_executed: bool,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -65,7 +66,8 @@ impl Error {
     /// Creates an error that came from `origin`.
     pub fn from_origin(origin: Origin, code: i64, message: impl Into<Cow<'static, str>>) -> Self {
         let message = message.into();
-        Self(Box::new(ErrorInner { code, message, data: None, recovery: None, origin, source: None }))
+        let (data, recovery, source) = (None, None, None);
+        Self(Box::new(ErrorInner { code, message, data, recovery, origin, is_not_executed: false, source }))
     }
 
     /// Creates the error -32601: no service here has `method`.
@@ -155,6 +157,15 @@ impl Error {
         /// Sets the recovery advice that goes to the peer with the error (MGP §14.5).
         pub fn with_recovery(recovery: Recovery) => self.0.recovery = Some(recovery);
 
+        /// Marks the error of a call that had no effect, because no server began with it.
+        ///
+        /// A code alone cannot tell: 5002 may come from a server that was halfway through. Without this mark, the call may have
+        /// been carried out.
+        pub fn not_executed() => self.0.is_not_executed = true;
+
+        /// Takes the mark of [`not_executed`](Self::not_executed) away, for a call that an earlier attempt may have carried out.
+        pub fn maybe_executed() => self.0.is_not_executed = false;
+
         /// Sets the cause of the error, for logs. The cause never goes to the peer.
         pub fn with_source(source: impl std::error::Error + Send + Sync + 'static) =>
             self.0.source = Some(Arc::new(source));
@@ -183,6 +194,11 @@ impl Error {
             self.0.data = (!data.is_empty()).then(|| data.to_raw());
         }
         self
+    }
+
+    /// Returns whether it is certain that the call had no effect.
+    pub fn is_not_executed(&self) -> bool {
+        self.0.is_not_executed
     }
 
     /// Returns the code.

@@ -75,6 +75,11 @@ impl Leases {
         self.0.borrow().get(server).is_some_and(is_it)
     }
 
+    /// Returns whether another kernel runs `server`, as far as this one knows.
+    pub(crate) fn is_elsewhere(&self, server: &str) -> bool {
+        self.0.borrow().get(server).is_some_and(|lease| lease.elsewhere.is_some())
+    }
+
     /// Has servers follow their leases when these end or move, for as long as it is polled.
     pub(super) async fn keep_to(&self, servers: &dyn LeasedServers) {
         let (mut changes, mut followed) = (self.0.subscribe(), BTreeMap::<String, Lease>::new());

@@ -338,7 +338,7 @@ async fn an_agent_without_sessions_has_one_instance_whichever_kernel_passes_its_
     let authority = Authority::new();
     // A second instance of the server cannot begin.
     let server = r#"{"access":{"default":"opt-out"},
-        "servers":[{"id":"files","url":"http://127.0.0.1:1/mcp","sharing":"client","max_instances":1}]}"#;
+        "servers":[{"id":"files","url":"http://127.0.0.1:1/mcp","sharing":"client","restart_policy":"never"}]}"#;
     let owner = Owner::start_in(TestKernel::with(server).await, &authority, &authority.kernel()).await;
     let marks = format!("{MARKS}mgp-peer-sessionless: 1\r\n");
     for (id, kernel) in [(2, authority.kernel()), (3, authority.kernel())] {

@@ -123,11 +123,12 @@ async fn a_change_of_groups_ends_the_running_calls_of_those_who_lose_access() {
 
 #[tokio::test]
 async fn a_denial_at_another_kernel_ends_running_calls_here() {
-    let [here, there] =
-        shared_databases::<2>().map(|database| AccessPolicy::open(kept_in(&database)).unwrap());
+    let databases = shared_databases::<2>();
+    let [here, there] = databases.each_ref().map(|database| AccessPolicy::open(kept_in(database)).unwrap());
     here.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap();
     let read = Running::begin(&here, "a", "read").await;
     there.grant(&admin(), None, grant("a", "s", None, Deny)).await.unwrap();
+    databases[0].catch_up().unwrap();
     here.reload().await.unwrap();
     read.is_refused().await;
 }

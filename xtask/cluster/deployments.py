@@ -1,8 +1,9 @@
 """The chart, the compose file and the examples of docs/replicas.md."""
 
 import re
+import tomllib
 
-from parts import FOLDER, SCRIPTS, check, program, run
+from parts import ENV, FOLDER, MGP, SCRIPTS, check, program, run
 
 REPOSITORY = SCRIPTS.parents[1]
 
@@ -74,5 +75,5 @@ def takes(text, wanted):
     for table, keys in wanted.items():
         has = found[table] == keys if isinstance(keys, list) else keys.items() <= found[table].items()
         check(has, f"[{table}] of the chart: {found[table]}")
-    ran = run(MGP, "--config", file, "--state", FOLDER / "chart", "config", "check", env={"POD_NAME": "mgp-0"})
+    ran = run(MGP, "--config", file, "--state", FOLDER / "chart", "config", "check", env=ENV | {"POD_NAME": "mgp-0"})
     check(ran.returncode == 0, ran.stderr)

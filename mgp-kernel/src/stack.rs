@@ -11,7 +11,7 @@ use mgp_lifecycle::call::{BreakerSettings, RetryPolicy, SendingLayer, SharedBrea
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
-use mgp_security::access::AccessGate;
+use mgp_security::access::{AccessGate, RunningAccessLayer};
 use mgp_security::audit::{AuditLayer, TraceIdGate};
 use mgp_security::auth::{AuthLayer, KeyScopeGate};
 use mgp_security::confirmation::{ConfirmationGate, EditedCallGate};
@@ -32,7 +32,7 @@ use crate::approvals::{ParkedCallLayer, ParkedCallLimits, WaitingCallLayer, appr
 use crate::call::checkpoints::CheckpointsGate;
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
 use crate::call::hints::CallHintsGate;
-use crate::call::meter::MeterGate;
+use crate::call::meter::{MeterGate, OpenCallGate};
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::repeated_headers::RepeatedHeadersGate;
 use crate::call::server_meta::{KernelOptionsGate, OwnServerGate};
@@ -242,8 +242,7 @@ fn layers(
         // Callers are told of an edit also where a gate refuses what the operator wrote.
         EditedCallGate,
         FallbackToolGate::new(server),
-        // All of the time that a caller waits counts.
-        MeterGate(of_server.meter.clone(), state.uses.clone()),
+        OpenCallGate(of_server.meter.clone(), state.uses.clone()),
         // A call that waited for a person is held to what other kernels decided meanwhile, or refused.
         policies.freshness.clone(),
         // A caller that may not call a tool learns nothing from how its arguments are judged.
@@ -273,7 +272,9 @@ fn layers(
         // Data is fetched for calls that are made.
         DataReferencesGate { server: line.server.clone(), broker: Arc::clone(&support.data) },
     ];
-    let service = decide.layer(behind);
+    // A caller that loses access loses its running calls, also those that wait for a person.
+    let running = RunningAccessLayer::new(policies.access.clone(), line.server.clone());
+    let service = running.layer(decide.layer(MeterGate(of_server.meter.clone()).layer(behind)));
     let explain = Arc::new(move |request: &mut Request| {
         let mut answers = Vec::new();
         decide.explain(request, &mut answers);

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mgp_lifecycle::call::NotExecuted;
 use mgp_types::ext::{
     CONFIRMATION_TOKEN, ConfirmationRequired, Cost, CostCategory, ExtensionId, Impact, ToolDeclaration,
     USER_CONFIRMED,
@@ -182,7 +181,7 @@ impl ApprovalLayer {
         let message = format!(
             "the user did not approve the call of `{tool}`, and it was not made: call it again only if the user asks for it"
         );
-        Err(Error::new(code::CONFIRMATION_DECLINED, message).with_source(NotExecuted))
+        Err(Error::new(code::CONFIRMATION_DECLINED, message).not_executed())
     }
 
     fn learn(&self, list: &Response) {

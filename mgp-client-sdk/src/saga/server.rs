@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use mgp_lifecycle::call::NotExecuted;
 use mgp_lifecycle::transaction::StepOutcome;
 use mgp_types::ext::transaction::{
     BeginTransaction, RollbackTransaction, StepResult, TransactionState, TransactionStep,
@@ -144,7 +143,7 @@ pub(super) fn had_no_effect(error: &Error) -> bool {
     let was_answered = matches!(error.origin(), Origin::Local | Origin::Peer | Origin::InputRequired);
     let may_run_on =
         matches!(error.code(), code::TIMEOUT | code::UPSTREAM_TIMEOUT | code::IDEMPOTENCY_CONFLICT);
-    NotExecuted::is_cause_of(error) || (was_answered && !may_run_on)
+    error.is_not_executed() || (was_answered && !may_run_on)
 }
 
 /// Returns the error that a failed result tells, in few words.

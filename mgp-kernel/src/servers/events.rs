@@ -47,6 +47,7 @@ fn is_kernels_alone(channel: &str) -> bool {
 }
 
 /// A publisher of the events of servers, each for those whom it concerns.
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct ServerEvents {
     pub(crate) publisher: Publisher,
     access: AccessPolicy,

@@ -18,11 +18,13 @@ use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{BoxedService, Error, Gate as _, Object, Principal, RawJson, code};
 
 use super::confined::{self, ServerProgram};
+use super::connection_key::{ClientKey, ConnectionKey};
 use super::connection_shared::ConnectionShared;
 use super::inbound::ServerInboundLayer;
 use super::start_attempt::StderrTail;
 use crate::call::hints::HINTS;
 use crate::data::transports;
+use crate::replicas::PeerMarks;
 use crate::servers::authorization;
 use crate::settings;
 
@@ -71,9 +73,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         .layer(ReferenceGate::new(is_dialect && elsewhere.is_none()).into_layer())
         .inbound_layer(ServerInboundLayer(Arc::downgrade(&shared)));
     if let Some((peers, lease, address)) = elsewhere {
-        let client = || shared.line.client.as_ref().map(|client| &client.agent);
-        let caller = shared.line.agent.as_ref().or_else(client).cloned();
-        let configure = peers.transport(lease, caller.unwrap_or_else(|| Principal::new(OTHER_KERNEL)))?;
+        let configure = peers.transport(&marks(&shared.line, lease.epoch))?;
         let url = format!("https://{address}/servers/{}", config.id);
         return builder.era(EraMode::Session).connect_http_with(&url, configure).await.map(Client::boxed);
     }
@@ -181,6 +181,18 @@ fn heard(
         None => program,
     };
     program.id_into(Arc::clone(&shared.state.pid)).exit_into(Arc::clone(&shared.state.exit)).stderr(stderr)
+}
+
+/// Returns the marks of a connection to the kernel that runs the server.
+pub(super) fn marks(line: &ConnectionKey, epoch: i64) -> PeerMarks {
+    let client = line.agent.as_ref().map(ClientKey::of).or_else(|| line.client.clone());
+    match client {
+        Some(ClientKey { agent, session }) => {
+            PeerMarks { epoch, caller: agent, has_session: session.is_some() }
+        }
+        // Like an operator, all clients here together use the connection that lists for all.
+        None => PeerMarks { epoch, caller: Principal::operator(OTHER_KERNEL), has_session: true },
+    }
 }
 
 /// The name of another kernel as a client of a server here, where its own clients share the connection.

@@ -55,7 +55,6 @@ use self::support::ServerClient;
 pub(crate) use self::support::{BareWay, ServerNotifications, ServerStack, ServerSupport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
 use crate::call::RefusingService;
-use crate::call::meter::{MeterGate, OpenRequests};
 use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
@@ -92,7 +91,6 @@ impl Upstream {
             let (id, of_server) = (ServerId::from(config.id.as_str()), Arc::<ServerShared>::default());
             let refusing = gates![
                 FallbackToolGate::new(&config),
-                MeterGate(of_server.meter.clone(), OpenRequests::default()),
                 AccessGate::new(support.policies.access.clone()).for_server(id.clone()),
             ];
             let refusal = Error::new(code::ACCESS_DENIED, "no access to this server");

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mgp_discovery::config::model::ServerConfig;
-use mgp_lifecycle::call::NotExecuted;
 use mgp_transport::TooLong;
 use mgp_types::ext::StructuredError;
 use mgp_types::mcp::{CallToolResult, ForRevision};
@@ -151,7 +150,7 @@ impl Gate for FallbackToolGate {
 fn may_be_replaced(error: &Error) -> bool {
     let is_decision = code::category(error.code()) == Some(Category::Security)
         || matches!(error.code(), code::INVALID_PARAMS | code::INVALID_TOOL_ARGS | code::TOOL_NOT_FOUND);
-    !is_decision && (error.origin() == Origin::Peer || NotExecuted::is_cause_of(error))
+    !is_decision && (error.origin() == Origin::Peer || error.is_not_executed())
 }
 
 /// Returns the message of `server` with its name, where the server cannot write it, and in visible characters.

@@ -27,6 +27,7 @@ use crate::servers::events::ServerEvents;
 use crate::servers::fleet::FleetTables;
 
 /// The sections of the kernel that all connections to its servers use.
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct ServerSupport {
     pub(crate) config: Arc<RunningConfig>,
     /// The link to other kernels; `None` for a kernel that runs alone.

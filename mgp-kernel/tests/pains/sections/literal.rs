@@ -298,9 +298,9 @@ impl Peer {
         }
         let Some(printed) = &step.gets else { return Ok(()) };
         let mut wanted = printed.clone();
-        let is_it: Box<dyn Fn(&Value) -> bool> = match printed.get("method") {
-            Some(method) => Box::new(move |frame| frame["method"] == *method),
-            None => Box::new(|frame| frame.get("method").is_none() && frame["id"] == printed["id"]),
+        let is_it = |frame: &Value| match printed.get("method") {
+            Some(method) => frame["method"] == *method,
+            None => frame.get("method").is_none() && frame["id"] == printed["id"],
         };
         let frame = self.next(is_it).await?;
         if let (Some(ids), Some(id)) = (&mut self.ids, printed.get("id")) {

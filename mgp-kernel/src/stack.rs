@@ -42,7 +42,7 @@ use crate::data::DataReferencesGate;
 use crate::front::cancel::UpstreamCanceller;
 use crate::front::delegation::DelegationGate;
 use crate::front::fallback;
-use crate::front::listed_security::ListedSecurityGate;
+use crate::front::listed_tools::ListedToolsGate;
 use crate::front::resolve::ResolveToolGate;
 use crate::front::suggestion::SuggestionGate;
 use crate::methods::{ArgumentFaultsGate, MethodsAsToolsGate};
@@ -143,8 +143,8 @@ impl ClientStack {
             // Nothing new begins while the kernel drains. The router answers the methods of health.
             LifecycleLayer::new(lifecycle.life.clone()).answered_behind(),
             gates![
-                // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
-                ListedSecurityGate,
+                // Whoever lists tools, a client is listed what it can read.
+                ListedToolsGate,
                 ArgumentFaultsGate,
                 // What is suggested is what the caller may see, as it is when the call is made.
                 SuggestionGate(Arc::clone(&self.sections)),

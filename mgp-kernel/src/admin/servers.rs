@@ -51,6 +51,9 @@ pub(crate) struct ServerRow {
     pub(crate) held: u64,
     /// The number of its definitions that are offered and flagged.
     pub(crate) flagged: u64,
+    /// A sentence about each of its definitions that only the server can correct.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<String>,
     /// The transport by which the server is reached.
     pub(crate) transport: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,6 +194,8 @@ impl TextForm for ServerList {
         let mut notes = Vec::new();
         for server in self.servers.iter().filter(|server| server.enabled) {
             notes.extend(server.why().map(|why| format!("{}: {}", server.id, printable(why))));
+            let left_out = server.left_out.iter().take(MAX_LEFT_OUT);
+            notes.extend(left_out.map(|sentence| format!("{}: {}", server.id, printable(sentence))));
             if server.held + server.flagged > 0 {
                 let (id, held, flagged) = (&server.id, server.held, server.flagged);
                 notes.push(format!(
@@ -205,6 +210,9 @@ impl TextForm for ServerList {
         notes
     }
 }
+
+/// The largest number of definitions of a server of which it is said why they are left out.
+const MAX_LEFT_OUT: usize = 5;
 
 impl ServerRow {
     /// Returns the row of a server with the `view` of its connection; without a view, it does not run.
@@ -221,6 +229,7 @@ impl ServerRow {
         let of_configured = configured.filter(|server| server.enabled);
         let fault = of_configured.and_then(|server| server.expanded(&ProcessEnvironment).err());
         Self {
+            left_out: counts.left_out(&id, agent_id.as_deref()),
             id,
             agent_id,
             state: view.map_or(ServerState::Registered, |view| view.state),

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use mgp_discovery::catalog::{Catalog, CatalogError, CatalogSnapshot};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
-use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind};
+use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind, well_formed};
 use mgp_security::tool::effective;
 use mgp_toolindex::{ServerTools, ToolListing};
 use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ToolName, TrustLevel};
@@ -59,7 +59,7 @@ impl ConnectionShared {
                 continue;
             }
             let items = match listed(client, definitions, kind).await {
-                Ok(items) => items,
+                Ok(items) => items.iter().filter_map(|item| well_formed(kind, item).ok()).collect(),
                 Err(error) => {
                     tracing::debug!(server = %self.server, %kind, %error, "a list cannot be had");
                     if error.code() != code::METHOD_NOT_FOUND {
@@ -190,7 +190,8 @@ impl ConnectionShared {
     }
 }
 
-/// Returns the tools of these definitions that the configuration does not switch off, with their rights.
+/// Returns the tools of these definitions that the configuration does not switch off, with their rights. The definitions
+/// are as servers sent them; those of the tools are as strict clients accept them.
 pub(super) fn resolved(
     config: &ServerConfig,
     server: &ServerId,
@@ -199,6 +200,7 @@ pub(super) fn resolved(
 ) -> Vec<Arc<ResolvedTool>> {
     let rules = settings::tool_rules(config, trust);
     let tool = |definition: Object| {
+        let definition = well_formed(DefinitionKind::Tool, &definition).ok()?;
         let name = ToolName::from(&*definition.text("name").filter(|name| !name.is_empty())?);
         if config.has_off(name.as_str()) {
             return None;

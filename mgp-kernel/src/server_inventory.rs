@@ -9,11 +9,12 @@ use mgp_discovery::config::nearest;
 use mgp_security::access::{KnownTargets, UnmatchedTarget};
 use mgp_security::auth::ApiPermission;
 use mgp_security::definition::{DefinitionKind, server_of};
-use mgp_types::mgp::{AccessPermission, Glob, ToolName, ToolPattern, method};
+use mgp_types::mgp::{AccessPermission, AskRule, Glob, ToolName, ToolPattern, method};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::CONFIGURATION;
 use crate::sections::Sections;
+use crate::terminal::word_of;
 use crate::visibility::Visibility;
 
 /// The existing servers and their known tools. A server whose tools nobody has seen may have any.
@@ -64,6 +65,9 @@ pub(crate) fn unmatched_rules(kernel: &Sections) -> UnmatchedRules {
         let what = tool.map_or_else(|| server.to_owned(), |tool| format!("{server} {tool}"));
         let rule = format!("access: {verb} {} {what}", entry.agent_id);
         look(rule, targets.check_entry(server, tool), entry.granted_by == CONFIGURATION);
+    }
+    for AskRule { tool, ask, .. } in &kernel.config.load().ask {
+        look(format!("ask: {} {tool}", word_of(ask)), targets.check_pattern(tool), true);
     }
     for grant in &kernel.config.load().permissions.grants {
         if let Some(server) = &grant.server {

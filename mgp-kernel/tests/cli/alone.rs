@@ -189,7 +189,7 @@ fn tools_and_searches_are_answered_from_what_servers_listed_last() {
     home.json(["add", "late", "--", "sh", "-c", "sleep 60"]);
     let tools = home.run(["tools"]);
     assert!(
-        tools.out.contains("clock.now") && tools.err.contains("not heard yet, and starting: late"),
+        tools.out.contains("clock.now") && tools.err.contains("still starting, with unknown tools: late"),
         "{tools:?}"
     );
     assert_eq!(home.json(["servers", "--no-start"])["servers"][1]["starting"], true);

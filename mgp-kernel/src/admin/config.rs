@@ -38,7 +38,7 @@ pub(crate) struct ShownConfig {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReloadConfig {}
 
-/// Lists the rules in effect that stand for nothing.
+/// Lists the rules that match nothing that exists.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ListUnmatched {}
 

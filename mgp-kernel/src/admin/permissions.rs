@@ -383,7 +383,7 @@ fn check_names(
         mistakes.meant_agent = Some(meant.to_owned());
     }
     if let Some(last) = reasons.last_mut() {
-        last.push_str(", so this would stand for nothing");
+        last.push_str(", so this would have no effect");
     }
     if is_missing {
         reasons.push("no agent is named for whose calls the permission is granted".to_owned());

@@ -198,7 +198,7 @@ impl UnmatchedTarget {
     }
 
     fn reason(&self) -> String {
-        format!("{}, so this rule would have no effect", self.what)
+        format!("{}, so this would have no effect", self.what)
     }
 }
 

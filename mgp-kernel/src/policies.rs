@@ -12,7 +12,7 @@ use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::store::EffectStore;
 use mgp_security::access::{AccessPolicy, AccessPolicySettings};
 use mgp_security::auth::KeyRing;
-use mgp_security::confirmation::{AskGate, FlowGate};
+use mgp_security::confirmation::{AskGate, ConfirmedCalls, FlowGate};
 use mgp_security::definition::{DefinitionGuard, PinnedDefinitions};
 use mgp_security::limit::{LimitGate, Limiter};
 use mgp_security::oauth::ResourceServer;
@@ -64,6 +64,8 @@ pub(crate) struct Policies {
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.
     pub(crate) pending: PendingApprovals,
+    /// The confirmations of several calls of a tool.
+    pub(crate) confirmed: ConfirmedCalls,
     pub(crate) definitions: Arc<DefinitionGuard>,
     pub(crate) keys: KeyRing,
     /// The tokens with which agents came.
@@ -138,6 +140,7 @@ impl Policies {
             access,
             grants,
             pending,
+            confirmed: ConfirmedCalls::default(),
             keys,
             tokens: AgentTokens::default(),
             logins,

@@ -303,7 +303,8 @@ fn call_rules(shared: &ConnectionShared) -> Result<CallRules, StartError> {
     let confirmed = settings::confirmation(&config, server, policies.grants.clone());
     let arguments = settings::validate(&config, validators);
     let permissions = PermissionGate::new(id, allowed, policies.grants.clone(), Arc::clone(&approver));
-    Ok((definitions, arguments, permissions, ConfirmationGate::new(confirmed, approver)))
+    let confirmation = ConfirmationGate::new(confirmed, approver).sharing(policies.confirmed.clone());
+    Ok((definitions, arguments, permissions, confirmation))
 }
 
 /// The longest pause before a retry: a caller is better told when to come again than kept waiting for long.

@@ -19,11 +19,11 @@ const MAXIMA: [(&str, usize); 12] = [
     ("mgp-kernel", 11),
     ("mgp-lifecycle", 57),
     ("mgp-patterns", 1),
-    ("mgp-security", 217),
+    ("mgp-security", 219),
     ("mgp-server-sdk", 82),
     ("mgp-store", 21),
     ("mgp-stream", 37),
-    ("mgp-toolindex", 56),
+    ("mgp-toolindex", 57),
     ("mgp-transport", 110),
     ("mgp-types", 694),
 ];

@@ -63,7 +63,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         .relay_clients()
         .caching(false)
         .era(EraMode::PreferSession)
-        .handshake_timeout(settings::startup_timeout(config))
+        .handshake_timeout(settings::startup_timeout(&running, config))
         .limits(limits(&shared))
         .on_stray_line({
             let (log, output) = (shared.of_server.log.clone(), output.clone());

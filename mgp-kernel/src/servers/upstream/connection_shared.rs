@@ -22,6 +22,7 @@ use super::first_start::FirstStart;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListKind, StaleLists};
 use super::start_attempt::StartAttempt;
+use super::start_queue::StartPlace;
 use super::support::{CurrentClient, ServerStack, ServerSupport};
 use crate::approvals::ElicitationSessions;
 use crate::call::calls_in_work::CallsInWork;
@@ -80,6 +81,8 @@ pub(crate) struct ConnectionState {
     pub(super) last_error: Mutex<Option<String>>,
     /// The attempt to connect that goes on, or the last one.
     pub(super) attempt: Mutex<StartAttempt>,
+    /// The place of its program among those that start, while it is connected and not set up.
+    pub(super) place: Mutex<Option<StartPlace>>,
     pub(super) connected_at: Mutex<Option<Instant>>,
     pub(super) connects: AtomicU64,
     /// The description that the server gives of itself; until its first start is over, that by the connection in whose
@@ -131,7 +134,7 @@ impl ConnectionShared {
         let server = line.server.clone();
         Ok(Self {
             tasks_at: Arc::new(TaskPlace::of(&line, config)),
-            start: FirstStart::new(server.clone(), settings::startup_timeout(config)),
+            start: FirstStart::new(server.clone()),
             server,
             line,
             config: Arc::clone(config),

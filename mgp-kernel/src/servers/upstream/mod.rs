@@ -20,6 +20,7 @@ mod server_events;
 mod server_shared;
 mod stale_lists;
 mod start_attempt;
+mod start_queue;
 mod support;
 mod view;
 
@@ -51,6 +52,7 @@ pub(crate) use self::outcome::{FallbackToolGate, ServerOutcomeGate};
 use self::server_connection::ServerConnection;
 pub(crate) use self::server_shared::{AgentLists, ServerShared};
 pub(crate) use self::stale_lists::ListKind;
+pub(crate) use self::start_queue::StartQueue;
 use self::support::ServerClient;
 pub(crate) use self::support::{BareWay, ServerNotifications, ServerStack, ServerSupport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
@@ -271,7 +273,7 @@ impl Upstream {
         let is_up = state == ServerState::Connected;
         let since = own.and_then(|own| *own.connected_at.lock());
         let starting = own.filter(|_| state == ServerState::Connecting);
-        let delay = starting.and_then(|own| own.attempt.lock().delay(&self.config));
+        let delay = starting.and_then(|own| own.attempt.lock().delay());
         ServerView {
             id: self.id.clone(),
             agent: agent.map(|agent| agent.access_id().into_owned()),

@@ -115,6 +115,10 @@ pub enum ApprovalSubject {
         can_be_edited: bool,
         /// The digest that ties the approval to this caller and these arguments, in hexadecimal digits.
         binding: String,
+        /// The digest that all calls have in common that can be approved together with this one: those of the tool by this
+        /// caller.
+        #[serde(default)]
+        of_tool: String,
     },
 }
 

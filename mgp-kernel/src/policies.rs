@@ -31,7 +31,7 @@ use crate::call::session_state::StateOwners;
 use crate::paths::own_files;
 use crate::proof::ProofChecker;
 use crate::record::AuditTrail;
-use crate::replicas::{ClusterLink, FreshnessGate, SharedLogins, share};
+use crate::replicas::{ClusterLink, FreshnessGate, SharedLogins, SharedPageLogins, share};
 use crate::running::RunningConfig;
 use crate::settings;
 use crate::state_folder::users_state;
@@ -72,6 +72,8 @@ pub(crate) struct Policies {
     pub(crate) tokens: AgentTokens,
     /// The logins at servers, where kernels share them.
     pub(crate) logins: Option<SharedLogins>,
+    /// The logins at the page, where kernels share them.
+    pub(crate) page_logins: Option<SharedPageLogins>,
     /// The check of which operator connections may decide.
     pub(crate) proofs: ProofChecker,
     /// The files that no server may touch.
@@ -97,6 +99,8 @@ impl Policies {
         share(link, &database, "policy").map_err(unusable)?;
         let logins = link.map(|link| SharedLogins::open(database.clone(), link.key.clone()));
         let logins = logins.transpose().map_err(unusable)?;
+        let page_logins = link.map(|link| SharedPageLogins::open(database.clone(), link.key.clone()));
+        let page_logins = page_logins.transpose().map_err(unusable)?;
         let groups = AgentGroups::default();
         groups.set(settings::groups(config));
         database.set_reserve(audit.reserve.clone());
@@ -114,7 +118,10 @@ impl Policies {
         asks.set(config.ask.clone());
         let flows = FlowGate::default();
         flows.only_record(!config.confirmation.flows);
-        let proofs = ProofChecker::open(users_state(state), clock)?;
+        let mut proofs = ProofChecker::open(users_state(state), clock)?;
+        if let Some(link) = link {
+            proofs.share(database.clone(), link.key.clone()).map_err(unusable)?;
+        }
         let seed = link.and_then(|link| link.key.derived("limits").first_chunk().copied());
         let limiter = Arc::new(Limiter::new(seed.map(u64::from_be_bytes)));
         keys.count_with(Arc::clone(&limiter));
@@ -144,6 +151,7 @@ impl Policies {
             keys,
             tokens: AgentTokens::default(),
             logins,
+            page_logins,
             proofs,
         })
     }
@@ -163,8 +171,14 @@ impl Policies {
         }
     }
 
+    /// Takes over the operator passphrase and the tokens that other kernels set.
+    pub(crate) async fn follow_operators(self: &Arc<Self>) -> Result<(), StoreError> {
+        let policies = Arc::clone(self);
+        off_the_runtime(move || policies.proofs.follow()).await
+    }
+
     /// Reads these sections of the database anew, which other kernels changed. Calls that may not go on end.
-    pub(crate) async fn reload(&self, sections: &BTreeSet<String>) -> Result<(), StoreError> {
+    pub(crate) async fn reload(self: &Arc<Self>, sections: &BTreeSet<String>) -> Result<(), StoreError> {
         for section in sections {
             match section.as_str() {
                 "auth" => self.keys.reload().await?,
@@ -175,6 +189,7 @@ impl Policies {
                     let definitions = Arc::clone(&self.definitions);
                     off_the_runtime(move || definitions.pins().reload()).await?;
                 }
+                "operators" => self.follow_operators().await?,
                 "logins" => self.logins.iter().for_each(SharedLogins::note_change),
                 _ => {}
             }
@@ -216,7 +231,7 @@ fn take_over(users: &Path, own: &Path) -> Result<(), StartError> {
     if own.exists() || !users.exists() {
         return Ok(());
     }
-    let without = ["api_keys", "questions", "logins"];
+    let without = ["api_keys", "questions", "logins", "operators", "page_logins"];
     let taken = Database::open_read_only(users).and_then(|users| users.copy_to(own, &without));
     taken.map_err(|error| StartError::Kept { path: users.to_owned(), error })
 }

@@ -183,7 +183,8 @@ impl Operation for ShowQuestion {
     async fn run(self, call: &OperatorCall) -> Result<ShownQuestion, Error> {
         let (pending, registry) = (&call.kernel.policies.pending, &call.kernel.registry);
         let id = named(&self.id, all_ids(&call.kernel))?;
-        let Some(open) = pending.find(&ApprovalId::from(&*id)) else {
+        let found = pending.find(&ApprovalId::from(&*id));
+        let Some(open) = found.filter(|question| !question.is_received) else {
             if let Some(question) = registrations::questions(registry).find(|question| question.id == id) {
                 return Ok(ShownQuestion { question, arguments: None, can_be_edited: false, edited: None });
             }

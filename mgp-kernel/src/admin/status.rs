@@ -61,8 +61,11 @@ pub(crate) struct KernelStatus {
     /// The address for clients over HTTP, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) http: Option<HttpListening>,
-    /// True if decisions take no proof that a person is there.
+    /// True if every program of the account may decide, without the operator passphrase.
     pub(crate) without_proof: bool,
+    /// True if no operator passphrase is set and a client has connected, so that nobody can approve calls.
+    #[serde(default)]
+    pub(crate) locked: bool,
     /// The keys of the changed configuration that wait until an operator reloads it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) waiting: Vec<String>,
@@ -150,6 +153,7 @@ impl Operation for ReadStatus {
             linger_secs: served.linger.map(|linger| linger.as_secs()),
             http: served.http.lock().clone(),
             without_proof: policies.proofs.is_without_proof(),
+            locked: policies.proofs.is_locked(),
             waiting: config.waiting(),
             pending: policies.pending.list().len() as u64,
             push: audit.push_lag(),

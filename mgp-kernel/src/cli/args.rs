@@ -112,7 +112,7 @@ pub(super) enum Command {
     /// Install, list and remove sentence encoders, with which tools are found by meaning
     #[command(subcommand)]
     Model(model::ModelCommand),
-    /// Set the operators' passphrase, and issue tokens for scripts
+    /// Set the operator passphrase, and issue tokens for scripts
     #[command(subcommand)]
     Operators(proof::OperatorsCommand),
     /// Set, list and remove secrets; mgp.toml refers to them as ${secret:NAME}

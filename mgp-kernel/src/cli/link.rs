@@ -114,7 +114,7 @@ impl KernelLink {
                 Err(error) => return Err(error.into()),
             }
         };
-        let (connection, own) = (OperatorConnection::of_account(None), std::env::current_dir().ok());
+        let (connection, own) = (OperatorConnection::of_this_process(), std::env::current_dir().ok());
         let client = kernel.operate_as(socket::oneself(), connection, own).await?;
         Ok(Self { own: Some(kernel), ..Self::to(client, cx) })
     }
@@ -163,8 +163,8 @@ impl KernelLink {
         Ok(all)
     }
 
-    /// Sends a request to the kernel. If the kernel asks for proof that a person is there, gives the proof and sends
-    /// the request again.
+    /// Sends a request to the kernel. If the kernel asks for the operator passphrase, gives it and sends the request
+    /// again.
     pub(super) async fn request<R: DeserializeOwned>(
         &self,
         method: &'static str,

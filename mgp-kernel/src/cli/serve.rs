@@ -44,7 +44,7 @@ pub(super) struct ServeArgs {
     /// Do not serve on standard input and output
     #[arg(long)]
     no_stdio: bool,
-    /// Let members of the kernel's group operate the kernel with the operators' passphrase
+    /// Let members of the kernel's group operate the kernel with the operator passphrase
     #[arg(long)]
     group_operates: bool,
     /// Reload the configuration when its file changes

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::{KernelLink, no_kernel};
 use super::output::Output;
-use super::proof::WITHOUT_PROOF;
+use super::proof::{LOCKED, WITHOUT_PROOF};
 use crate::admin::config::ReloadConfig;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog};
@@ -271,6 +271,9 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
             writeln!(out, "ends: {}", end(status))?;
             if status.without_proof {
                 writeln!(out, "{WITHOUT_PROOF}")?;
+            }
+            if status.locked {
+                writeln!(out, "{LOCKED}")?;
             }
             if !status.waiting.is_empty() {
                 let keys = printable(&status.waiting.join(", "));

@@ -61,6 +61,8 @@ mod service;
 mod service_manager;
 mod serving;
 #[cfg(all(target_os = "linux", feature = "postgres"))]
+mod shared_operators;
+#[cfg(all(target_os = "linux", feature = "postgres"))]
 mod shared_record;
 mod sharing;
 #[path = "../support/shell_servers.rs"]

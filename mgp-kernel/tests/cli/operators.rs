@@ -1,6 +1,6 @@
 //! Tests of the rights that operators have whatever holds for agents, and of what they are told of servers.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::home::Home;
 use crate::http;
@@ -130,4 +130,29 @@ fn without_a_terminal_a_failure_names_the_step_that_leads_on() {
         unproved.contains("mgp operators token") && !unproved.contains("PERMISSION --agent"),
         "{unproved}"
     );
+}
+
+#[test]
+fn with_a_passphrase_the_file_that_sets_each_key_is_still_known() {
+    let home = Home::with_state();
+    with_passphrase(&home);
+    let _kernel = Kernel::start(&home, &["--no-stdio"]);
+    let shown = home.json(["config", "show"]);
+    let place = shown["set_at"]["kernel.state"].as_str().unwrap_or_else(|| panic!("{shown}"));
+    assert!(place.ends_with("mgp.toml:2"), "{shown}");
+}
+
+#[test]
+fn whoever_sets_the_first_passphrase_hears_at_once_that_an_agent_could_have() {
+    let home = Home::with_state();
+    home.write("state/operators.json", "{}");
+    let (_kernel, port) = Kernel::on_http(&home);
+    http::ask(port, "", &json!({}), "tools/list", json!({}));
+    let ran = home.run(["operators", "passphrase"]);
+    assert!(ran.code == Some(3) && !ran.err.contains("ew operator passphrase"), "{ran:?}");
+    for way in ["an agent may have sent this command", "over ssh", "docker exec -it", "passwd"] {
+        assert!(ran.err.contains(way), "{way}: {ran:?}");
+    }
+    let denied = home.run(["permissions", "deny", "clock", "shell.execute", "--force"]);
+    assert_eq!(denied.code, Some(0), "{denied:?}");
 }

@@ -84,7 +84,8 @@ fn running(status: &KernelStatus) -> Markup {
                 dt { "Decisions of other kernels" } dd { (visible(&link.text())) }
             }
             dt { "Decisions" } dd {
-                @if status.without_proof { "take no proof that a person is there" } @else { "take a proof that a person is there" }
+                @if status.locked { "impossible: no operator passphrase is set. Set one: mgp operators passphrase" }
+                @else if status.without_proof { "need no operator passphrase" } @else { "need the operator passphrase" }
             }
         }
         h2 { "Clients" }

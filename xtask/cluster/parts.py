@@ -209,6 +209,10 @@ id = "ledger"
 command = {json.dumps(sys.executable)}
 args = ["{SCRIPTS}/server.py", "{FOLDER}/ledger"]
 sharing = "shared"
+[[servers]]
+id = "desk"
+command = {json.dumps(sys.executable)}
+args = ["{SCRIPTS}/server.py", "{FOLDER}/desk"]
 """
         self.configure()
 

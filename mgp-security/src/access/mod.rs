@@ -46,7 +46,7 @@ pub use self::entry::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
 pub use self::gate::AccessGate;
 pub use self::methods::{AccessMethodsGate, KnownTargets, UnmatchedTarget};
 pub use self::policy::{AccessPolicy, AccessPolicySettings, AccessVerdict};
-pub use self::running::{RunningAccess, RunningAccessLayer, WhileAllowed};
+pub use self::running::{RunningAccess, RunningAccessLayer};
 use self::server_use::ServerUse;
 
 #[cfg(test)]

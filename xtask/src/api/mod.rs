@@ -17,7 +17,7 @@ const MAXIMA: [(&str, usize); 12] = [
     ("mgp-client-sdk", 93),
     ("mgp-discovery", 207),
     ("mgp-kernel", 11),
-    ("mgp-lifecycle", 57),
+    ("mgp-lifecycle", 56),
     ("mgp-patterns", 1),
     ("mgp-security", 219),
     ("mgp-server-sdk", 82),

@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use mgp_client_sdk::{Client, EraMode};
 use mgp_discovery::config::model::ListenTls;
 use mgp_transport::http::HttpBody;
-use mgp_types::{BoxedService, Object};
+use mgp_types::{BoxedService, Object, Principal};
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, date_time_ymd,
 };

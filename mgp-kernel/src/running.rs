@@ -129,7 +129,7 @@ impl RunningConfig {
 
 /// The file in the kernel's state with the configuration that was accepted last.
 ///
-/// While an operators' passphrase is set, what loosens in a changed file waits until somebody who knows it reloads the
+/// While an operator passphrase is set, what loosens in a changed file waits until somebody who knows it reloads the
 /// configuration. Whoever may write the user's files could write this one, too: it stands where no server and no validated
 /// call comes.
 #[derive(Debug)]
@@ -204,7 +204,7 @@ impl AcceptedConfig {
         match accepted.and_then(|accepted| accepted.changed(std::slice::from_ref(server)).pop()) {
             None => Ok(()),
             Some(name) => Err(Error::invalid_params(format!(
-                "the server `{}` is not started, because its secret {name} was changed without the operators' passphrase: \
+                "the server `{}` is not started, because its secret {name} was changed without the operator passphrase: \
                  `mgp reload` takes the change",
                 server.id
             ))),

@@ -71,8 +71,8 @@ def program(*names):
     return found
 
 
-def run(*words, **options):
-    return subprocess.run(words, cwd=FOLDER, env=ENV, text=True, capture_output=True, **options)
+def run(*words, env=ENV, **options):
+    return subprocess.run(words, cwd=FOLDER, env=env, text=True, capture_output=True, **options)
 
 
 def percentile(values, share):

@@ -108,6 +108,9 @@ impl Kernel {
         let Sections { config, policies, audit, changes, .. } = &sections;
         if let Some(link) = &sections.link {
             link.look().await;
+            if let Err(error) = policies.follow_operators().await {
+                tracing::error!(%error, "the operator passphrase of the other kernels is unknown here");
+            }
         }
         // Nobody is let in before the rules hold.
         let rules = AccessRules::of(&config.load(), audit.clock.now())?;

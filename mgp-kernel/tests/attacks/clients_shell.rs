@@ -277,7 +277,8 @@ impl Container {
     /// Returns `None` where this user may not make one.
     fn start() -> Option<Self> {
         let mut unshare = Command::new("unshare");
-        unshare.args(["--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", "echo up; sleep 600; :"]);
+        unshare
+            .args(["--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", "echo up; sleep 600; :"]);
         let mut child = unshare.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
         let mut up = [0; 3];
         let is_up = std::io::Read::read_exact(child.stdout.as_mut()?, &mut up).is_ok();

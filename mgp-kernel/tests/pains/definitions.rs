@@ -108,8 +108,7 @@ async fn pain_13_the_list_of_a_model_has_schemas_byte_for_byte_too() {
 
 async fn pain_13_a_definition_that_clients_reject_is_corrected_or_left_out_and_reported() {
     let script = Script::new(
-        r#"[{"name":"untyped", "inputSchema":{"$schema":"x"}},{"name":"wrong","inputSchema":{"type":"object","required":true}},
-            {"description":"It has no name."},7,{"name":"array","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}]"#,
+        r#"[{"name":"untyped", "inputSchema":{"$schema":"x"}},{"name":"wrong","inputSchema":{"type":"object","required":true}},{"description":"It has no name."},7,{"name":"array","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}]"#,
     );
     let host = Host::ready([script.server("files")]).await;
     let client = host.plain("one").await;

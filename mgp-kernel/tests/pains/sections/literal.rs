@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_transport::{ConnectionLimits, connect, memory};
@@ -17,6 +18,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::net::UnixListener;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::raw::ALL;
 use crate::host::{Host, PATIENCE, quiet, read};
@@ -174,7 +176,14 @@ impl Exchange {
         self.config.iter().for_each(|(name, value)| config[name] = value.clone());
         let host = Host::start_with(read(config)).await;
         for (id, _) in self.servers.iter().filter(|(_, script)| script.is_up) {
-            host.up(id).await;
+            let is_up = || host.kernel.servers().iter().any(|view| view.id.as_str() == id && view.tools > 0);
+            let began = Instant::now();
+            while !is_up() {
+                if began.elapsed() > PATIENCE {
+                    return Err(format!("`{id}` does not come up: {:?}", host.view(id)));
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
         }
         let mut kept = HashMap::new();
         for (place, step) in self.steps.iter().enumerate() {

@@ -89,14 +89,6 @@ impl KernelNote {
         self.differences(config).is_empty().then(|| self.digest_of(config))
     }
 
-    /// Returns a notice of the changes that wait until an operator accepts them, if there are any.
-    pub(crate) fn waiting_notice(&self) -> Option<String> {
-        let keys = self.waiting.join(", ");
-        (!keys.is_empty()).then(|| {
-            format!("Changes that wait for your operator passphrase: {keys}. Apply them: mgp reload")
-        })
-    }
-
     /// Returns whether the kernel has read the configuration with this [digest](Self::digest_of), and all of it is in effect
     /// or waits for an operator.
     pub(crate) fn has_read(&self, digest: &str) -> bool {
@@ -129,6 +121,12 @@ impl KernelNote {
         }
         all
     }
+}
+
+/// Returns a notice of the keys whose changes wait until an operator accepts them, if there are any.
+pub(crate) fn waiting_notice(keys: &[String]) -> Option<String> {
+    let keys = (!keys.is_empty()).then(|| keys.join(", "))?;
+    Some(format!("Changes that wait for your operator passphrase: {keys}. Apply them: mgp reload"))
 }
 
 /// Returns the names of the variables to which values of `config` refer, as `${NAME}`, `${env:NAME}` or

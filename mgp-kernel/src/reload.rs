@@ -83,7 +83,8 @@ impl Sections {
     /// Writes the note by which clients and commands see what a kernel that serves has read of its configuration.
     fn keep_note(&self, applied: &AppliedConfig) {
         if self.lifecycle.served.get().is_some() && !self.lifecycle.is_stopping() {
-            let note = KernelNote::of_this_process(&self.config.wanted()).with_waiting(self.config.waiting());
+            let note = KernelNote::of_this_process(&self.config.wanted());
+            let note = note.with_waiting(self.config.waiting_when_read().to_vec());
             note.with_outdated(applied.needs_restart.clone()).keep(self.config.state());
         }
     }

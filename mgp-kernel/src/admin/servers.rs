@@ -189,7 +189,7 @@ impl ServerList {
                 servers.push(ServerRow::of(server.id.as_str().into(), None, None, Some(server), &counts));
             }
         }
-        let (keys, wanted) = (kernel.config.waiting(), kernel.config.wanted());
+        let (keys, wanted) = (kernel.config.waiting_when_read().to_vec(), kernel.config.wanted());
         for id in keys.iter().filter_map(|key| key.strip_prefix("servers.")) {
             let part = if config.server(id).is_some() { WaitingPart::Change } else { WaitingPart::Server };
             if part == WaitingPart::Server {

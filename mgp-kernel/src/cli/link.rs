@@ -24,7 +24,7 @@ use crate::admin::operation::{KernelNeed, Operation, PageRequest, ProofNeed, Ser
 use crate::admin::servers::{ListServers, ServerRow};
 use crate::admin::status::{StepAside, SteppedAside};
 use crate::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
-use crate::kernel_note::KernelNote;
+use crate::kernel_note::{KernelNote, waiting_notice};
 use crate::listen::socket::{self, SocketReader, SocketWriter};
 use crate::proof::OperatorConnection;
 use crate::terminal::{Exit, Failure, Result, TextForm, printable};
@@ -66,8 +66,9 @@ impl KernelLink {
             // It has shut down, and its socket is there still.
             held.wait().await?;
         };
-        if let Some(waiting) = KernelNote::read(state).and_then(|note| note.waiting_notice()) {
-            cx.output.note(&waiting);
+        let note = KernelNote::read(state);
+        if let Some(notice) = note.and_then(|note| waiting_notice(&note.waiting)) {
+            cx.output.note(&notice);
         }
         Ok(Self::to(client, cx))
     }

@@ -13,13 +13,13 @@ use tokio::time::Instant;
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::{KernelLink, no_kernel};
 use super::output::Output;
-use super::proof::{LOCKED, WITHOUT_PROOF};
+use super::proof::{LOCKED, WITHOUT_PROOF, waiting};
 use crate::admin::config::ReloadConfig;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog};
 use crate::admin::servers::{ListServers, ServerRow, WaitingPart};
 use crate::admin::status::{KernelStatus, ReadStatus, RestartKernel, StopKernel};
-use crate::kernel_note::KernelNote;
+use crate::kernel_note::{KernelNote, waiting_notice};
 use crate::lifecycle::HttpListening;
 use crate::listen::socket;
 use crate::proof::is_guarded;
@@ -209,8 +209,8 @@ pub(super) async fn reload(cx: &CommandContext) -> Result {
     };
     let reloaded = link.ask(&ReloadConfig {}).await;
     link.close().await;
-    if let Some(waiting) = KernelNote::read(&state).and_then(|note| note.waiting_notice()) {
-        cx.output.note(&waiting);
+    if reloaded.is_err() {
+        waiting_notice(&waiting(cx)).iter().for_each(|notice| cx.output.note(notice));
     }
     cx.output.result(&reloaded?)
 }

@@ -161,7 +161,8 @@ impl ListeningSockets {
             ListenCertificate::read(tls, "listen.tls").map_err(unheard(address.to_string()))?;
         }
         // Whoever connects finds the note, because it is written before anybody can.
-        KernelNote::of_this_process(&config.wanted()).with_waiting(config.waiting()).keep(config.state());
+        let waiting = config.waiting_when_read().to_vec();
+        KernelNote::of_this_process(&config.wanted()).with_waiting(waiting).keep(config.state());
         let ServeOptions { socket, shared_at, operators, inherited, .. } = &mut *serving;
         let at = socket.display().to_string();
         let control = UserSocket::open(socket, *operators, inherited.local(socket)).map_err(unheard(at))?;

@@ -7,12 +7,9 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use mgp_types::ext::ToolDeclaration;
-use mgp_types::mgp::{
-    Asking, CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code,
-};
+use mgp_types::mgp::{Asking, CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, code};
 use mgp_types::{
     AskedRule, Error, Flow, Gate, GateKind, Method, Object, Origin, Principal, RawJson, Request, Response,
-    ResultKind,
 };
 
 use super::binding::{ConfirmationBinding, EditedCall, canonical};

@@ -276,7 +276,7 @@ fn judged(tool: Arc<str>, judge: Arc<ArgumentJudge>, call: ToolFuture, is_strict
 fn bounded(most: u64, call: ToolFuture) -> ToolFuture {
     Box::pin(async move {
         let result = call.await?;
-        let refused = result.written().and_then(|result| ToolDeclaration::too_large(&result, most));
+        let refused = result.successful_json().and_then(|result| ToolDeclaration::too_large(&result, most));
         Ok(refused.map_or(result, ToolResult::from))
     })
 }
@@ -329,7 +329,7 @@ impl ToolResult {
     }
 
     /// Returns the result as JSON; `None` if it is a failure, or the call goes on elsewhere.
-    fn written(&self) -> Option<RawJson> {
+    fn successful_json(&self) -> Option<RawJson> {
         match &self.0 {
             ResultForm::Text { text, is_error: false } => {
                 RawJson::from_value(&CallToolResult::text(text.clone())).ok()

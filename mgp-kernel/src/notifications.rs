@@ -101,7 +101,11 @@ impl QuestionNotice {
         let at = self.link.as_deref().unwrap_or("mgp watch");
         let text = format!("{}\nAnswer: {at}", printable(first));
         let outcome = if cfg!(target_os = "macos") {
-            self.run("osascript", &SCRIPT.into_iter().chain([TITLE, &text]).map(str::to_owned).collect::<Vec<_>>()).await
+            self.run(
+                "osascript",
+                &SCRIPT.into_iter().chain([TITLE, &text]).map(str::to_owned).collect::<Vec<_>>(),
+            )
+            .await
         } else {
             // Desktops take the text for markup.
             let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -187,7 +191,12 @@ fn has_desktop() -> bool {
 const TITLE: &str = "mgp needs your approval";
 /// The script that shows a notification of its two arguments, title and text.
 const SCRIPT: [&str; 6] = [
-    "-e", "on run argv", "-e", "display notification (item 2 of argv) with title (item 1 of argv)", "-e", "end run",
+    "-e",
+    "on run argv",
+    "-e",
+    "display notification (item 2 of argv) with title (item 1 of argv)",
+    "-e",
+    "end run",
 ];
 /// The shortest time between two notifications on the desktop.
 const BETWEEN_SHOWN: Duration = Duration::from_secs(10);

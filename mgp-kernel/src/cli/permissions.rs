@@ -228,7 +228,9 @@ async fn watch(link: &KernelLink) -> Result<Exit, Failure> {
             match answer(link, &question).await {
                 Ok(decided) => drop(link.output.result(&decided)?),
                 // Somebody else has answered the question already.
-                Err(failure) if matches!(failure.exit, Exit::Tool | Exit::Usage) => link.output.note(failure.message()),
+                Err(failure) if matches!(failure.exit, Exit::Tool | Exit::Usage) => {
+                    link.output.note(failure.message())
+                }
                 Err(failure) => return Err(failure),
             }
         }

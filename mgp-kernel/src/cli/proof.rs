@@ -218,7 +218,8 @@ const fn prompt(needed: NeededProof) -> &'static str {
 async fn ask(what: &'static str, hint: &str) -> Result<String> {
     let read = tokio::task::spawn_blocking(move || read_hidden(what)).await;
     read.map_err(io::Error::other).and_then(|read| read).map_err(|error| {
-        let message = format!("this needs the operator passphrase, and there is no terminal to ask for it: {error}");
+        let message =
+            format!("this needs the operator passphrase, and there is no terminal to ask for it: {error}");
         Failure::new(Exit::Auth, message).hint(hint)
     })
 }
@@ -251,7 +252,9 @@ async fn passphrase(cx: &CommandContext, link: &KernelLink, wanted: &PassphraseA
     let is_set = new.is_some();
     link.output.result(&link.ask(&SetPassphrase { new, old }).await?)?;
     if is_set {
-        link.output.note("Approvals need the passphrase from now on. A terminal asks for it again after ten minutes.");
+        link.output.note(
+            "Approvals need the passphrase from now on. A terminal asks for it again after ten minutes.",
+        );
     } else {
         link.output.warning(WITHOUT_PROOF);
     }
@@ -283,7 +286,10 @@ pub(super) fn ways_to_set(socket: &Path) -> String {
         ]);
     }
     if cfg!(windows) {
-        ways.push("on Windows only a new state gets a first passphrase: `mgp stop`, then rename the state folder".to_owned());
+        ways.push(
+            "on Windows only a new state gets a first passphrase: `mgp stop`, then rename the state folder"
+                .to_owned(),
+        );
     } else if own_uid() != 0 {
         ways.push(format!("or as root: sudo mgp --socket {} operators passphrase", socket.display()));
     }
@@ -330,5 +336,4 @@ pub(super) const WITHOUT_PROOF: &str = "NO PASSPHRASE IS NEEDED: every program o
 /// The fault of a kernel at which nobody can approve anything.
 pub(super) const LOCKED: &str =
     "no operator passphrase is set, so nobody can approve calls. Set one: mgp operators passphrase";
-const NO_LOGIN: &str =
-    "no operator passphrase is set, and a client has already connected, so an agent may have sent this command";
+const NO_LOGIN: &str = "no operator passphrase is set, and a client has already connected, so an agent may have sent this command";

@@ -133,7 +133,9 @@ mod tests {
             assert!(of_host(&[&[(ROOT, "mgp")], above].concat(), ROOT), "{above:?}");
         }
         for account in [ADA, ROOT] {
-            for processes in [&[(account, "mgp")][..], &[(account, "mgp"), (account, "sh"), (account, "bash")]] {
+            for processes in
+                [&[(account, "mgp")][..], &[(account, "mgp"), (account, "sh"), (account, "bash")]]
+            {
                 assert!(entered(processes, account), "{processes:?}");
             }
         }

@@ -298,8 +298,7 @@ impl ProofChecker {
         match proof {
             Proof::Token(token) => {
                 if !self.read()?.is_token(&token, self.clock.now()) {
-                    let message =
-                        "this operator token is invalid, expired or revoked; `mgp operators token` issues one";
+                    let message = "this operator token is invalid, expired or revoked; `mgp operators token` issues one";
                     return Err(Error::new(code::PERMISSION_DENIED, message));
                 }
             }
@@ -362,7 +361,8 @@ impl ProofChecker {
         expires_at: Timestamp,
     ) -> Result<String, Error> {
         if !self.kind(&self.read()?, connection).is_some_and(NeededProof::is_secret) {
-            let message = "a token needs an operator passphrase, and none is set: `mgp operators passphrase` sets one";
+            let message =
+                "a token needs an operator passphrase, and none is set: `mgp operators passphrase` sets one";
             return Err(Error::invalid_params(message));
         }
         self.check(connection, passphrase).await?;
@@ -421,8 +421,7 @@ fn unproved(needed: NeededProof, message: String) -> Error {
     Error::new(code::PERMISSION_DENIED, message).with_data(Object::from([("proof", proof)]).to_raw())
 }
 
-const FIRST: &str =
-    "this needs an operator passphrase, and none is set: `mgp operators passphrase` sets one";
+const FIRST: &str = "this needs an operator passphrase, and none is set: `mgp operators passphrase` sets one";
 const UNSET: &str = "this needs an operator passphrase, and none is set; because an agent may have sent this command, set it \
                      from a login: `mgp operators passphrase` says how";
 

@@ -53,10 +53,7 @@ impl OperatorSecrets {
     }
 
     /// Writes the secrets as `change` leaves them.
-    pub(super) fn change<T>(
-        &self,
-        change: impl FnOnce(&mut StoredOperatorSecrets) -> T,
-    ) -> io::Result<T> {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut StoredOperatorSecrets) -> T) -> io::Result<T> {
         let mut secrets = self.read()?;
         let outcome = change(&mut secrets);
         self.write(&secrets)?;

@@ -70,7 +70,8 @@ impl SharedSecrets {
     }
 }
 
-const TABLE: &str = "CREATE TABLE operators (name BLOB PRIMARY KEY, sealed BLOB NOT NULL) STRICT, WITHOUT ROWID";
+const TABLE: &str =
+    "CREATE TABLE operators (name BLOB PRIMARY KEY, sealed BLOB NOT NULL) STRICT, WITHOUT ROWID";
 const FIND: &str = "SELECT sealed FROM operators WHERE name = ?1";
 const PUT: &str = "INSERT OR REPLACE INTO operators (name, sealed) VALUES (?1, ?2)";
 

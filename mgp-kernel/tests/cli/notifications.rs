@@ -86,7 +86,10 @@ fn without_a_configuration_the_desktop_shows_a_question_with_no_markup_of_others
 
     let home = home_with_notes("");
     let shown = home.path("shown");
-    home.write("bin/notify-send", &format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > '{0}.new'; mv '{0}.new' '{0}'\n", shown.display()));
+    home.write(
+        "bin/notify-send",
+        &format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > '{0}.new'; mv '{0}.new' '{0}'\n", shown.display()),
+    );
     std::fs::set_permissions(home.path("bin/notify-send"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let paths = format!("{}:{}", home.path("bin").display(), std::env::var("PATH").unwrap());
     let variables = [("PATH", &*paths), ("DISPLAY", ":7")];

@@ -71,7 +71,10 @@ impl PageLogins {
     }
 
     /// Signs a browser in, and returns the secret for its cookie; `None` if too many are signed in.
-    pub(super) async fn sign_in(&self, SignedIn { client, process, token, is_elsewhere }: SignedIn) -> Option<String> {
+    pub(super) async fn sign_in(
+        &self,
+        SignedIn { client, process, token, is_elsewhere }: SignedIn,
+    ) -> Option<String> {
         let lasts = if token.is_some() { TOKEN_LOGIN_LASTS } else { LOGIN_LASTS };
         let now = Timestamp::now();
         let (ends_at, is_over) = (now.saturating_add(lasts), AtomicBool::new(false));
@@ -82,7 +85,9 @@ impl PageLogins {
             let PageHolder { by, role } = client.holder.clone();
             let token = token.as_ref().map(|token| token.expose().to_owned());
             let added = shared.add(&secret, StoredPageLogin { by, role, token, ends_at }, now).await;
-            is_shared = added.inspect_err(|error| tracing::warn!(%error, "a login at the page is of this kernel alone")).is_ok();
+            is_shared = added
+                .inspect_err(|error| tracing::warn!(%error, "a login at the page is of this kernel alone"))
+                .is_ok();
         }
         let login = PageLogin { client, process, token, ends_at, is_shared, is_over };
         self.keep(&secret, Arc::new(login)).then_some(secret)

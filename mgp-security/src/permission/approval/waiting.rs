@@ -400,6 +400,9 @@ mod tests {
         let error = waits_for_approval(code::SERVER_NOT_READY, &subject, &question, &Context::default());
         assert!(error.message().contains(&told), "{error}");
         let words = question.in_words(&Context::default());
-        assert!(words.starts_with("waiting for approval in `mgp watch`, or: mgp permissions approve 7f"), "{words}");
+        assert!(
+            words.starts_with("waiting for approval in `mgp watch`, or: mgp permissions approve 7f"),
+            "{words}"
+        );
     }
 }

@@ -12,7 +12,7 @@ use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::store::EffectStore;
 use mgp_security::access::{AccessPolicy, AccessPolicySettings};
 use mgp_security::auth::KeyRing;
-use mgp_security::confirmation::{AskGate, FlowGate};
+use mgp_security::confirmation::{AskGate, ConfirmedCalls, FlowGate};
 use mgp_security::definition::{DefinitionGuard, PinnedDefinitions};
 use mgp_security::limit::{LimitGate, Limiter};
 use mgp_security::oauth::ResourceServer;
@@ -20,6 +20,7 @@ use mgp_security::permission::{GrantBook, PendingApprovals};
 use mgp_security::scope::ScopeBook;
 use mgp_security::{Clock, StoreError};
 use mgp_store::{Database, off_the_runtime};
+use mgp_transport::token::SealingKey;
 use mgp_types::mgp::{AuditPort, DefaultPolicy};
 use mgp_types::{AgentGroups, Error, Principal, code};
 use tokio::time::sleep;
@@ -54,6 +55,8 @@ pub(crate) struct Policies {
     pub(crate) budgets: Arc<AgentBudgets>,
     /// The agents to whom servers gave state to carry.
     pub(crate) session_states: Arc<StateOwners>,
+    /// The key of the proofs to whom servers gave checkpoints. Kernels that share a store have one.
+    pub(crate) checkpoint_key: SealingKey,
     /// The rules for which calls a person is asked about.
     pub(crate) asks: AskGate,
     /// The gate that remembers what sessions took in.
@@ -61,6 +64,8 @@ pub(crate) struct Policies {
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.
     pub(crate) pending: PendingApprovals,
+    /// The confirmations of several calls of a tool.
+    pub(crate) confirmed: ConfirmedCalls,
     pub(crate) definitions: Arc<DefinitionGuard>,
     pub(crate) keys: KeyRing,
     /// The tokens with which agents came.
@@ -135,11 +140,14 @@ impl Policies {
             budgets: Arc::new(AgentBudgets::new(groups, Arc::clone(&limiter))),
             limiter,
             session_states: Arc::default(),
+            checkpoint_key: link
+                .map_or_else(SealingKey::random, |link| SealingKey::new(link.key.derived("checkpoints"))),
             asks,
             flows,
             access,
             grants,
             pending,
+            confirmed: ConfirmedCalls::default(),
             keys,
             tokens: AgentTokens::default(),
             logins,

@@ -13,7 +13,7 @@ use crate::install::InstallRequest;
 
 /// All operations, by noun, each with the name of its method and the connections that need the passphrase for it. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 59] = [
+static OPERATIONS: [OperationEntry; 60] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
@@ -24,6 +24,7 @@ static OPERATIONS: [OperationEntry; 59] = [
     OperationEntry::of::<audit::VerifyLog>("kernel/audit/verify", ProofNeed::None),
     OperationEntry::of::<backup::BackUp>("kernel/backup", ProofNeed::Others),
     OperationEntry::of::<cluster::ReadClusterStatus>("kernel/cluster/status", ProofNeed::None),
+    OperationEntry::of::<config::CheckAskRule>("kernel/config/ask", ProofNeed::None),
     OperationEntry::of::<config::ListUnmatched>("kernel/config/unmatched", ProofNeed::None),
     OperationEntry::of::<config::ReloadConfig>("kernel/config/reload", ProofNeed::All),
     OperationEntry::of::<config::ShowConfig>("kernel/config/show", ProofNeed::None),
@@ -145,11 +146,11 @@ mod tests {
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
             "access/list", "access/groups", "access/matrix", "audit/counts", "audit/export", "audit/query",
-            "audit/head", "audit/verify", "cluster/status", "config/unmatched", "config/show", "explain",
-            "status", "yield", "keys/list", "operators/token", "operators/prove", "operators/standing",
-            "operators/passphrase", "page/open", "permissions/list", "permissions/pending",
-            "permissions/show", "permissions/watch", "pins/list", "pins/diff", "registrations/list",
-            "server/logs", "server/show", "servers/find", "servers", "stats", "tools",
+            "audit/head", "audit/verify", "cluster/status", "config/ask", "config/unmatched", "config/show",
+            "explain", "status", "yield", "keys/list", "operators/token", "operators/prove",
+            "operators/standing", "operators/passphrase", "page/open", "permissions/list",
+            "permissions/pending", "permissions/show", "permissions/watch", "pins/list", "pins/diff",
+            "registrations/list", "server/logs", "server/show", "servers/find", "servers", "stats", "tools",
         ];
         assert_eq!(with(ProofNeed::None), reading);
     }

@@ -54,6 +54,9 @@ pub(crate) struct OpenQuestion {
     pub(crate) decision: Option<Decision>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) answered_by: Option<String>,
+    /// The number of calls that the answer approves, if it approves several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_uses: Option<u32>,
 }
 
 /// Shows an open question.
@@ -373,6 +376,7 @@ impl OpenQuestion {
             asked_at: open.asked_at,
             ends_at: Some(open.ends_at),
             decision: open.answer.as_ref().map(|answer| answer.decision),
+            max_uses: open.answer.as_ref().map(|answer| answer.max_uses).filter(|uses| *uses > 1),
             answered_by: open.answer.map(|answer| answer.approver.id().into_owned()),
         }
     }

@@ -150,10 +150,15 @@ async fn kernel(
     findings: &mut Vec<DoctorFinding>,
 ) -> Result<()> {
     findings.push(DoctorFinding::right("kernel", "runs"));
-    let KernelStatus { http, waiting, .. } = link.ask(&ReadStatus {}).await?;
+    let KernelStatus { http, waiting, encoder, .. } = link.ask(&ReadStatus {}).await?;
+    if let Some(progress) = encoder
+        && let Some(finding) = findings.iter_mut().find(|finding| finding.what == "embedder")
+    {
+        finding.detail = format!("{progress}; then {}", finding.detail);
+    }
     if !waiting.is_empty() {
-        let detail = format!("changes wait for an operator: {}", waiting.join(", "));
-        let hint = "`mgp reload` takes them; undo those that you did not make";
+        let detail = format!("changes wait for your operator passphrase: {}", waiting.join(", "));
+        let hint = "`mgp reload` applies them; undo those that you did not make";
         findings.push(DoctorFinding::wrong("configuration", detail).hint(Some(hint)));
     }
     if let Some(http) = http {

@@ -51,8 +51,11 @@ pub(super) struct PermissionApproveArgs {
     #[arg(long, value_name = "FILE")]
     scope_file: Option<PathBuf>,
     /// The end of the grant: a time, or a span such as 2h
-    #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = ahead, group = "lasting")]
+    #[arg(long, value_name = "WHEN", value_parser = ahead, group = "lasting")]
     until: Option<Timestamp>,
+    /// How long the grant lasts, such as 2h
+    #[arg(long = "for", value_name = "SPAN", value_parser = ahead, group = "lasting")]
+    within: Option<Timestamp>,
     /// Grant for the one call of the question
     #[arg(long, group = "lasting", conflicts_with = "permission")]
     once: bool,
@@ -88,8 +91,11 @@ pub(super) struct PermissionDenyArgs {
     /// The permission, if a server is named
     permission: Option<Permission>,
     /// The end of the denial of a question: a time, or a span such as 2h
-    #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = ahead, conflicts_with = "permission")]
+    #[arg(long, value_name = "WHEN", value_parser = ahead, conflicts_with = "permission")]
     until: Option<Timestamp>,
+    /// How long the denial of a question lasts, such as 2h
+    #[arg(long = "for", value_name = "SPAN", value_parser = ahead, conflicts_with_all = ["permission", "until"])]
+    within: Option<Timestamp>,
     /// The reason for the denial of a question, which the agent is told
     #[arg(long, value_name = "TEXT", conflicts_with = "permission")]
     because: Option<String>,
@@ -131,7 +137,7 @@ async fn show(link: &KernelLink, wanted: ShowQuestion) -> Result<Exit, Failure> 
     };
     // The id may be that of a server; decisions about a server have no ids of their own.
     let decided = link.ask(&ListGrants { about: Some(wanted.id), ..ListGrants::default() }).await?;
-    if decided.grants.is_empty() && decided.waiting.is_empty() {
+    if decided.grants.is_empty() && decided.waiting.is_empty() && decided.confirmed.is_empty() {
         failure.exit = Exit::Usage;
         return Err(failure.hint("`mgp permissions pending` shows the questions"));
     }
@@ -150,7 +156,7 @@ async fn approve(cx: &CommandContext, yes: PermissionApproveArgs) -> Result<Exit
             agent_is_missing: yes.agent.is_none() && !yes.all_agents,
             agent_id: yes.agent,
             scope,
-            expires_at: yes.until,
+            expires_at: yes.until.or(yes.within),
             force: yes.force,
         };
         return operate(cx, grant).await;
@@ -165,7 +171,7 @@ async fn approve(cx: &CommandContext, yes: PermissionApproveArgs) -> Result<Exit
         let always = yes.always.then_some(GrantLifetime::Always);
         let lasts = if yes.once { Some(GrantLifetime::Once) } else { always };
         let granted_to = if yes.all_agents { GrantedTo::AllAgents } else { GrantedTo::Asker };
-        let (expires_at, max_uses, arguments) = (yes.until, yes.uses, yes.arguments);
+        let (expires_at, max_uses, arguments) = (yes.until.or(yes.within), yes.uses, yes.arguments);
         link.operate(&ApproveQuestion { id, scope, expires_at, lasts, granted_to, max_uses, arguments }).await
     })
     .await
@@ -179,7 +185,7 @@ async fn deny(cx: &CommandContext, no: PermissionDenyArgs) -> Result<Exit, Failu
     }
     KernelLink::with(cx, KernelNeed::State, async |link| {
         let id = question_id(link, no.what).await?;
-        link.operate(&DenyQuestion { id, expires_at: no.until, reason: no.because }).await
+        link.operate(&DenyQuestion { id, expires_at: no.until.or(no.within), reason: no.because }).await
     })
     .await
 }

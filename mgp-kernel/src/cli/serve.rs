@@ -325,7 +325,8 @@ async fn until_ordered(
                 Some(KernelEnd::Stop) => return KernelEnd::Stop,
                 None => {
                     manager.reloading();
-                    reread(kernel.sections()).await;
+                    // The failure is logged.
+                    let _ = reread(kernel.sections()).await;
                     manager.tell(READY);
                 }
             },
@@ -335,7 +336,7 @@ async fn until_ordered(
                 let is_settled = now == std::mem::replace(&mut seen, now.clone());
                 if is_settled && now != *taken {
                     *taken = now;
-                    reread(kernel.sections()).await;
+                    let _ = reread(kernel.sections()).await;
                 }
             }
         }

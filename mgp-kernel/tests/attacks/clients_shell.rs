@@ -357,7 +357,7 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
     until("what waits is as wanted", || waiting(&home).contains("servers.worse"));
     assert_eq!(run(&home, &["reload"]).code, Some(3));
     assert_eq!(run(&home, &["service", "install"]).code, Some(3));
-    assert!(home.run(["doctor"]).out.contains("changes wait for an operator"));
+    assert!(home.run(["doctor"]).out.contains("changes wait for your operator passphrase"));
     // Neither does a start take it.
     drop(kernel);
     let kernel = Kernel::start(&home, &["--watch"]);

@@ -68,6 +68,7 @@ mod sharing;
 #[path = "../support/shell_servers.rs"]
 mod shell_servers;
 mod specs;
+mod starting;
 #[cfg(feature = "postgres")]
 mod store;
 mod upgrade;

@@ -34,6 +34,31 @@ fn a_decision_with_a_token_is_recorded_without_a_refusal() {
     assert!(!events.contains("PERMISSION_DENIED") && !events.contains("request_blocked"), "{events}");
 }
 
+// covers: MGP-1.2-05
+#[test]
+fn each_use_of_the_proof_that_a_person_is_there_is_recorded() {
+    let home = Home::with_state();
+    let _kernel = Kernel::start(&home, &["--no-stdio"]);
+    home.done(["access", "grant", "ada", "fs", "--force"]);
+    let mut unproved = home.command(["access", "deny", "ada", "fs", "--force"]);
+    unproved.env("MGP_OPERATORS_TOKEN", "mgp_operators_of_nobody");
+    assert_ne!(Home::ran(unproved, "").code, Some(0));
+    with_passphrase(&home);
+    let token = home.run_with(["operators", "token", "--stdin"], "correct horse\n");
+    assert_eq!(token.code, Some(0), "{token:?}");
+    let events = home.json(["audit", "query"]);
+    for what in ["proved", "not_proved", "passphrase_set", "token_asked"] {
+        let kind = format!("dev.cloto.mgp.operator_{what}");
+        let mut of_kind = events["events"].as_array().unwrap().iter().map(|row| &row["event"]);
+        let event = of_kind.find(|event| event["event_type"] == kind.as_str());
+        let event = event.unwrap_or_else(|| panic!("{kind} is not in {events}"));
+        assert_eq!(event["actor"]["type"], "operator", "{event}");
+    }
+    for secret in ["correct horse", token.out.trim()] {
+        assert!(!events.to_string().contains(secret));
+    }
+}
+
 #[test]
 fn an_operator_finds_and_calls_tools_to_which_no_agent_has_access() {
     let home = with_clock("\n[access]\ndefault = \"opt-in\"\n");

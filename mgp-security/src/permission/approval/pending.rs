@@ -262,7 +262,7 @@ impl PendingApprovals {
     ) -> Result<Option<ApprovalAnswer>, Error> {
         let found = {
             let open = self.swept();
-            let mut rows = open.rows.values().filter(|row| row.is_answered_with(question));
+            let mut rows = open.rows.values().filter(|row| row.answers(question));
             rows.find_map(|row| row.shown.waiting_answer().map(|_| row.shown.id.clone()))
         };
         let Some(id) = found else { return Ok(None) };

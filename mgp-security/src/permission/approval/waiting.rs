@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{Decision, ServerId, Timestamp};
+use mgp_types::mgp::{Decision, RiskLevel, ServerId, Timestamp};
 use mgp_types::{Context, Error, Method, Params, Principal, RawJson, Request, random_bytes};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
@@ -125,6 +125,19 @@ impl PendingApproval {
         }
     }
 
+    /// Returns whether the answer, which approves several calls of a tool, approves the call of `question`. Calls that are
+    /// dangerous, or may carry out what the session took in, are approved one by one.
+    fn approves_also(&self, question: &ApprovalQuestion) -> bool {
+        let is_batch = self.answer.as_ref().is_some_and(|answer| answer.max_uses > 1);
+        match (&self.subject, &question.subject) {
+            (
+                ApprovalSubject::Call { of_tool: shown, .. },
+                ApprovalSubject::Call { of_tool, risk, flow: None, .. },
+            ) => is_batch && !shown.is_empty() && shown == of_tool && *risk < RiskLevel::Dangerous,
+            _ => false,
+        }
+    }
+
     /// Returns the stored form of the question.
     ///
     /// # Errors
@@ -207,6 +220,11 @@ impl ApprovalRow {
     /// Returns whether the answer to this question also answers `question`.
     pub(super) fn is_answered_with(&self, question: &ApprovalQuestion) -> bool {
         self.shown.is_about(&question.server, &question.subject, question.asker())
+    }
+
+    /// Returns whether the answer to this question also answers `question`, or approves its call with others.
+    pub(super) fn answers(&self, question: &ApprovalQuestion) -> bool {
+        self.is_answered_with(question) || self.shown.approves_also(question)
     }
 
     /// Returns whether the row has the same origin as `question`: the same agent, or the same server with its own

@@ -73,6 +73,7 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
         is_for_a_day: false,
         can_be_edited: true,
         binding: binding.to_owned(),
+        of_tool: String::new(),
     };
     let mut context = Context::default();
     context.principal = Some(Principal::new(agent.to_owned()));

@@ -185,6 +185,9 @@ mod tests {
         assert!(counter.step_in(AdmissionKind::Call, WorkRole::Begins).is_err());
         assert!(counter.inside().is_empty());
         let woken = counter.last_left.notified().now_or_never();
-        assert!(woken.is_some(), "the task that waits for the last call looks again, because this call was counted");
+        assert!(
+            woken.is_some(),
+            "the task that waits for the last call looks again, because this call was counted"
+        );
     }
 }

@@ -20,7 +20,7 @@ mod gate;
 
 pub use self::ask::AskGate;
 pub use self::binding::{EditedCall, EditedCallGate};
-pub use self::flow::{FlowGate, FollowedCall};
+pub use self::flow::FlowGate;
 pub use self::gate::{ConfirmationGate, ConfirmationSettings};
 
 #[cfg(test)]

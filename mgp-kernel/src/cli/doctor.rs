@@ -14,7 +14,7 @@ use super::link::KernelLink;
 use super::pins::pins;
 use super::proof::WITHOUT_PROOF;
 use super::server_advice::{missed, suggestion};
-use super::server_commands::{last_lines, told_of};
+use super::server_commands::{last_lines, listening_text};
 use crate::admin::audit::{VerifiedLog, VerifyLog};
 use crate::admin::config::ListUnmatched;
 use crate::admin::keys::{KeyRow, ListKeys};
@@ -150,7 +150,7 @@ async fn kernel(link: &KernelLink, config: &Config, findings: &mut Vec<DoctorFin
         let hint =
             "end the program that has the address, or name another one as `http` of `[listen]` in mgp.toml";
         let ok = http.error.is_none();
-        findings.push(DoctorFinding::of("http", ok, told_of(&http)).hint((!ok).then_some(hint)));
+        findings.push(DoctorFinding::of("http", ok, listening_text(&http)).hint((!ok).then_some(hint)));
     }
     let servers = link.settled(&ServersToBegin::All).await?;
     findings.extend(variables(link, config, &servers).await?);

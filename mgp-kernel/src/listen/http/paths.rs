@@ -190,8 +190,8 @@ impl MetricsPage {
             self.one("mgp_audit_push_failures_total", lag.failures);
         }
         if let Some(link) = &kernel.link {
-            let told = |lag| Duration::from_millis(lag).as_secs_f64().to_string();
-            let lag = link.freshness.status().lag_ms.map_or_else(|| "+Inf".to_owned(), told);
+            let seconds = |lag| Duration::from_millis(lag).as_secs_f64().to_string();
+            let lag = link.freshness.status().lag_ms.map_or_else(|| "+Inf".to_owned(), seconds);
             self.one("mgp_store_lag_seconds", lag);
         }
         self.one("mgp_tools", kernel.tools.index.snapshot().len());
@@ -232,8 +232,8 @@ impl MetricsPage {
 
     /// Writes the kind of a metric, and what it counts.
     fn family(&mut self, name: &str) {
-        let told = |row: &'static str| row.strip_prefix(name)?.strip_prefix(' ')?.split_once(' ');
-        if let Some((kind, help)) = METRICS.lines().find_map(told) {
+        let described = |row: &'static str| row.strip_prefix(name)?.strip_prefix(' ')?.split_once(' ');
+        if let Some((kind, help)) = METRICS.lines().find_map(described) {
             self.line(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}"));
         }
     }

@@ -70,8 +70,8 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         .layer(ReferenceGate::new(is_dialect && elsewhere.is_none()).into_layer())
         .inbound_layer(ServerInboundLayer(Arc::downgrade(&shared)));
     if let Some((peers, lease, address)) = elsewhere {
-        let client = || shared.line.client.as_ref().map(|client| &client.agent);
-        let caller = shared.line.agent.as_ref().or_else(client).cloned();
+        let client = || shared.key.client.as_ref().map(|client| &client.agent);
+        let caller = shared.key.agent.as_ref().or_else(client).cloned();
         let configure = peers.transport(lease, caller.unwrap_or_else(|| Principal::new(OTHER_KERNEL)))?;
         let url = format!("https://{address}/servers/{}", config.id);
         return builder.era(EraMode::Session).connect_http_with(&url, configure).await.map(Client::boxed);
@@ -137,7 +137,7 @@ fn endpoint(shared: &ConnectionShared) -> Result<Endpoint, Error> {
     let expanded =
         shared.config.expanded(&ProcessEnvironment).map_err(|fault| not_reached(shared, &fault))?;
     let mut agents = expanded.agents;
-    let agent = shared.line.agent.as_ref().and_then(Principal::agent_name);
+    let agent = shared.key.agent.as_ref().and_then(Principal::agent_name);
     let groups = shared.support.policies.access.groups();
     let own = agent.and_then(|agent| groups.find(agent, |name| agents.remove(name)));
     Ok(own.unwrap_or(expanded.endpoint))
@@ -203,7 +203,7 @@ fn advised<T>(shared: &ConnectionShared, connected: Result<T, Error>) -> Result<
         let Some(status) = HttpStatus::of(&error).filter(|status| status.code() == 401).cloned() else {
             return error;
         };
-        let agent = shared.line.agent.as_ref().and_then(Principal::agent_name);
+        let agent = shared.key.agent.as_ref().and_then(Principal::agent_name);
         let agent = agent.map(|agent| format!(" --agent {agent}")).unwrap_or_default();
         let server = &shared.server;
         let message = format!("the server `{server}` demands authorization; run `mgp login {server}{agent}`");
@@ -227,7 +227,7 @@ async fn transport(
     });
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
     let (config, policies) = (shared.support.config.load_full(), &shared.support.policies);
-    let owner = shared.line.agent.as_ref();
+    let owner = shared.key.agent.as_ref();
     let oauth = authorization::of_server(&config, &shared.config, owner, policies, url).await?;
     let places = settings::server_places(&shared.config).get();
     Ok(move |transport: HttpClientBuilder| {

@@ -47,7 +47,7 @@
 //! | [`EventStream`], [`EventItem`] | what happens at the server |
 //! | [`Supervisor`], [`Supervised`] | servers that are kept alive |
 //! | [`Elicited`], [`IntoReply`] | what handlers answer |
-//! | `ApprovalQuestion`, `UserAdvice`, `ResultHints` | what a host asks and tells its user (feature `ext`) |
+//! | `ApprovalQuestion`, `ApprovalTreatment`, `UserAdvice`, `ResultHints` | what a host asks and tells its user (feature `ext`) |
 //! | `Saga`, `SagaStep`, `SagaOutcome` | calls at several servers that are taken back together (feature `ext`) |
 //! | [`ConnectionHandle`], [`ClientAccept`], [`ClientCore`] | for transports of your own |
 //! | [`mcp`], [`mgp`], [`types`], [`json!`] | bodies and words of the protocols, all of `mgp-types`, and arguments |
@@ -57,8 +57,9 @@
 //! (`Call::intent`), tools by version (`Client::find_tool`, `Client::call_listed`), output schemas (`Call::check_output`), binary
 //! arguments (`Call::attach`), envelopes (`Call::in_envelope`), scopes (`ClientBuilder::scopes`, `Client::negotiate_scopes`,
 //! `Call::with_scopes`), the manifest of a server (`Client::manifest`), questions to a person before a call
-//! (`ClientBuilder::on_approval`), errors that a user can do something about (`Client::user_advice`), sagas, and what a client
-//! carries for servers: the state of conversations (`ClientBuilder::session_state`), and places that interrupted calls go on
+//! (`ClientBuilder::on_approval`), errors that a user can do something about (`Client::user_advice`), recommendations of
+//! servers (`Client::recommend_servers`), calls that happen once (`Call::idempotent`), transactions
+//! (`Client::begin_transaction`, `Call::in_transaction`), sagas, and what a client carries for servers: the state of conversations (`ClientBuilder::session_state`), and places that interrupted calls go on
 //! from (`Call::resume`).
 //!
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
@@ -101,6 +102,7 @@ pub mod oauth;
 mod pages;
 #[cfg(feature = "ext")]
 mod saga;
+mod servers;
 mod subscription;
 mod supervise;
 mod tasks;
@@ -116,7 +118,7 @@ pub use client::Client;
 pub use connect::PlainStack;
 pub use connection_handle::ConnectionHandle;
 #[cfg(feature = "ext")]
-pub use ext::{ApprovalLayer, ApprovalQuestion, ApprovalService, ResultHints, UserAdvice};
+pub use ext::{ApprovalLayer, ApprovalQuestion, ApprovalService, ApprovalTreatment, ResultHints, UserAdvice};
 pub use handlers::{Handlers, IntoReply};
 pub use headers::{HeaderMirror, MirroredCall};
 #[cfg(feature = "http")]

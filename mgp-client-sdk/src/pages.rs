@@ -81,7 +81,7 @@ pub struct Pages<S: RpcService, P: PagedList> {
 /// A page on its way.
 type Fetching<S, P> = Pin<Box<CallFuture<S, <P as RequestBody>::Result>>>;
 
-const MAX_PAGES: usize = 10_000;
+pub(crate) const MAX_PAGES: usize = 10_000;
 
 impl<S: RpcService, P: PagedList> Pages<S, P> {
     pub(crate) fn new(client: Client<S>) -> Self {

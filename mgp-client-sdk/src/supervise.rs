@@ -5,9 +5,10 @@ use mgp_lifecycle::supervise::{
     StandingRequestsService, Supervisor, ask_to_stop, probe,
 };
 use mgp_types::mgp::{Extension, ServerId};
-use mgp_types::{Error, Gate, RpcService};
+use mgp_types::{Error, Gate, Method, Object, RpcService};
 
 use crate::Client;
+use crate::pages::MAX_PAGES;
 
 impl Client<()> {
     /// Keeps `server` alive: calls `connect` to connect to it, and again when the server has ended or does not answer
@@ -92,9 +93,20 @@ async fn remind<S: RpcService>(
     }
 }
 
+/// Lists the tools, for the layers that learn from the list. The definitions are not read: a wrong one is no reason to be
+/// without the server.
 async fn republish<S: RpcService>(client: Client<S>) -> Result<(), Error> {
-    if client.capabilities().contains("tools") {
-        client.list_tools().await?;
+    if !client.capabilities().contains("tools") {
+        return Ok(());
+    }
+    let mut params = Object::new();
+    for _ in 0..MAX_PAGES {
+        let page = client.request(Method::TOOLS_LIST, params.clone()).await?;
+        let cursor = Object::from_raw(&page).ok().and_then(|page| page.get("nextCursor"));
+        match cursor.filter(|cursor| !cursor.is_null()) {
+            Some(cursor) => params.set("cursor", cursor),
+            None => break,
+        }
     }
     Ok(())
 }

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
 use mgp_toolindex::Index;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors, VectorStore};
+use serde::{Deserialize, Serialize};
 
 use crate::models::ModelStore;
 use crate::{StartError, settings};
@@ -18,6 +20,27 @@ pub(crate) struct ToolCatalog {
     pub(crate) index: Index,
     /// The encoder that is loaded when servers start.
     encoder: Option<EmbedderChoice>,
+    /// True once the encoder was loaded, or could not be.
+    is_loaded: Arc<AtomicBool>,
+}
+
+/// The progress of an encoder that is not used for searches yet.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct EncoderProgress {
+    /// The number of tools that are embedded.
+    pub(crate) embedded: usize,
+    /// The number of all tools.
+    pub(crate) tools: usize,
+}
+
+impl std::fmt::Display for EncoderProgress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { embedded, tools } = self;
+        write!(
+            f,
+            "searches use the built-in table until the encoder is ready: {embedded} of {tools} tools are embedded"
+        )
+    }
 }
 
 impl ToolCatalog {
@@ -35,7 +58,7 @@ impl ToolCatalog {
             Some(Arc::new(vectors))
         };
         let index = Index::with_vectors(EmbedderChoice::Static.open().await, store);
-        let mut tools = Self { catalog: Catalog::new(), index, encoder: None };
+        let mut tools = Self { catalog: Catalog::new(), index, encoder: None, is_loaded: Arc::default() };
         match choice {
             EmbedderChoice::Static => {}
             EmbedderChoice::Encoder(_) => tools.encoder = Some(choice),
@@ -48,7 +71,19 @@ impl ToolCatalog {
     pub(crate) async fn load_encoder(&self) {
         if let Some(encoder) = &self.encoder {
             self.change_embedder(encoder).await;
+            self.index.settled().await;
+            self.is_loaded.store(true, Ordering::Release);
         }
+    }
+
+    /// Returns the progress of the encoder, if there is one and searches do not use it yet.
+    pub(crate) fn encoder_progress(&self) -> Option<EncoderProgress> {
+        self.encoder.as_ref()?;
+        let snapshot = self.index.snapshot();
+        let progress = snapshot.embedding();
+        let progress = progress.map(|now| EncoderProgress { embedded: now.embedded, tools: now.tools });
+        let is_loaded = self.is_loaded.load(Ordering::Acquire);
+        progress.or_else(|| (!is_loaded).then(|| EncoderProgress { embedded: 0, tools: snapshot.len() }))
     }
 
     /// Changes to another embedder once it is open. The built-in table serves until all vectors are made, and whenever

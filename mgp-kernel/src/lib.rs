@@ -36,6 +36,7 @@ mod front;
 mod install;
 mod json_receiver;
 mod kernel;
+mod kernel_note;
 mod lifecycle;
 mod listen;
 mod log_positions;

@@ -1,4 +1,4 @@
-//! Notifications: the programs and webhooks that are told when a question waits, so that nobody has to look for it.
+//! Notifications: the desktop, programs and webhooks that show people that a question waits.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -14,7 +14,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::admin::questions::OpenQuestion;
 use crate::json_receiver::signed;
@@ -22,12 +22,14 @@ use crate::lifecycle::wait_for_stop;
 use crate::sections::Sections;
 use crate::terminal::printable;
 
-/// Notifies people of each question that is asked, as the configuration in effect says, until `stopped` says so.
+/// Notifies people of each question that is asked, as the configuration in effect says, until `stopped` says so. Without any
+/// configuration, the desktop shows the question.
 pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
     let pending = &sections.policies.pending;
     let mut asked = pending.asked();
     let mut known = ids(&pending.list());
     let mut sent = JoinSet::new();
+    let mut shown: Option<Instant> = None;
     loop {
         tokio::select! {
             changed = asked.changed() => if changed.is_err() { return },
@@ -40,6 +42,19 @@ pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
         let is_new =
             |question: &&PendingApproval| question.is_asked_here && !known.contains(question.id.as_str());
         for question in open.iter().filter(is_new) {
+            let notice = || QuestionNotice {
+                question: OpenQuestion::of(question.clone()),
+                link: pending.link(&question.id),
+            };
+            // Many questions at once are one notification: the places that it names list all of them.
+            if config.approvals.notify.is_empty()
+                && has_desktop()
+                && shown.is_none_or(|last| last.elapsed() >= BETWEEN_SHOWN)
+            {
+                shown = Some(Instant::now());
+                let notice = notice();
+                sent.spawn(async move { notice.show().await });
+            }
             for way in &config.approvals.notify {
                 if sent.len() >= MAX_AT_ONCE {
                     tracing::warn!(
@@ -48,9 +63,7 @@ pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
                     );
                     break;
                 }
-                let link = pending.link(&question.id);
-                let notice = QuestionNotice { question: OpenQuestion::of(question.clone()), link };
-                sent.spawn(notice.send(way.clone(), pending.clone()));
+                sent.spawn(notice().send(way.clone(), pending.clone()));
             }
         }
         known = ids(&open);
@@ -79,6 +92,27 @@ impl QuestionNotice {
         };
         if let Err(why) = outcome {
             tracing::warn!(question = self.question.id, why, "nobody was notified of a question");
+        }
+    }
+
+    /// Shows the question on the desktop.
+    async fn show(&self) {
+        let first = self.question.message.lines().next().unwrap_or_default();
+        let at = self.link.as_deref().unwrap_or("mgp watch");
+        let text = format!("{}\nAnswer: {at}", printable(first));
+        let outcome = if cfg!(target_os = "macos") {
+            self.run(
+                "osascript",
+                &SCRIPT.into_iter().chain([TITLE, &text]).map(str::to_owned).collect::<Vec<_>>(),
+            )
+            .await
+        } else {
+            // Desktops take the text for markup.
+            let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+            self.run("notify-send", &["--app-name=mgp", "--", TITLE, &text].map(str::to_owned)).await
+        };
+        if let Err(why) = outcome {
+            tracing::debug!(question = self.question.id, why, "the desktop does not show a question");
         }
     }
 
@@ -147,6 +181,25 @@ impl QuestionNotice {
         event.to_string()
     }
 }
+
+/// Returns whether this process belongs to a desktop session that shows notifications.
+fn has_desktop() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(target_os = "macos") || cfg!(unix) && ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().any(is_set)
+}
+
+const TITLE: &str = "mgp needs your approval";
+/// The script that shows a notification of its two arguments, title and text.
+const SCRIPT: [&str; 6] = [
+    "-e",
+    "on run argv",
+    "-e",
+    "display notification (item 2 of argv) with title (item 1 of argv)",
+    "-e",
+    "end run",
+];
+/// The shortest time between two notifications on the desktop.
+const BETWEEN_SHOWN: Duration = Duration::from_secs(10);
 
 /// The largest number of notifications on their way.
 const MAX_AT_ONCE: usize = 1_024;

@@ -12,7 +12,7 @@ use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::store::EffectStore;
 use mgp_security::access::{AccessPolicy, AccessPolicySettings};
 use mgp_security::auth::KeyRing;
-use mgp_security::confirmation::{AskGate, FlowGate};
+use mgp_security::confirmation::{AskGate, ConfirmedCalls, FlowGate};
 use mgp_security::definition::{DefinitionGuard, PinnedDefinitions};
 use mgp_security::limit::{LimitGate, Limiter};
 use mgp_security::oauth::ResourceServer;
@@ -20,6 +20,7 @@ use mgp_security::permission::{GrantBook, PendingApprovals};
 use mgp_security::scope::ScopeBook;
 use mgp_security::{Clock, StoreError};
 use mgp_store::{Database, off_the_runtime};
+use mgp_transport::token::SealingKey;
 use mgp_types::mgp::{AuditPort, DefaultPolicy};
 use mgp_types::{AgentGroups, Error, Principal, code};
 use tokio::time::sleep;
@@ -30,7 +31,7 @@ use crate::call::session_state::StateOwners;
 use crate::paths::own_files;
 use crate::proof::ProofChecker;
 use crate::record::AuditTrail;
-use crate::replicas::{ClusterLink, FreshnessGate, SharedLogins, share};
+use crate::replicas::{ClusterLink, FreshnessGate, SharedLogins, SharedPageLogins, share};
 use crate::running::RunningConfig;
 use crate::settings;
 use crate::state_folder::users_state;
@@ -54,6 +55,8 @@ pub(crate) struct Policies {
     pub(crate) budgets: Arc<AgentBudgets>,
     /// The agents to whom servers gave state to carry.
     pub(crate) session_states: Arc<StateOwners>,
+    /// The key of the proofs to whom servers gave checkpoints. Kernels that share a store have one.
+    pub(crate) checkpoint_key: SealingKey,
     /// The rules for which calls a person is asked about.
     pub(crate) asks: AskGate,
     /// The gate that remembers what sessions took in.
@@ -61,12 +64,16 @@ pub(crate) struct Policies {
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.
     pub(crate) pending: PendingApprovals,
+    /// The confirmations of several calls of a tool.
+    pub(crate) confirmed: ConfirmedCalls,
     pub(crate) definitions: Arc<DefinitionGuard>,
     pub(crate) keys: KeyRing,
     /// The tokens with which agents came.
     pub(crate) tokens: AgentTokens,
     /// The logins at servers, where kernels share them.
     pub(crate) logins: Option<SharedLogins>,
+    /// The logins at the page, where kernels share them.
+    pub(crate) page_logins: Option<SharedPageLogins>,
     /// The check of which operator connections may decide.
     pub(crate) proofs: ProofChecker,
     /// The files that no server may touch.
@@ -92,6 +99,8 @@ impl Policies {
         share(link, &database, "policy").map_err(unusable)?;
         let logins = link.map(|link| SharedLogins::open(database.clone(), link.key.clone()));
         let logins = logins.transpose().map_err(unusable)?;
+        let page_logins = link.map(|link| SharedPageLogins::open(database.clone(), link.key.clone()));
+        let page_logins = page_logins.transpose().map_err(unusable)?;
         let groups = AgentGroups::default();
         groups.set(settings::groups(config));
         database.set_reserve(audit.reserve.clone());
@@ -109,7 +118,10 @@ impl Policies {
         asks.set(config.ask.clone());
         let flows = FlowGate::default();
         flows.only_record(!config.confirmation.flows);
-        let proofs = ProofChecker::open(users_state(state), clock)?;
+        let mut proofs = ProofChecker::open(users_state(state), clock)?;
+        if let Some(link) = link {
+            proofs.share(database.clone(), link.key.clone()).map_err(unusable)?;
+        }
         let seed = link.and_then(|link| link.key.derived("limits").first_chunk().copied());
         let limiter = Arc::new(Limiter::new(seed.map(u64::from_be_bytes)));
         keys.count_with(Arc::clone(&limiter));
@@ -128,14 +140,18 @@ impl Policies {
             budgets: Arc::new(AgentBudgets::new(groups, Arc::clone(&limiter))),
             limiter,
             session_states: Arc::default(),
+            checkpoint_key: link
+                .map_or_else(SealingKey::random, |link| SealingKey::new(link.key.derived("checkpoints"))),
             asks,
             flows,
             access,
             grants,
             pending,
+            confirmed: ConfirmedCalls::default(),
             keys,
             tokens: AgentTokens::default(),
             logins,
+            page_logins,
             proofs,
         })
     }
@@ -155,8 +171,14 @@ impl Policies {
         }
     }
 
+    /// Takes over the operator passphrase and the tokens that other kernels set.
+    pub(crate) async fn follow_operators(self: &Arc<Self>) -> Result<(), StoreError> {
+        let policies = Arc::clone(self);
+        off_the_runtime(move || policies.proofs.follow()).await
+    }
+
     /// Reads these sections of the database anew, which other kernels changed. Calls that may not go on end.
-    pub(crate) async fn reload(&self, sections: &BTreeSet<String>) -> Result<(), StoreError> {
+    pub(crate) async fn reload(self: &Arc<Self>, sections: &BTreeSet<String>) -> Result<(), StoreError> {
         for section in sections {
             match section.as_str() {
                 "auth" => self.keys.reload().await?,
@@ -167,6 +189,7 @@ impl Policies {
                     let definitions = Arc::clone(&self.definitions);
                     off_the_runtime(move || definitions.pins().reload()).await?;
                 }
+                "operators" => self.follow_operators().await?,
                 "logins" => self.logins.iter().for_each(SharedLogins::note_change),
                 _ => {}
             }
@@ -208,7 +231,7 @@ fn take_over(users: &Path, own: &Path) -> Result<(), StartError> {
     if own.exists() || !users.exists() {
         return Ok(());
     }
-    let without = ["api_keys", "questions", "logins"];
+    let without = ["api_keys", "questions", "logins", "operators", "page_logins"];
     let taken = Database::open_read_only(users).and_then(|users| users.copy_to(own, &without));
     taken.map_err(|error| StartError::Kept { path: users.to_owned(), error })
 }

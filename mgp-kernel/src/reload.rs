@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mgp_discovery::Config;
 use mgp_types::mgp::EntryType;
 
+use crate::kernel_note::KernelNote;
 use crate::registration;
 use crate::rules::AccessRules;
 use crate::running::ConfigEdit;
@@ -15,13 +16,14 @@ use crate::{AppliedConfig, StartError, settings};
 
 /// Other configurations are taken each as a whole, or not at all.
 impl Sections {
-    /// Reads the configuration anew, and takes what needs nobody's acceptance.
-    pub(crate) async fn reread_config(&self) -> Result<AppliedConfig, StartError> {
-        self.read_and_take(false).await
+    /// Reads the configuration again, and applies what needs no operator. The next [`accept_config`](Self::accept_config)
+    /// reports these changes, too.
+    pub(crate) async fn reread_config(&self) -> Result<(), StartError> {
+        self.read_and_take(false).await.map(drop)
     }
 
-    /// Reads the configuration anew, and takes all of it in the name of an operator. The kernel of a command, which has no
-    /// source, keeps it for the next one.
+    /// Reads the configuration again, and applies all of it in the name of an operator. Returns the changes since the last
+    /// time. The kernel of a command, which has no source, keeps the configuration for the next kernel.
     pub(crate) async fn accept_config(&self) -> Result<AppliedConfig, StartError> {
         self.read_and_take(true).await
     }
@@ -54,14 +56,37 @@ impl Sections {
             let held = match this.config.source.get() {
                 Some(source) => this.config.held(source.read().map_err(|failure| unusable(&failure))?),
                 None if accepts => {
+                    let accepted = this.config.waiting();
                     let _ = this.config.accept();
-                    return Ok(AppliedConfig::default());
+                    return Ok(AppliedConfig { accepted, ..AppliedConfig::default() });
                 }
                 None => return Err(StartError::Config(NO_SOURCE.to_owned())),
             };
-            this.take(if accepts { this.config.accept() } else { held }).await
+            let applied = this.take(if accepts { this.config.accept() } else { held }).await?;
+            tracing::info!(
+                added = applied.added.len(),
+                changed = applied.changed.len(),
+                removed = applied.removed.len(),
+                "the configuration was reloaded"
+            );
+            this.keep_note(&applied);
+            let mut unreported = this.fleet.unreported.lock();
+            let since_last = std::mem::take(&mut *unreported).followed_by(applied);
+            if !accepts {
+                *unreported = since_last.clone();
+            }
+            Ok(since_last)
         })
         .await
+    }
+
+    /// Writes the note by which clients and commands see what a kernel that serves has read of its configuration.
+    fn keep_note(&self, applied: &AppliedConfig) {
+        if self.lifecycle.served.get().is_some() && !self.lifecycle.is_stopping() {
+            let note = KernelNote::of_this_process(&self.config.wanted());
+            let note = note.with_waiting(self.config.waiting_when_read().to_vec());
+            note.with_outdated(applied.needs_restart.clone()).keep(self.config.state());
+        }
     }
 
     /// Takes a new configuration; if it asks for something that there is not, everything stays as it was.
@@ -84,7 +109,8 @@ impl Sections {
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
-        let needs_restart = config.settings_changed_in(&wanted);
+        let (needs_restart, settings) =
+            (config.settings_changed_in(&wanted), old.settings_changed_in(&config));
         self.config.store(Arc::new(config));
         let config = self.config.load();
         // The rules hold before there is a new server that somebody may not use, and not before it is known that there
@@ -106,11 +132,11 @@ impl Sections {
         if !needs_restart.is_empty() {
             tracing::warn!(
                 sections = needs_restart.join(", "),
-                "some of what changed stays as it was until the kernel is started anew"
+                "these sections changed and take effect when the kernel restarts: `mgp restart`"
             );
         }
         warn_of_unmatched(self);
-        Ok(AppliedConfig { needs_restart, ..applied })
+        Ok(AppliedConfig { settings, needs_restart, ..applied })
     }
 }
 
@@ -153,7 +179,8 @@ fn takeable(wanted: Config, running: &Config) -> Config {
 }
 
 /// The reason why an operator's change of the configuration is not made.
-const WAITING: &str = "other changes of the configuration wait: `mgp reload` takes them";
+const WAITING: &str =
+    "other changes of the configuration wait for the operator passphrase; apply them first: mgp reload";
 
 /// The reason why a kernel that got its configuration from the program that it is part of reads none.
 const NO_SOURCE: &str = "the kernel has no file that it could read anew";

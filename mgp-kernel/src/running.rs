@@ -32,6 +32,8 @@ pub(crate) struct RunningConfig {
     pub(crate) changes: watch::Sender<()>,
     /// The configuration as it was read last.
     wanted: ArcSwap<Config>,
+    /// The keys of the configuration as it was read last that wait until an operator accepts them.
+    waiting: ArcSwap<Vec<String>>,
     pub(crate) accepted: AcceptedConfig,
     state: PathBuf,
     /// The memory for long messages of all connections.
@@ -55,11 +57,12 @@ pub(crate) type ConfigEdit = dyn FnMut(&mut ConfigFile) -> Result<(), Failure> +
 impl RunningConfig {
     pub(crate) fn new(config: Config, state: PathBuf) -> Self {
         let accepted = AcceptedConfig::new(&state);
-        let (held, _) = accepted.held(&config);
+        let (held, waiting) = accepted.held(&config);
+        let waiting = ArcSwap::from_pointee(waiting);
         let memory = settings::message_memory(&held);
         let wanted = ArcSwap::from_pointee(config);
         let (current, source) = (ArcSwap::from_pointee(held), OnceLock::new());
-        Self { current, changes: watch::Sender::default(), wanted, accepted, state, memory, source }
+        Self { current, changes: watch::Sender::default(), wanted, waiting, accepted, state, memory, source }
     }
 
     /// Notes the configuration that was read, and returns the part of it that takes effect now.
@@ -69,6 +72,7 @@ impl RunningConfig {
             let keys = waiting.join(", ");
             tracing::warn!(keys, "changes of the configuration wait for an operator: `mgp reload`");
         }
+        self.waiting.store(Arc::new(waiting));
         self.wanted.store(Arc::new(wanted));
         held
     }
@@ -77,6 +81,7 @@ impl RunningConfig {
     pub(crate) fn accept(&self) -> Config {
         let wanted = self.wanted();
         self.accepted.accept(&wanted);
+        self.waiting.store(Arc::default());
         wanted
     }
 
@@ -95,6 +100,11 @@ impl RunningConfig {
     /// Returns the keys of the configuration, and of the secrets in use, that wait until an operator accepts them.
     pub(crate) fn waiting(&self) -> Vec<String> {
         self.accepted.held(&self.wanted.load()).1
+    }
+
+    /// Returns the keys that waited when the configuration was read last.
+    pub(crate) fn waiting_when_read(&self) -> Arc<Vec<String>> {
+        self.waiting.load_full()
     }
 
     pub(crate) fn load(&self) -> Guard<Arc<Config>> {
@@ -129,7 +139,7 @@ impl RunningConfig {
 
 /// The file in the kernel's state with the configuration that was accepted last.
 ///
-/// While an operators' passphrase is set, what loosens in a changed file waits until somebody who knows it reloads the
+/// While an operator passphrase is set, what loosens in a changed file waits until somebody who knows it reloads the
 /// configuration. Whoever may write the user's files could write this one, too: it stands where no server and no validated
 /// call comes.
 #[derive(Debug)]
@@ -204,7 +214,7 @@ impl AcceptedConfig {
         match accepted.and_then(|accepted| accepted.changed(std::slice::from_ref(server)).pop()) {
             None => Ok(()),
             Some(name) => Err(Error::invalid_params(format!(
-                "the server `{}` is not started, because its secret {name} was changed without the operators' passphrase: \
+                "the server `{}` is not started, because its secret {name} was changed without the operator passphrase: \
                  `mgp reload` takes the change",
                 server.id
             ))),

@@ -24,7 +24,7 @@ use crate::replicas::{ClusterLink, Peers};
 use crate::running::RunningConfig;
 use crate::servers::events::{self, ServerEvents};
 use crate::servers::fleet::{Fleet, FleetTables};
-use crate::servers::upstream::ServerSupport;
+use crate::servers::upstream::{ServerSupport, StartQueue};
 use crate::visibility::Visibility;
 
 /// The sections of one kernel. The kernel holds all of them, as do its gates in front of clients and the methods that it
@@ -81,6 +81,7 @@ impl Sections {
                 changes: changes.clone(),
                 tables: Arc::clone(&tables),
                 concurrency: counts.server_places.clone(),
+                starts: StartQueue::of_machine(),
                 registry: Arc::clone(&registered),
             };
             ChangeListeners::new(access.clone(), Arc::new(Fleet::new(Arc::new(support))))

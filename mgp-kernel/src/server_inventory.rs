@@ -1,4 +1,4 @@
-//! The check of whether a rule names something that exists. A rule that stands for nothing protects from nothing, so it
+//! The check of whether a rule names something that exists. A rule that matches nothing protects from nothing, so it
 //! is refused or reported.
 //!
 //! Servers that are switched off and tools that are pinned exist: a server that is away is no reason for a refusal.
@@ -9,11 +9,12 @@ use mgp_discovery::config::nearest;
 use mgp_security::access::{KnownTargets, UnmatchedTarget};
 use mgp_security::auth::ApiPermission;
 use mgp_security::definition::{DefinitionKind, server_of};
-use mgp_types::mgp::{AccessPermission, Glob, ToolName, ToolPattern, method};
+use mgp_types::mgp::{AccessPermission, AskRule, Glob, ToolName, ToolPattern, method};
 use serde::{Deserialize, Serialize};
 
 use crate::rules::CONFIGURATION;
 use crate::sections::Sections;
+use crate::terminal::word_of;
 use crate::visibility::Visibility;
 
 /// The existing servers and their known tools. A server whose tools nobody has seen may have any.
@@ -29,7 +30,7 @@ struct ToolInventory {
     are_known: bool,
 }
 
-/// A rule that is in effect and stands for nothing, for operators to read.
+/// A rule in effect that matches nothing, for operators to read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct UnmatchedRule {
     pub(crate) rule: String,
@@ -39,13 +40,13 @@ pub(crate) struct UnmatchedRule {
     pub(crate) is_configured: bool,
 }
 
-/// The rules of access, permissions and keys that stand for nothing.
+/// The rules of access, permissions and keys that match nothing, and those about questions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct UnmatchedRules {
     pub(crate) rules: Vec<UnmatchedRule>,
 }
 
-/// Returns the rules in effect that stand for nothing.
+/// Returns the rules in effect that match nothing.
 pub(crate) fn unmatched_rules(kernel: &Sections) -> UnmatchedRules {
     let (targets, now) = (ServerInventory::of(kernel), kernel.audit.clock.now());
     let mut rules = Vec::new();
@@ -65,6 +66,9 @@ pub(crate) fn unmatched_rules(kernel: &Sections) -> UnmatchedRules {
         let rule = format!("access: {verb} {} {what}", entry.agent_id);
         look(rule, targets.check_entry(server, tool), entry.granted_by == CONFIGURATION);
     }
+    for AskRule { tool, ask, .. } in &kernel.config.load().ask {
+        look(format!("ask: {} {tool}", word_of(ask)), targets.check_pattern(tool), true);
+    }
     for grant in &kernel.config.load().permissions.grants {
         if let Some(server) = &grant.server {
             let rule = format!("permissions.grants: {} for {server}", grant.permission);
@@ -83,11 +87,11 @@ pub(crate) fn unmatched_rules(kernel: &Sections) -> UnmatchedRules {
     UnmatchedRules { rules }
 }
 
-/// Logs the rules of the configuration that stand for nothing.
+/// Logs the rules of the configuration that match nothing.
 pub(crate) fn warn_of_unmatched(kernel: &Sections) {
     let rules = unmatched_rules(kernel).rules.into_iter();
     for UnmatchedRule { rule, reason, .. } in rules.filter(|rule| rule.is_configured) {
-        tracing::warn!(rule, reason, "a rule of the configuration stands for nothing");
+        tracing::warn!(rule, reason, "a rule of the configuration matches nothing");
     }
 }
 
@@ -115,7 +119,7 @@ impl ServerInventory {
             targets.listed(tool.resolved.server.as_str(), tool.resolved.name.as_str());
         }
         for (holder, state) in policies.definitions.pins().all() {
-            // The former lists of a server that is gone do not count: a rule about them stands for nothing.
+            // The former lists of a server that is gone do not count: a rule about them matches nothing.
             let (server, name) = (server_of(&holder), state.name());
             if name.kind() == DefinitionKind::Tool && targets.servers.contains_key(server) {
                 targets.listed(server, name.as_str());

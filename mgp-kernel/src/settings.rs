@@ -423,8 +423,9 @@ pub(crate) fn call_timeout(server: &ServerConfig) -> Duration {
 }
 
 /// Returns the time that the server has to start.
-pub(crate) fn startup_timeout(server: &ServerConfig) -> Duration {
-    Duration::from_millis(server.limits.startup_timeout_ms.unwrap_or(usual::STARTUP_TIMEOUT_MS))
+pub(crate) fn startup_timeout(config: &Config, server: &ServerConfig) -> Duration {
+    let configured = server.limits.startup_timeout_ms.or(config.limits.startup_timeout_ms);
+    Duration::from_millis(configured.unwrap_or(usual::STARTUP_TIMEOUT_MS))
 }
 
 /// Returns the time that calls have to end when the kernel stops.

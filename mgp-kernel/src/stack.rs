@@ -11,7 +11,7 @@ use mgp_lifecycle::call::{BreakerSettings, RetryPolicy, SendingLayer, SharedBrea
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
-use mgp_security::access::AccessGate;
+use mgp_security::access::{AccessGate, RunningAccessLayer};
 use mgp_security::audit::{AuditLayer, TraceIdGate};
 use mgp_security::auth::{AuthLayer, KeyScopeGate};
 use mgp_security::confirmation::{ConfirmationGate, EditedCallGate};
@@ -29,9 +29,10 @@ use tower_layer::Layer;
 
 use crate::admin::ProofGate;
 use crate::approvals::{ParkedCallLayer, ParkedCallLimits, WaitingCallLayer, approvers_of};
+use crate::call::checkpoints::CheckpointsGate;
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
 use crate::call::hints::CallHintsGate;
-use crate::call::meter::MeterGate;
+use crate::call::meter::{MeterGate, OpenCallGate};
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::repeated_headers::RepeatedHeadersGate;
 use crate::call::server_meta::{CallerMetaGate, KernelOptionsGate};
@@ -41,7 +42,7 @@ use crate::data::DataReferencesGate;
 use crate::front::cancel::UpstreamCanceller;
 use crate::front::delegation::DelegationGate;
 use crate::front::fallback;
-use crate::front::listed_security::ListedSecurityGate;
+use crate::front::listed_tools::ListedToolsGate;
 use crate::front::resolve::ResolveToolGate;
 use crate::front::suggestion::SuggestionGate;
 use crate::methods::{ArgumentFaultsGate, MethodsAsToolsGate};
@@ -142,8 +143,8 @@ impl ClientStack {
             // Nothing new begins while the kernel drains. The router answers the methods of health.
             LifecycleLayer::new(lifecycle.life.clone()).answered_behind(),
             gates![
-                // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
-                ListedSecurityGate,
+                // Whoever lists tools, a client is listed what it can read.
+                ListedToolsGate,
                 ArgumentFaultsGate,
                 // What is suggested is what the caller may see, as it is when the call is made.
                 SuggestionGate(Arc::clone(&self.sections)),
@@ -185,6 +186,11 @@ fn layers(
         move || session().is_some_and(|session| session.extensions().has(ExtensionId::Idempotency))
     });
     let effects = EffectRecord { audit: Arc::clone(audit), server: id.clone() };
+    let checkpoints = CheckpointsGate {
+        server: id.clone(),
+        session: Arc::clone(&peer),
+        key: policies.checkpoint_key.clone(),
+    };
     let effect_ids =
         EffectIdsGate { config: Arc::clone(&support.config), session: peer, record: effects.clone() };
     let speaks_mgp = {
@@ -224,6 +230,8 @@ fn layers(
             RegistryTimeoutGate::new(server),
             // Servers see keys and transactions under ids of the kernel, never under those of agents.
             effect_ids,
+            // From here on the checkpoint in a call is the server's own token.
+            checkpoints,
         ],
         // Within whatever waits for people.
         sending,
@@ -234,8 +242,7 @@ fn layers(
         // Callers are told of an edit also where a gate refuses what the operator wrote.
         EditedCallGate,
         FallbackToolGate::new(server),
-        // All of the time that a caller waits counts.
-        MeterGate(of_server.meter.clone(), state.uses.clone()),
+        OpenCallGate(of_server.meter.clone(), state.uses.clone()),
         // A call that waited for a person is held to what other kernels decided meanwhile, or refused.
         policies.freshness.clone(),
         // A caller that may not call a tool learns nothing from how its arguments are judged.
@@ -265,7 +272,9 @@ fn layers(
         // Data is fetched for calls that are made.
         DataReferencesGate { server: key.server.clone(), broker: Arc::clone(&support.data) },
     ];
-    let service = decide.layer(behind);
+    // A caller that loses access loses its running calls, also those that wait for a person.
+    let running = RunningAccessLayer::new(policies.access.clone(), line.server.clone());
+    let service = running.layer(decide.layer(MeterGate(of_server.meter.clone()).layer(behind)));
     let explain = Arc::new(move |request: &mut Request| {
         let mut answers = Vec::new();
         decide.explain(request, &mut answers);
@@ -294,7 +303,8 @@ fn call_rules(shared: &ConnectionShared) -> Result<CallRules, StartError> {
     let confirmed = settings::confirmation(&config, server, policies.grants.clone());
     let arguments = settings::validate(&config, validators);
     let permissions = PermissionGate::new(id, allowed, policies.grants.clone(), Arc::clone(&approver));
-    Ok((definitions, arguments, permissions, ConfirmationGate::new(confirmed, approver)))
+    let confirmation = ConfirmationGate::new(confirmed, approver).sharing(policies.confirmed.clone());
+    Ok((definitions, arguments, permissions, confirmation))
 }
 
 /// The longest pause before a retry: a caller is better told when to come again than kept waiting for long.

@@ -93,7 +93,8 @@ impl TestKernel {
 
     /// Adds a server that is still starting, until the test ends its start.
     pub(crate) async fn starting_server(&self, id: &str, patience: Duration) -> (TestServer, FirstStart) {
-        let start = FirstStart::new(id.into(), patience);
+        let start = FirstStart::new(id.into());
+        start.leave_queue(patience);
         (self.put(id, Revision::V2025_11_25, "{}", Some(start.clone())).await, start)
     }
 

@@ -1,5 +1,6 @@
 //! The tools, prompts and resources that a caller sees, in lists, in searches and by name.
 
+use std::collections::BTreeSet;
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
@@ -13,7 +14,9 @@ use mgp_security::permission::PermissionGate;
 use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
 use mgp_types::ext::scope::Scopes;
-use mgp_types::mgp::{MEMBER, NameStyle, Permission, ResolvedTool, ServerId, ToolName, ToolPattern};
+use mgp_types::mgp::{
+    MEMBER, NameStyle, Permission, ResolvedTool, ServerId, ServerState, ToolName, ToolPattern,
+};
 use mgp_types::{BoxFuture, Context, Error, Flow, Gate as _, Method, Object, Principal, Request, code};
 use tokio::task::JoinSet;
 
@@ -42,6 +45,19 @@ pub(crate) struct VisibleItems<T> {
     pub(crate) items: Vec<Arc<T>>,
     /// True if the part is the whole list, for everybody.
     pub(crate) is_whole: bool,
+}
+
+impl Visibility {
+    /// Returns how many tools can be called, because their servers are connected, and how many are listed.
+    pub(crate) fn tool_counts(&self) -> (u64, u64) {
+        let views = self.fleet.views().into_iter();
+        let connected: BTreeSet<_> =
+            views.filter(|view| view.state == ServerState::Connected).map(|view| view.id).collect();
+        let snapshot = self.catalog.snapshot();
+        let tools = snapshot.tools();
+        let available = tools.iter().filter(|tool| connected.contains(&tool.resolved.server)).count();
+        (available as u64, tools.len() as u64)
+    }
 }
 
 impl<'a> CallerView<'a> {

@@ -1,30 +1,12 @@
 //! Errors that refuse a call, with advice about trying again (§14.3 to §14.5).
 
 use std::borrow::Cow;
-use std::error::Error as _;
 use std::time::Duration;
 
 use mgp_types::mgp::{Recovery, RetryStrategy, ServerState};
 use mgp_types::{Error, code};
 
 use crate::span::millis_up;
-
-/// The cause of an error that refused a call before any work on it: the call had no effect.
-///
-/// A layer that refuses a call on the way to its server gives this as the [source](Error::with_source) of the error. A
-/// code alone cannot tell: 5002 may come from a server that was halfway through. Without this mark, the call may have
-/// been carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the call was not sent")]
-#[expect(clippy::exhaustive_structs, reason = "a mark says nothing but that it is there")]
-pub struct NotExecuted;
-
-impl NotExecuted {
-    /// Returns whether this is the cause of `error`.
-    pub fn is_cause_of(error: &Error) -> bool {
-        error.source().is_some_and(<dyn std::error::Error>::is::<Self>)
-    }
-}
 
 /// The time to wait for a condition that may be over at any time. Even once a server is gone, the next one needs a
 /// moment.
@@ -47,9 +29,9 @@ pub(crate) fn not_admitted(state: ServerState, back: Option<Duration>) -> Error 
     match back {
         // A server that drains may have a successor elsewhere.
         None if code == code::SERVER_DRAINING => unsent(code, message, LEAST_WAIT),
-        None => Error::new(code, message)
-            .with_source(NotExecuted)
-            .with_recovery(recovery_for(code).with_retryable(false)),
+        None => {
+            Error::new(code, message).not_executed().with_recovery(recovery_for(code).with_retryable(false))
+        }
         Some(wait) => unsent(code, message, wait.max(LEAST_WAIT)),
     }
 }
@@ -79,9 +61,7 @@ pub(crate) fn timed_out(message: impl Into<Cow<'static, str>>) -> Error {
 
 /// Returns the refusal of a call that was not sent and may be repeated after `wait`.
 pub(crate) fn unsent(code: i64, message: impl Into<Cow<'static, str>>, wait: Duration) -> Error {
-    Error::new(code, message)
-        .with_source(NotExecuted)
-        .with_recovery(passing(code).with_retry_after_ms(millis_up(wait)))
+    Error::new(code, message).not_executed().with_recovery(passing(code).with_retry_after_ms(millis_up(wait)))
 }
 
 /// Puts into the data of an error what it says to clients that know its code by a word, whether or not they speak MGP.
@@ -123,9 +103,8 @@ mod tests {
     #[test]
     fn only_a_marked_error_says_that_nothing_was_sent() {
         let refused = unsent(3001, "no room", Duration::from_micros(1500));
-        assert!(NotExecuted::is_cause_of(&refused));
-        assert!(!NotExecuted::is_cause_of(&Error::new(3001, "no room")));
-        assert!(!NotExecuted::is_cause_of(&Error::new(3001, "no room").with_source(std::fmt::Error)));
+        assert!(refused.is_not_executed());
+        assert!(!Error::new(3001, "no room").is_not_executed());
         let recovery = refused.recovery().unwrap();
         assert!(recovery.may_retry());
         assert_eq!(recovery.retry_after_ms, Some(2));
@@ -144,7 +123,7 @@ mod tests {
             let soon = not_admitted(state, Some(Duration::ZERO));
             let later = not_admitted(state, Some(Duration::MAX));
             for error in [&never, &soon, &later] {
-                assert_eq!((error.code(), NotExecuted::is_cause_of(error)), (expected, true), "{state}");
+                assert_eq!((error.code(), error.is_not_executed()), (expected, true), "{state}");
                 assert_eq!(error.recovery().unwrap().category, Some(Category::Lifecycle));
             }
             let advice = |error: &Error| {
@@ -161,7 +140,7 @@ mod tests {
     fn a_call_that_was_begun_is_not_to_be_made_again() {
         let error = cut_off();
         assert_eq!((error.code(), error.recovery().unwrap().retryable), (2001, Some(false)));
-        assert!(!NotExecuted::is_cause_of(&error));
+        assert!(!error.is_not_executed());
         assert!(gone().recovery().unwrap().may_retry());
     }
 }

@@ -81,7 +81,7 @@ fn advise(error: &mut Error) {
     }
     let was_sent = matches!(error.origin(), Origin::Connection | Origin::Timeout | Origin::Misbehaved);
     let next = match error.recovery() {
-        _ if was_sent => {
+        _ if was_sent && !error.is_not_executed() => {
             "whether the call was carried out is not known: find out before making it again".into()
         }
         Some(recovery) if recovery.may_retry() => match recovery.retry_after_ms.unwrap_or_default() {
@@ -90,7 +90,8 @@ fn advise(error: &mut Error) {
         },
         _ => "trying again changes nothing until somebody mends it".into(),
     };
-    let message = format!("{}; {next}", error.message());
+    let done = if error.is_not_executed() { "the call was not carried out: " } else { "" };
+    let message = format!("{}; {done}{next}", error.message());
     *error = error.clone().with_message(message);
 }
 
@@ -170,6 +171,10 @@ mod tests {
             (
                 passing(code::QUOTA_EXCEEDED),
                 "it failed; trying again changes nothing until somebody mends it",
+            ),
+            (
+                Error::disconnected("it cannot be reached").not_executed().with_usual_recovery(),
+                "it cannot be reached; the call was not carried out: try again in a moment",
             ),
             (
                 Error::disconnected("it is gone"),

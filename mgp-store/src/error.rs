@@ -47,6 +47,12 @@ pub enum StoreError {
     /// The shared database was not prepared.
     #[error("the shared database has no tables of mgp: run `mgp store init`")]
     NoTables,
+    /// The shared database is reached through a pooler that does not keep connections.
+    #[error(
+        "`url` of `[store]` leads to a pooler in transaction mode, which gives connections to others between transactions: \
+         connect directly, or through a pooler in session mode"
+    )]
+    Pooled,
     /// The shared order has begun, so that a copy of other tables cannot be its first entry.
     #[error("the kernels that share this store have decisions already, and a copy would take their place")]
     Begun,

@@ -60,7 +60,7 @@ mod text;
 mod tool;
 mod vector;
 
-pub use self::index::{Index, Search, SearchHit, SearchResult, Snapshot, VisibleTools};
+pub use self::index::{EmbeddingProgress, Index, Search, SearchHit, SearchResult, Snapshot, VisibleTools};
 pub use self::rank::FusionWeights;
 pub use self::server_tools::{Server, ServerTools, ToolListing, ToolListingError};
 pub use self::tool::Tool;

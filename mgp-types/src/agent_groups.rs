@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use crate::client_session::agent_family;
 use crate::json::{Object, RawJson};
@@ -66,7 +66,11 @@ struct AgentGroupsInner {
     known: RwLock<HashMap<Box<str>, KnownAgent>>,
     /// The number of times that the groups changed, or the memberships of an agent did.
     changes: AtomicU64,
+    listeners: Mutex<Vec<ChangeListener>>,
 }
+
+/// A function that is called after each change.
+type ChangeListener = Box<dyn Fn() + Send>;
 
 /// The groups in the order of the configuration, and tables that lead from an agent to them.
 #[derive(Default)]
@@ -103,8 +107,19 @@ impl AgentGroups {
             return false;
         }
         self.0.rules.store(Arc::new(GroupRules::new(groups, before.revision + 1)));
-        self.0.changes.fetch_add(1, Ordering::Release);
+        self.note_change();
         true
+    }
+
+    /// Calls `listener` after each change of the groups, or of the memberships of a known agent. The listener must not ask
+    /// about groups itself.
+    pub fn on_change(&self, listener: impl Fn() + Send + 'static) {
+        self.0.listeners.lock().push(Box::new(listener));
+    }
+
+    fn note_change(&self) {
+        self.0.changes.fetch_add(1, Ordering::Release);
+        self.0.listeners.lock().iter().for_each(|listener| listener());
     }
 
     /// Returns a number that grows with each change of the groups, or of the memberships of a known agent.
@@ -228,7 +243,7 @@ impl AgentGroups {
         edit(known);
         known.find(agent, rules);
         if was_known && before != known.memberships {
-            self.0.changes.fetch_add(1, Ordering::Release);
+            self.note_change();
         }
         known.memberships.clone()
     }

@@ -31,6 +31,8 @@ struct ErrorInner {
     data: Option<RawJson>,
     recovery: Option<Recovery>,
     origin: Origin,
+    is_not_executed: bool,
+    is_unavailable: bool,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -65,7 +67,17 @@ impl Error {
     /// Creates an error that came from `origin`.
     pub fn from_origin(origin: Origin, code: i64, message: impl Into<Cow<'static, str>>) -> Self {
         let message = message.into();
-        Self(Box::new(ErrorInner { code, message, data: None, recovery: None, origin, source: None }))
+        let (data, recovery, source) = (None, None, None);
+        Self(Box::new(ErrorInner {
+            code,
+            message,
+            data,
+            recovery,
+            origin,
+            is_not_executed: false,
+            is_unavailable: false,
+            source,
+        }))
     }
 
     /// Creates the error -32601: no service here has `method`.
@@ -155,6 +167,19 @@ impl Error {
         /// Sets the recovery advice that goes to the peer with the error (MGP §14.5).
         pub fn with_recovery(recovery: Recovery) => self.0.recovery = Some(recovery);
 
+        /// Marks the error of a call that had no effect, because no server began with it.
+        ///
+        /// A code alone cannot tell: 5002 may come from a server that was halfway through. Without this mark, the call may have
+        /// been carried out.
+        pub fn not_executed() => self.0.is_not_executed = true;
+
+        /// Takes the mark of [`not_executed`](Self::not_executed) away, for a call that an earlier attempt may have carried out.
+        pub fn maybe_executed() => self.0.is_not_executed = false;
+
+        /// Marks the error of a request that this process cannot answer now, and another one may: over HTTP it has the status 503,
+        /// so that a load balancer asks another one. It says that [nothing was executed](Self::not_executed), too.
+        pub fn unavailable() => (self.0.is_unavailable, self.0.is_not_executed) = (true, true);
+
         /// Sets the cause of the error, for logs. The cause never goes to the peer.
         pub fn with_source(source: impl std::error::Error + Send + Sync + 'static) =>
             self.0.source = Some(Arc::new(source));
@@ -183,6 +208,16 @@ impl Error {
             self.0.data = (!data.is_empty()).then(|| data.to_raw());
         }
         self
+    }
+
+    /// Returns whether it is certain that the call had no effect.
+    pub fn is_not_executed(&self) -> bool {
+        self.0.is_not_executed
+    }
+
+    /// Returns whether this process as a whole cannot answer now.
+    pub fn is_unavailable(&self) -> bool {
+        self.0.is_unavailable
     }
 
     /// Returns the code.

@@ -184,7 +184,7 @@ forms! {
     #[test]
     fn scopes(NegotiateScopes, CheckPermission, PermissionChecked, ScopesNegotiated);
 
-    // covers: EXT-05-20, EXT-05-23, EXT-05-25, EXT-05-27
+    // covers: EXT-05-23, EXT-05-27
     #[test]
     fn transactions(Compensation, BeginTransaction, TransactionCommitted, TransactionReport);
 

@@ -16,6 +16,7 @@ import policy
 CHECKS = [
     policy.keys_of_one_are_good_at_all,
     policy.denials_of_one_hold_at_all,
+    policy.denials_end_calls_at_all_within_a_second,
     policy.revocations_hold_at_all_within_a_second,
     policy.one_question_is_decided_once,
     policy.a_call_that_waits_is_woken,
@@ -26,6 +27,7 @@ CHECKS = [
     faults.a_stopped_database_stops_decisions,
     faults.reads_go_on_where_the_configuration_says_so,
     faults.lost_connections_are_made_again,
+    faults.a_pooler_that_keeps_no_connections_is_found,
     faults.a_full_disk_of_the_database_stops_changes_only,
     faults.what_no_kernel_wrote_is_not_carried_out,
     faults.changed_rows_are_found,
@@ -35,6 +37,7 @@ CHECKS = [
     peers.sessions_go_through_the_balancer,
     peers.sessions_are_used_at_any_kernel,
     peers.a_server_runs_once,
+    peers.an_agent_without_sessions_has_one_instance,
     peers.a_lease_that_another_took_is_given_up,
     peers.orders_of_a_killed_owner_run_once,
     peers.only_kernels_pass_calls_to_each_other,

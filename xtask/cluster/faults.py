@@ -3,14 +3,18 @@
 import contextlib
 import glob
 import json
+import os
 import random
 import shutil
 import signal
+import socket
 import sqlite3
 import threading
 import time
 
-from parts import ENV, PATIENCE, Kernel, Load, call, check, done, heavy_load, lines, percentile, run, until
+from parts import (
+    ENV, FOLDER, MGP, PATIENCE, Kernel, Load, Part, call, check, done, free_port, heavy_load, lines, percentile, program, run, until,
+)
 from policy import paid
 
 # The age at which decisions that the database does not confirm hold no more, and what a busy machine adds.
@@ -42,6 +46,37 @@ def a_stopped_database_stops_decisions(cluster, short):
     check(all(answer and "error" in str(answer) for *_, answer in load.failed), f"calls without an answer: {load.failed[:3]}")
     cluster.kernels[0].mgp("access", "deny", "agent.nobody", "payments")
     return f"last call after {passed:.2f} s, error of a change after {took:.1f} s, healed after {healed:.1f} s; {readiness[1][:60]}"
+
+
+def a_pooler_that_keeps_no_connections_is_found(cluster, short):
+    """PgBouncer: `mgp store check` refuses its transaction mode, and takes its session mode"""
+    if not shutil.which("pgbouncer") and short:
+        return "left out"
+    postgres, kernel = cluster.postgres, cluster.kernels[0]
+    for mode, is_found in [("transaction", True), ("session", False)]:
+        port, settings = free_port(), postgres.folder / f"{mode}.ini"
+        settings.write_text(f"""[databases]
+mgp = host=127.0.0.1 port={postgres.port} user=mgp password=only-here
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = {mode}
+""")
+        pooler = Part(f"pgbouncer-{mode}", *postgres.as_user, program("pgbouncer"), str(settings))
+        (FOLDER / "secrets" / "STORE_URL_POOLED").write_text(postgres.url().replace(str(postgres.port), str(port)))
+        os.chmod(FOLDER / "secrets" / "STORE_URL_POOLED", 0o600)
+        config = FOLDER / "pooled.toml"
+        config.write_text(kernel.config.read_text().replace("STORE_URL", "STORE_URL_POOLED"))
+        try:
+            until("PgBouncer", lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+            ran = run(MGP, "--config", str(config), "--state", str(kernel.state), "store", "check")
+            told = "session mode" in ran.stderr
+            check((ran.returncode != 0 and told) == is_found, f"{mode}: {ran.returncode} {ran.stdout}{ran.stderr}")
+        finally:
+            pooler.end()
+    return ""
 
 
 def reads_go_on_where_the_configuration_says_so(cluster, short):

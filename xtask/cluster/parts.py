@@ -71,8 +71,8 @@ def program(*names):
     return found
 
 
-def run(*words, **options):
-    return subprocess.run(words, cwd=FOLDER, env=ENV, text=True, capture_output=True, **options)
+def run(*words, env=ENV, **options):
+    return subprocess.run(words, cwd=FOLDER, env=env, text=True, capture_output=True, **options)
 
 
 def percentile(values, share):
@@ -209,6 +209,10 @@ id = "ledger"
 command = {json.dumps(sys.executable)}
 args = ["{SCRIPTS}/server.py", "{FOLDER}/ledger"]
 sharing = "shared"
+[[servers]]
+id = "desk"
+command = {json.dumps(sys.executable)}
+args = ["{SCRIPTS}/server.py", "{FOLDER}/desk"]
 """
         self.configure()
 

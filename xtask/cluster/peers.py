@@ -140,6 +140,20 @@ def a_server_runs_once(cluster, short):
     return f"at most {max(took):.1f} s"
 
 
+def an_agent_without_sessions_has_one_instance(cluster, short):
+    """calls of a stateless agent reach one instance of a server whichever kernel takes them; another agent has its own"""
+    def instances(key):
+        answers = [kernel.call(key, "desk.read") for _ in range(3) for kernel in cluster.kernels]
+        check(all(map(done, answers)), f"{answers}")
+        return {answer["result"]["content"][0]["text"] for answer in answers}
+
+    other = cluster.kernels[1].new_key("agent.other")["secret"]
+    cluster.until_all_take(other)
+    first, second = instances(cluster.key), instances(other)
+    check(len(first) == len(second) == 1 and first != second, f"instances: {first} and {second}")
+    return ""
+
+
 def a_lease_that_another_took_is_given_up(cluster, short):
     """the lease of a server is given to another kernel by hand: its owner stops, and the server never runs twice"""
     for kernel in cluster.kernels:

@@ -49,6 +49,30 @@ def denials_of_one_hold_at_all(cluster, short):
     return f"at most {max(took) * 1e3:.0f} ms"
 
 
+def denials_end_calls_at_all_within_a_second(cluster, short):
+    """access denied at one kernel: calls of the agent in flight at all kernels end with the refusal (target: 1 s)"""
+    took, key = [], cluster.kernels[0].new_key("agent.leaves")["secret"]
+    cluster.until_all_take(key)
+
+    def ended(kernel):
+        answer = kernel.call(key, "payments.wait", arguments={"seconds": 30})
+        return time.monotonic(), answer
+
+    for _ in range(2 if short else 10):
+        waiting = [AT_ONCE.submit(ended, kernel) for kernel in cluster.kernels]
+        time.sleep(0.5)
+        random.choice(cluster.kernels).mgp("access", "deny", "agent.leaves", "payments")
+        began = time.monotonic()
+        for future in waiting:
+            at, answer = future.result()
+            check("removed while the call was running" in str(answer), f"no refusal: {answer}")
+            took.append(at - began)
+        random.choice(cluster.kernels).mgp("access", "revoke", "agent.leaves", "payments")
+        cluster.until_all_take(key)
+    check(max(took) < 1, f"{max(took):.2f} s")
+    return f"at most {max(took) * 1e3:.0f} ms after the command"
+
+
 def revocations_hold_at_all_within_a_second(cluster, short):
     """revocation at load: last call that passed, at three kernels, after the command began (target: p99 < 1 s)"""
     rounds, lags, in_flight = (5 if short else 100), [], []

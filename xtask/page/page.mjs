@@ -188,7 +188,6 @@ await check('its page shows the whole call, and texts of others are texts', asyn
   await tab.waitForSelector('text=Your answer');
   must((await tab.textContent('pre')).includes('onerror'), 'the arguments are not shown');
   must(await tab.evaluate(() => window.injected === undefined && !document.querySelector('main img')), 'a text became a part of the page');
-  await tab.screenshot({ path: join(folder, 'question.png'), clip: { x: 0, y: 0, width: 1200, height: 690 } });
 });
 
 const other = await page(context);
@@ -218,10 +217,13 @@ await check('who comes second changes nothing, and is told', async () => {
 });
 
 await check('a call is approved with other arguments, which stay while the page changes', async () => {
-  waiting = call('notes__delete_note', { number: 3, why: 'edited' });
+  waiting = call('notes__delete_note', { number: 3, why: 'The project is finished.' });
   await tab.goto(address);
   await tab.waitForSelector('article.card a');
   await tab.click('article.card a');
+  await tab.waitForSelector('text=Your answer');
+  // The picture of docs/page.png.
+  await tab.screenshot({ path: join(folder, 'question.png'), clip: { x: 0, y: 0, width: 1200, height: 690 } });
   await tab.click('summary:has-text("Approve with other arguments")');
   const typed = (await tab.inputValue('textarea')).replace('3', '4');
   await tab.fill('textarea', typed);

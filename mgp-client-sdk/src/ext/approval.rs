@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mgp_lifecycle::call::NotExecuted;
 use mgp_types::ext::{
     CONFIRMATION_TOKEN, ConfirmationRequired, Cost, CostCategory, ExtensionId, Impact, ToolDeclaration,
     USER_CONFIRMED,
@@ -30,15 +29,15 @@ impl<L, I> ClientBuilder<L, I> {
     /// more.
     ///
     /// ```
-    /// use mgp_client_sdk::Client;
     /// use mgp_client_sdk::mcp::ElicitAction;
-    /// use mgp_client_sdk::types::ext::Impact;
+    /// use mgp_client_sdk::{ApprovalTreatment, Client};
     ///
     /// let builder = Client::builder("my-app", "1.0.0").on_approval(async |question| {
-    ///     match question.risk {
-    ///         // A host shows `question.message` and the buttons; for a dangerous call the user types the tool's name.
-    ///         Impact::Destructive => ElicitAction::Decline,
-    ///         Impact::Safe | Impact::Reversible => ElicitAction::Accept,
+    ///     // A host shows `question.message` and the buttons.
+    ///     match question.treatment() {
+    ///         ApprovalTreatment::Plain | ApprovalTreatment::Warning => ElicitAction::Accept,
+    ///         // The host has the user type the name of the tool first.
+    ///         ApprovalTreatment::TypeToConfirm => ElicitAction::Decline,
     ///     }
     /// });
     /// ```
@@ -62,13 +61,36 @@ pub struct ApprovalQuestion {
     /// The question in words: the tool's own, with the arguments in it, or one about its costs. The words of a tool are to
     /// be shown as those of its server.
     pub message: Box<str>,
-    /// The harm that the call can do, which decides how a host asks: for nothing but an answer, with a warning, or with a
-    /// step that nobody takes by mistake. It is destructive where the tool says nothing.
+    /// The harm that the call can do, which decides the [treatment](Self::treatment). It is destructive where the tool says
+    /// nothing.
     pub risk: Impact,
     /// The estimated costs of the call.
     pub cost: Option<Cost>,
     /// The arguments of the call.
     pub arguments: Option<RawJson>,
+}
+
+/// The way in which a host puts a question to a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "one for each kind of harm")]
+pub enum ApprovalTreatment {
+    /// The host asks for nothing but an answer.
+    Plain,
+    /// The host warns of the change that the call makes.
+    Warning,
+    /// The host shows the danger, and the person types the name of the tool before the host accepts.
+    TypeToConfirm,
+}
+
+impl ApprovalQuestion {
+    /// Returns the way in which a host puts the question.
+    pub const fn treatment(&self) -> ApprovalTreatment {
+        match self.risk {
+            Impact::Safe => ApprovalTreatment::Plain,
+            Impact::Reversible => ApprovalTreatment::Warning,
+            Impact::Destructive => ApprovalTreatment::TypeToConfirm,
+        }
+    }
 }
 
 type AskFn = Arc<dyn Fn(ApprovalQuestion) -> BoxFuture<'static, ElicitAction> + Send + Sync>;
@@ -159,7 +181,7 @@ impl ApprovalLayer {
         let message = format!(
             "the user did not approve the call of `{tool}`, and it was not made: call it again only if the user asks for it"
         );
-        Err(Error::new(code::CONFIRMATION_DECLINED, message).with_source(NotExecuted))
+        Err(Error::new(code::CONFIRMATION_DECLINED, message).not_executed())
     }
 
     fn learn(&self, list: &Response) {

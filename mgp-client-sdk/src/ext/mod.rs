@@ -2,9 +2,10 @@
 //! host learns from results and errors.
 
 mod approval;
+mod effects;
 mod hints;
 mod tool_version;
 
-pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService};
+pub use self::approval::{ApprovalLayer, ApprovalQuestion, ApprovalService, ApprovalTreatment};
 pub(crate) use self::hints::risk;
 pub use self::hints::{ResultHints, UserAdvice};

@@ -13,14 +13,14 @@ use mgp_lifecycle::transaction::{OpenStep, StepCall, StepOutcome, StepStage, Tra
 use mgp_types::ext::transaction::{
     BeginTransaction, CompensatedStep, RollbackTransaction, TransactionState, TransactionStep,
 };
-use mgp_types::ext::{ExtensionId, StepId, TransactionId};
+use mgp_types::ext::{ExtensionId, IdempotencyKey, StepId, TransactionId};
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, Principal, code};
 
 use self::server::{KeyedCall, SagaServer, had_no_effect};
 pub use self::undo::{SagaEntry, SagaStep, UndoCall};
-use self::undo::{SagaUndo, new_key, transaction_of};
+use self::undo::{SagaUndo, transaction_of};
 use crate::{Client, ClientBuilder};
 
 /// Calls at several servers that are taken back together.
@@ -94,7 +94,7 @@ impl Saga {
     pub async fn step(&mut self, step: SagaStep) -> Result<CallToolResult, Error> {
         step.check()?;
         let server = self.undo.server(&step.server)?;
-        let key = new_key(&self.id, &step.id);
+        let key = IdempotencyKey::unique(&format!("{}-{}", self.id, step.id));
         let mut call = StepCall::new(step.server.clone(), step.tool.clone())
             .repeatable(key.clone(), step.arguments.clone());
         call.compensation = step.compensation.clone();
@@ -202,7 +202,8 @@ fn owner() -> Principal {
 }
 
 impl<L, I> ClientBuilder<L, I> {
-    /// Declares that the client repeats calls by their keys, and takes calls back; a [`Saga`] does both.
+    /// Declares that the client repeats calls by their keys ([`Call::idempotent`](crate::Call::idempotent)), and takes
+    /// calls back ([`Call::in_transaction`](crate::Call::in_transaction)); a [`Saga`] does both.
     pub fn sagas(self) -> Self {
         let none = Object::new();
         [ExtensionId::Idempotency, ExtensionId::Transactions, ExtensionId::StructuredErrors]

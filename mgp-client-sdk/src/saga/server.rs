@@ -2,18 +2,16 @@
 
 use std::time::Duration;
 
-use mgp_lifecycle::call::NotExecuted;
 use mgp_lifecycle::transaction::StepOutcome;
 use mgp_types::ext::transaction::{
-    self, BeginTransaction, NamedTransaction, RollbackTransaction, StepResult, TransactionReport,
-    TransactionState, TransactionStep,
+    BeginTransaction, RollbackTransaction, StepResult, TransactionState, TransactionStep,
 };
 use mgp_types::ext::{
     Compensation, ExtensionId, ExtensionIds, IdempotencyKey, IdempotentCall, Impact, StructuredError,
     TransactionId,
 };
 use mgp_types::mcp::{CallToolResult, ContentBlock};
-use mgp_types::{Error, Object, Origin, RawJson, code};
+use mgp_types::{Error, Object, Origin, code};
 
 use crate::Client;
 use crate::carried::meta;
@@ -47,15 +45,10 @@ impl SagaServer {
     }
 
     async fn call_once(&self, call: KeyedCall<'_>) -> Result<CallToolResult, Error> {
-        let request = self.0.call_tool(call.tool, call.arguments);
-        let request = request.request_with(|request| {
-            let meta = request.meta_mut_or_new();
-            IdempotentCall::new(call.key.clone()).write(meta);
-            if let Some(transaction_id) = call.transaction {
-                TransactionStep { transaction_id: transaction_id.clone(), step_id: None }.write(meta);
-            }
-        });
-        request.await
+        let keyed = IdempotentCall::new(call.key.clone());
+        let request = self.0.call_tool(call.tool, call.arguments).idempotent(&keyed);
+        let Some(transaction_id) = call.transaction.cloned() else { return request.await };
+        request.in_transaction(&TransactionStep { transaction_id, step_id: None }).await
     }
 
     /// Returns how a call ended that the server answered: what takes it back is `compensation`, or what the result says.
@@ -104,13 +97,13 @@ impl SagaServer {
     pub(super) async fn begin(&self, id: &TransactionId, timeout: Duration) -> Result<(), Error> {
         let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
         let begin = BeginTransaction::new(id.clone()).with_timeout_seconds(seconds);
-        self.0.request(transaction::BEGIN, begin).await.map(drop)
+        // Some servers answer in fewer words.
+        self.0.begin_transaction(&begin).read_as(|_| Ok(())).await
     }
 
     /// Commits a transaction. Where the answer is lost, the server is asked how the transaction stands.
     pub(super) async fn commit(&self, id: &TransactionId) -> Result<(), Error> {
-        let named = NamedTransaction { transaction_id: id.clone() };
-        let Err(error) = self.0.request(transaction::COMMIT, named).await else { return Ok(()) };
+        let Err(error) = self.0.commit_transaction(id).read_as(|_| Ok(())).await else { return Ok(()) };
         match self.state(id).await {
             Ok(Some(TransactionState::Committed)) => Ok(()),
             _ => Err(error),
@@ -122,9 +115,7 @@ impl SagaServer {
     /// # Errors
     /// The server does not answer, or the step was not taken back.
     pub(super) async fn roll_back(&self, id: &TransactionId) -> Result<(), Error> {
-        let ask = RollbackTransaction::new(id.clone());
-        let answer = self.0.request(transaction::ROLLBACK, ask).await?;
-        let report: TransactionReport = read(&answer)?;
+        let report = self.0.roll_back_transaction(&RollbackTransaction::new(id.clone())).await?;
         match report.failures().next() {
             Some(step) => {
                 let reason =
@@ -139,9 +130,8 @@ impl SagaServer {
 
     /// Returns how a transaction stands; `None` if the server has none with this id.
     pub(super) async fn state(&self, id: &TransactionId) -> Result<Option<TransactionState>, Error> {
-        let named = NamedTransaction { transaction_id: id.clone() };
-        match self.0.request(transaction::STATUS, named).await {
-            Ok(answer) => Ok(read::<TransactionReport>(&answer)?.status),
+        match self.0.transaction_status(id).await {
+            Ok(report) => Ok(report.status),
             Err(error) if is_not_found(&error) => Ok(None),
             Err(error) => Err(error),
         }
@@ -153,7 +143,7 @@ pub(super) fn had_no_effect(error: &Error) -> bool {
     let was_answered = matches!(error.origin(), Origin::Local | Origin::Peer | Origin::InputRequired);
     let may_run_on =
         matches!(error.code(), code::TIMEOUT | code::UPSTREAM_TIMEOUT | code::IDEMPOTENCY_CONFLICT);
-    NotExecuted::is_cause_of(error) || (was_answered && !may_run_on)
+    error.is_not_executed() || (was_answered && !may_run_on)
 }
 
 /// Returns the error that a failed result tells, in few words.
@@ -173,12 +163,6 @@ pub(super) fn not_taken_back() -> Error {
 fn is_not_found(error: &Error) -> bool {
     let word = || error.data().and_then(StructuredError::read).map(|structured| structured.code);
     error.code() == code::TRANSACTION_NOT_FOUND || word().as_deref() == Some("RESOURCE_NOT_FOUND")
-}
-
-fn read<T: serde::de::DeserializeOwned>(answer: &RawJson) -> Result<T, Error> {
-    answer.to().map_err(|error| {
-        Error::misbehaved("the server's answer is not about a transaction").with_source(error)
-    })
 }
 
 /// The most characters of a failed result that are told.

@@ -1,7 +1,6 @@
 //! A step of a saga (a call, what takes it back, and what its log shows of both), and the calls that take steps back.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use mgp_lifecycle::transaction::{
     CompensationCall, Compensator, InterruptedStep, LoggedStep, StepOutcome, StepStage,
@@ -231,22 +230,11 @@ fn names(arguments: &Object) -> Object {
     arguments.iter().map(|(name, _)| (name.into_owned(), RawJson::from_text("[redacted]"))).collect()
 }
 
-/// Returns a key for the call of a step that no other call has.
-pub(super) fn new_key(saga: &TransactionId, step: &StepId) -> IdempotencyKey {
-    let mut key = format!("{saga}-{step}");
-    key.truncate(MAX_READABLE);
-    // The standard library seeds each state at random.
-    let random = RandomState::new().build_hasher().finish();
-    format!("{key}.{random:016x}").parse().expect("ids have the characters of keys")
-}
-
 /// Returns the id of the transaction that a server has for the call with this key.
 pub(super) fn transaction_of(key: &IdempotencyKey) -> TransactionId {
     key.as_str().parse().expect("keys and ids have the same form")
 }
 
-/// The readable bytes of a key, which leave room for the random ones.
-const MAX_READABLE: usize = 128 - 17;
 /// The most bytes of the arguments of a step.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 /// The most bytes of the arguments of the call that takes a step back, as the log keeps them.
@@ -257,12 +245,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_attempt_has_a_key_of_its_own_that_is_also_the_id_of_a_transaction() {
-        let (saga, step) = ("s".repeat(128).parse().unwrap(), "one".parse().unwrap());
-        let keys = [new_key(&saga, &step), new_key(&saga, &step)];
-        assert_ne!(keys[0], keys[1]);
-        assert_eq!(transaction_of(&keys[0]).as_str(), keys[0].as_str());
-        assert_eq!(keys[0].as_str().len(), 128);
+    fn each_key_is_also_the_id_of_a_transaction() {
+        let key = IdempotencyKey::unique(&"s".repeat(128));
+        assert_eq!(transaction_of(&key).as_str(), key.as_str());
     }
 
     #[test]

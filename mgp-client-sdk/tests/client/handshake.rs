@@ -18,6 +18,21 @@ fn opened(version: &str) -> Value {
     json!({"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})
 }
 
+// covers: BASE-07
+#[tokio::test]
+async fn a_session_begins_with_initialize_and_nothing_else_is_sent_before_its_answer() {
+    let (peer, (reader, writer)) = Peer::raw(|_| Vec::new());
+    let connecting = tokio::spawn(builder().mgp(None).era(EraMode::Session).connect_io(reader, writer));
+    let hello = peer.until_seen("initialize").await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(peer.all().len(), 1, "{:?}", peer.all());
+    peer.push(&answer(&hello, &opened(Revision::LATEST_SESSION.as_str()))[0]);
+    connecting.await.unwrap().unwrap();
+    peer.until_seen("notifications/initialized").await;
+}
+
 // covers: BASE-09, BASE-15, BASE-17..19, MGP-2.2-02
 #[tokio::test]
 async fn a_session_begins_with_a_greeting_in_the_latest_revision_and_one_confirmation() {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mgp_client_sdk::mcp::ElicitAction;
 use mgp_client_sdk::types::code;
 use mgp_client_sdk::types::ext::{Cost, CostCategory, Impact, ToolDeclaration};
-use mgp_client_sdk::{ApprovalQuestion, Client, EraMode, RpcService};
+use mgp_client_sdk::{ApprovalQuestion, ApprovalTreatment, Client, EraMode, RpcService};
 use mgp_server_sdk::{Object, Server, Tool};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -69,14 +69,15 @@ async fn a_person_is_asked_before_a_call_that_wants_it_and_told_of_costs_and_har
         client.list_tools().await.unwrap();
         client.call_tool("list", ()).await.unwrap();
         assert!(questions.lock().is_empty(), "the tool wants nobody to be asked");
-        for (tool, message, risk) in [
-            ("render", "Call `render`? It costs about 5 credits (an estimate).", Impact::Safe),
-            ("edit", "Edit “P-3”?", Impact::Reversible),
-            ("wipe", "Delete “P-3” for good?", Impact::Destructive),
+        for (tool, message, treatment) in [
+            ("render", "Call `render`? It costs about 5 credits (an estimate).", ApprovalTreatment::Plain),
+            ("edit", "Edit “P-3”?", ApprovalTreatment::Warning),
+            ("wipe", "Delete “P-3” for good?", ApprovalTreatment::TypeToConfirm),
         ] {
             client.call_tool(tool, json!({"id": "P-3"})).await.unwrap();
             let question = questions.lock().pop().unwrap();
-            assert_eq!((&*question.tool, &*question.message, question.risk), (tool, message, risk));
+            assert_eq!((&*question.tool, &*question.message), (tool, message));
+            assert_eq!(question.treatment(), treatment, "{tool}");
             assert_eq!(question.arguments.unwrap().as_bytes(), br#"{"id":"P-3"}"#);
         }
         assert_eq!(calls.load(Ordering::SeqCst), 4);

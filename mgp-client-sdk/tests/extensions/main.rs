@@ -7,6 +7,7 @@
 mod advice;
 mod approvals;
 mod death;
+mod effects;
 mod envelopes;
 mod hints;
 mod http;

@@ -16,7 +16,6 @@ use crate::runner::seeds;
 use crate::schedule::{Family, Schedule};
 use crate::turn::{Act, Noise};
 
-// covers: BASE-28
 #[tokio::test(start_paused = true)]
 async fn odd_late_and_unasked_messages() {
     family(Family::Answers).await;

@@ -63,7 +63,7 @@ async fn a_cursor_of_somebody_else_is_refused(leg: Leg) {
     assert_eq!(client.send(&params).await.unwrap_err().code(), -32602);
 }
 
-// covers: BASE-03, BASE-05, BASE-13
+// covers: BASE-03
 async fn what_is_declared_is_served_and_nothing_else(leg: Leg) {
     let client = leg.connect().await;
     let declared = client.capabilities();

@@ -58,6 +58,7 @@ async fn prompts_are_listed_and_filled_in(leg: Leg) {
     assert_eq!(client.get_prompt("nothing", ()).await.unwrap_err().code(), -32602);
 }
 
+// covers: BASE-05
 async fn arguments_are_completed(leg: Leg) {
     let client = leg.connect().await;
     let given: Map<String> = [("name".to_owned(), "Ada".to_owned())].into_iter().collect();

@@ -27,6 +27,7 @@ impl Config {
     #[must_use]
     pub fn held_to(&self, accepted: &Self) -> (Self, Vec<String>) {
         let mut held = accepted.clone();
+        held.key_places.clone_from(&self.key_places);
         held.servers.retain(|server| self.server(&server.id).is_some());
         for server in &mut held.servers {
             if let Some(now) = self.server(&server.id) {
@@ -126,6 +127,15 @@ mod tests {
         server = 'files'
         permission = 'deny'
     ";
+
+    #[test]
+    fn the_places_of_keys_are_those_of_the_files_as_they_are_now() {
+        let mut now = config(ACCEPTED);
+        now.key_places.0.insert("confirmation.dangerous".to_owned(), "mgp.toml:7".to_owned());
+        // The accepted configuration was stored without places.
+        let (held, _) = now.held_to(&config(ACCEPTED));
+        assert_eq!(held.key_places.0, now.key_places.0);
+    }
 
     #[test]
     fn what_is_accepted_is_read_back_as_it_was_written_and_nothing_of_it_waits() {

@@ -156,8 +156,10 @@ impl Quoted {
     /// is, and its values may be secret.
     fn veil(&mut self, meant: std::ops::Range<usize>) {
         let key = if self.is_cut { 0 } else { key_length(&self.line) };
+        let inline = if self.is_cut { Vec::new() } else { inline_keys(&self.line) };
         let veiled = |(at, character): (usize, char)| {
-            let is_open = at < key || meant.contains(&at) || !character.is_alphanumeric();
+            let is_key = at < key || inline.iter().any(|key| key.contains(&at));
+            let is_open = is_key || meant.contains(&at) || !character.is_alphanumeric();
             if is_open { character } else { VEIL }
         };
         self.line = self.line.chars().enumerate().map(veiled).collect();
@@ -182,6 +184,34 @@ fn key_length(line: &str) -> usize {
     let header = start.trim().trim_start_matches('[').trim_end_matches(']');
     let is_header = start.trim_start().starts_with('[') && end.is_empty() && is_name(header);
     if is_header || (is_name(start) && !end.is_empty()) { start.chars().count() } else { 0 }
+}
+
+/// Returns the places, in characters, of the keys of inline tables in a line. What stands in quotation marks is no key, and
+/// neither is what does not follow a brace or a comma: it may be a part of a longer text.
+fn inline_keys(line: &str) -> Vec<std::ops::Range<usize>> {
+    let characters: Vec<char> = line.chars().collect();
+    let (mut keys, mut quote, mut may_begin, mut at) = (Vec::new(), None, false, 0);
+    while let Some(&character) = characters.get(at) {
+        match (quote, character) {
+            (Some(open), _) if character == open => quote = None,
+            (None, '"' | '\'') => (quote, may_begin) = (Some(character), false),
+            (None, '{' | ',') => may_begin = true,
+            (None, _) if may_begin && !character.is_whitespace() => {
+                let name =
+                    characters[at..].iter().take_while(|c| c.is_ascii_alphanumeric() || "_-".contains(**c));
+                let end = at + name.count();
+                let mut rest = characters[end..].iter().skip_while(|c| c.is_whitespace());
+                let is_key = rest.next() == Some(&'=') && rest.next().is_some_and(|after| *after != '=');
+                if is_key && (1..=LONGEST_KEY).contains(&(end - at)) {
+                    keys.push(at..end);
+                }
+                (may_begin, at) = (false, end.max(at + 1) - 1);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    keys
 }
 
 /// Returns the position of the bytes `span`, and the line in which they begin. A span outside the text counts as its
@@ -260,7 +290,9 @@ mod tests {
         };
         let inline = "servers = [{ id = \"a\", env = { T = \"s3cret\" }, transport = \"studio\" }]";
         let shown = quoted(inline, "\"studio\"");
-        assert_eq!(shown, "servers = [{ ·· = \"·\", ··· = { · = \"······\" }, ········· = \"studio\" }]");
+        assert_eq!(shown, "servers = [{ id = \"·\", env = { T = \"······\" }, transport = \"studio\" }]");
+        let texts = "args = [\"{ k3y = 1\", \"--t0ken=s3cret\", \"a, b=c\"], x = 1";
+        assert_eq!(quoted(texts, " x"), "args = [\"{ ··· = ·\", \"--·····=······\", \"·, ·=·\"], x = ·");
         assert_eq!(quoted("[servers.env]", "env"), "[servers.env]");
         // The line is part of a list or a text.
         assert_eq!(quoted("  \"--key\", \"s3cret\", \"-v\",", "\"-v\""), "  \"--···\", \"······\", \"-v\",");

@@ -35,12 +35,12 @@ impl FileProblems<'_> {
                     self.node(each, element, &place.index(index));
                 }
             }
-            (Shape::List(_), _) => self.mismatch(node, place, "a list"),
+            (Shape::List(_), _) => self.mismatch(node, place, LIST),
             (Shape::Words { words, open }, DocumentValue::Text(text)) => self.word(words, *open, text, place),
             (Shape::Anything, _)
             | (Shape::Text, DocumentValue::Text(_))
             | (Shape::Flag, DocumentValue::Bool(_)) => {}
-            (Shape::Text | Shape::Words { .. }, _) => self.mismatch(node, place, "a text"),
+            (Shape::Text | Shape::Words { .. }, _) => self.mismatch(node, place, TEXT),
             (Shape::Flag, _) => self.mismatch(node, place, "true or false"),
             (Shape::Number { least, most }, _) => match node.number() {
                 Some(number) => self.number(number, *least, *most, place),
@@ -108,15 +108,30 @@ impl FileProblems<'_> {
         let written =
             Some(&self.source.document.raw()[node.span.clone()]).filter(|_| !place.is_confidential());
         let example = match (wanted, &node.value, written) {
-            ("a list", DocumentValue::Text(_), Some(text)) => format!(", such as [{text}]"),
-            ("a text", DocumentValue::Number(_) | DocumentValue::Bool(_), Some(text)) => {
+            (LIST, DocumentValue::Text(_), Some(text)) => format!(", such as [{text}]"),
+            (TEXT, DocumentValue::Number(_) | DocumentValue::Bool(_), Some(text)) => {
                 format!(", such as \"{text}\"")
             }
             _ => String::new(),
         };
-        self.error(place, format!("this value is {}", node.kind()), format!("write {wanted}{example}"));
+        let keys = place.keys();
+        let key = keys.rsplit('.').next().unwrap_or_default();
+        let what = format!("`{key}` must be {wanted}, but is {}", node.kind());
+        let instead = match (wanted, &node.value) {
+            (TEXT, DocumentValue::Number(_) | DocumentValue::Bool(_)) if example.is_empty() => {
+                "write the value in quotation marks".to_owned()
+            }
+            (LIST, DocumentValue::Text(_)) if example.is_empty() => {
+                format!("write a list: {key} = [\"...\", \"...\"]")
+            }
+            _ => format!("write {wanted}{example}"),
+        };
+        self.error(place, what, instead);
     }
 }
+
+const TEXT: &str = "text";
+const LIST: &str = "a list";
 
 fn listed(words: &[KnownWord]) -> String {
     let quoted: Vec<String> = words.iter().map(|known| format!("`{}`", known.word)).collect();

@@ -5,13 +5,16 @@ use std::io::{self, Write as _};
 
 use clap::Args;
 use mgp_discovery::clients::{args_without_secrets, without_secrets};
+use mgp_discovery::config::nearest;
 use mgp_types::Error;
+use mgp_types::mgp::ToolPattern;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::operation::{Operation, OperatorCall};
+use super::permissions::known_agents;
 use crate::AppliedConfig;
-use crate::server_inventory::{UnmatchedRules, unmatched_rules};
+use crate::server_inventory::{ServerInventory, UnmatchedRules, unmatched_rules};
 use crate::terminal::{TextForm, TextWriter, line_form, printable};
 
 /// Shows the configuration as it is in effect.
@@ -30,13 +33,55 @@ pub(crate) struct ShownConfig {
     pub(crate) set_at: BTreeMap<String, String>,
 }
 
-/// Reloads the configuration. If it is faulty, returns the fault, and the old one stays in effect.
+/// Reloads the configuration, and returns what changed since the last reload. If the configuration is invalid, the old one
+/// stays in effect.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReloadConfig {}
 
-/// Lists the rules in effect that stand for nothing.
+/// Lists the rules that match nothing that exists.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ListUnmatched {}
+
+/// Checks that a rule about questions names tools and an agent that exist.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CheckAskRule {
+    pub(crate) tool: ToolPattern,
+    pub(crate) agent: Option<String>,
+}
+
+/// The names in a rule that do not exist, each with the name that is probably meant.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CheckedAskRule {
+    pub(crate) unknown: Vec<UnknownName>,
+}
+
+/// A name that does not exist.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct UnknownName {
+    /// The description of the mistake.
+    pub(crate) what: String,
+    /// The name that is probably meant.
+    pub(crate) meant: Option<String>,
+}
+
+impl Operation for CheckAskRule {
+    type Reply = CheckedAskRule;
+
+    async fn run(self, call: &OperatorCall) -> Result<CheckedAskRule, Error> {
+        let tool = ServerInventory::of(&call.kernel).check_pattern(&self.tool).err();
+        let tool = tool.map(|unmatched| UnknownName {
+            what: unmatched.what().to_owned(),
+            meant: unmatched.suggestion(),
+        });
+        // An agent may connect later, so only a name that reads like a known one counts as a mistake.
+        let agents = known_agents(&call.kernel);
+        let agent = self.agent.filter(|agent| !agents.contains(agent)).and_then(|agent| {
+            let meant = nearest(&agent, agents.iter().map(String::as_str))?.to_owned();
+            Some(UnknownName { what: format!("unknown agent `{agent}`"), meant: Some(meant) })
+        });
+        Ok(CheckedAskRule { unknown: tool.into_iter().chain(agent).collect() })
+    }
+}
 
 impl Operation for ShowConfig {
     type Reply = ShownConfig;
@@ -65,16 +110,18 @@ impl Operation for ReloadConfig {
 
 impl TextForm for AppliedConfig {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        let Self { added, changed, removed, needs_restart } = self;
-        for (what, servers) in [("added", added), ("changed", changed), ("removed", removed)] {
+        if *self == Self::default() {
+            return writeln!(out, "The configuration has not changed.");
+        }
+        let Self { added, changed, removed, settings, needs_restart, accepted } = self;
+        for (what, servers) in [("added", added), ("restarted", changed), ("removed", removed)] {
             servers.iter().try_for_each(|server| writeln!(out, "{what} {}", printable(server.as_str())))?;
         }
-        if added.is_empty() && changed.is_empty() && removed.is_empty() {
-            writeln!(out, "no server changed")?;
-        }
+        settings.iter().try_for_each(|section| writeln!(out, "changed [{section}]"))?;
         needs_restart.iter().try_for_each(|section| {
-            writeln!(out, "[{section}] changed, and takes effect when the kernel is restarted")
-        })
+            writeln!(out, "[{section}] changed; takes effect when the kernel restarts: mgp restart")
+        })?;
+        accepted.iter().try_for_each(|key| writeln!(out, "accepted {} for the next kernel", printable(key)))
     }
 }
 

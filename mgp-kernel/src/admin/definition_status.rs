@@ -96,28 +96,52 @@ pub(super) fn held_tools(
 pub(super) struct HeldCounts {
     held: Vec<ServerId>,
     flagged: Vec<ServerId>,
+    /// The servers of definitions that only their servers can correct, each with a sentence about it.
+    left_out: Vec<(ServerId, String)>,
 }
 
 impl HeldCounts {
     pub(super) fn of(definitions: &DefinitionGuard) -> Self {
         let held = DefinitionKind::ALL.into_iter().flat_map(|kind| definitions.held(kind));
-        let flagged = definitions.found().into_iter().filter(|(_, _, found)| !found.is_held);
+        let found = definitions.found();
+        let flagged = found.iter().filter(|(_, _, found)| !found.is_held);
         let flagged = flagged.filter(|(server, name, _)| definitions.hold(server, name).is_none());
+        let left_out = found.iter().filter(|(_, _, found)| found.is_held && found.definition.is_none());
+        let left_out = left_out.map(|(server, name, found)| {
+            let (kind, name) = (name.kind(), name.as_str());
+            (server.clone(), format!("{kind} `{name}` is left out: {}", found.describe()))
+        });
         Self {
             held: held.map(|(holder, _)| holder).collect(),
-            flagged: flagged.map(|(server, ..)| server).collect(),
+            flagged: flagged.map(|(server, ..)| server.clone()).collect(),
+            left_out: left_out.collect(),
         }
     }
 
     /// Returns how many definitions of a server are held, and how many are flagged; on the connection of `agent`, if
     /// there is one.
     pub(super) fn of_server(&self, server: &ServerId, agent: Option<&str>) -> (u64, u64) {
-        let own = agent.map(|agent| pinned_for(server, agent));
-        let is_of = |holder: &&ServerId| match &own {
-            Some(own) => *holder == own,
-            None => server_of(holder) == server.as_str(),
-        };
-        (self.held.iter().filter(is_of).count() as u64, self.flagged.iter().filter(is_of).count() as u64)
+        let is_of = is_of(server, agent);
+        let count = |holders: &[ServerId]| holders.iter().filter(|holder| is_of(holder)).count() as u64;
+        (count(&self.held), count(&self.flagged))
+    }
+
+    /// Returns a sentence about each definition of a server that only the server can correct; on the connection of
+    /// `agent`, if there is one.
+    pub(super) fn left_out(&self, server: &ServerId, agent: Option<&str>) -> Vec<String> {
+        let is_of = is_of(server, agent);
+        let of_server = self.left_out.iter().filter(|(holder, _)| is_of(holder));
+        of_server.map(|(_, sentence)| sentence.clone()).collect()
+    }
+}
+
+/// Returns a test for whether definitions pinned for a holder are those of a server; of the connection of `agent`, if there
+/// is one.
+fn is_of(server: &ServerId, agent: Option<&str>) -> impl Fn(&ServerId) -> bool {
+    let own = agent.map(|agent| pinned_for(server, agent));
+    move |holder| match &own {
+        Some(own) => holder == own,
+        None => server_of(holder) == server.as_str(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The gate that has operators' connections prove that a person is there, and the answer to the methods under `kernel/`.
+//! The gate at which operators' connections give the operator passphrase, and the answer to the methods under `kernel/`.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::proof::OperatorConnection;
 use crate::sections::Sections;
 use crate::servers::upstream::WaitingCall;
 
-/// A gate that ends a request with 1000 whose operator's connection has to prove first that a person is there, unless
-/// the request only reads or brings the proof. The refusal is recorded.
+/// A gate that refuses a request with 1000 until its operator's connection has given the operator passphrase or what stands
+/// for it, unless the request only reads or brings it. The refusal is recorded.
 ///
 /// Sits behind authentication and the record. Reads `context.principal`.
 #[derive(Clone)]
@@ -30,12 +30,12 @@ impl Gate for ProofGate {
                 if let Err(error) = proofs.admit(connection) {
                     let (method, trace) =
                         (&request.method, trace_of(request).unwrap_or_else(TraceId::random));
-                    tracing::warn!(%method, "a connection that did not prove that a person is there was refused");
-                    let details = [("reason", "no proof of a person"), ("method", method.as_str())];
+                    tracing::warn!(%method, "a command without the operator passphrase was refused");
+                    let details = [("reason", "no operator passphrase"), ("method", method.as_str())];
                     return Flow::answer_later(self.0.audit.refused(by, trace, &details, error));
                 }
             }
-            // A command that proved nothing is a client of the person who typed it, and shows nothing of other clients.
+            // A command without the passphrase is a client of the person who typed it, and says nothing about other clients.
             (None, None) if request.context.principal.is_some() => proofs.note_client(),
             _ => {}
         }
@@ -60,7 +60,7 @@ pub(crate) async fn answer(kernel: Arc<Sections>, request: Request) -> Result<Re
     (operation.run)(call, request.params).await.map(Response::new)
 }
 
-/// Returns whether a request changes and decides nothing, or brings a proof itself.
+/// Returns whether a request changes and decides nothing, or brings the passphrase itself.
 fn needs_no_proof(request: &Request, connection: &OperatorConnection) -> bool {
     let method = request.method.as_str();
     if request.kind == RequestKind::Notify {

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::install::InstallRequest;
 
-/// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
+/// All operations, by noun, each with the name of its method and the connections that need the passphrase for it. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 59] = [
+static OPERATIONS: [OperationEntry; 60] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
@@ -24,6 +24,7 @@ static OPERATIONS: [OperationEntry; 59] = [
     OperationEntry::of::<audit::VerifyLog>("kernel/audit/verify", ProofNeed::None),
     OperationEntry::of::<backup::BackUp>("kernel/backup", ProofNeed::Others),
     OperationEntry::of::<cluster::ReadClusterStatus>("kernel/cluster/status", ProofNeed::None),
+    OperationEntry::of::<config::CheckAskRule>("kernel/config/ask", ProofNeed::None),
     OperationEntry::of::<config::ListUnmatched>("kernel/config/unmatched", ProofNeed::None),
     OperationEntry::of::<config::ReloadConfig>("kernel/config/reload", ProofNeed::All),
     OperationEntry::of::<config::ShowConfig>("kernel/config/show", ProofNeed::None),
@@ -55,7 +56,7 @@ static OPERATIONS: [OperationEntry; 59] = [
     OperationEntry::of::<pins::ListPins>("kernel/pins/list", ProofNeed::None),
     OperationEntry::of::<pins::PinnedName>("kernel/pins/diff", ProofNeed::None),
     OperationEntry::of::<registrations::ApproveRegistration>("kernel/registrations/approve", ProofNeed::All),
-    OperationEntry::of::<registrations::DenyRegistration>("kernel/registrations/deny", ProofNeed::All),
+    OperationEntry::of::<registrations::DenyRegistration>("kernel/registrations/deny", ProofNeed::Others),
     OperationEntry::of::<registrations::KeepRegistration>("kernel/registrations/keep", ProofNeed::All),
     OperationEntry::of::<registrations::ListRegistrations>("kernel/registrations/list", ProofNeed::None),
     OperationEntry::of::<server_orders::BeginLogin>("kernel/server/login", ProofNeed::All),
@@ -79,9 +80,9 @@ static OPERATIONS: [OperationEntry; 59] = [
 pub(crate) struct OperationEntry {
     name: &'static str,
     request: fn() -> TypeId,
-    /// The connections that have to prove first that a person is there.
+    /// The connections that need the operator passphrase.
     pub(crate) proof: ProofNeed,
-    /// The function that runs the operation with these params. Whoever calls it has checked that the proof was given. It
+    /// The function that runs the operation with these params. Its caller has checked that the passphrase was given. It
     /// fails with -32602 if the params are not those of the operation.
     pub(crate) run: fn(OperatorCall, Object) -> BoxFuture<'static, Result<RawJson, Error>>,
 }
@@ -131,25 +132,25 @@ mod tests {
         assert_eq!(written, OPERATIONS.len());
     }
 
-    /// The operations that an unproved connection may use are named here once more, so that none becomes one by mistake.
+    /// The operations that need no passphrase are listed here once more, so that none becomes one by mistake.
     #[test]
-    fn what_changes_something_takes_a_proof() {
+    fn what_changes_something_needs_the_passphrase() {
         let with = |proof| -> Vec<_> {
             let of = |entry: &&OperationEntry| entry.proof == proof;
             OPERATIONS.iter().filter(of).map(|entry| entry.name.trim_start_matches("kernel/")).collect()
         };
         let tightening = [
-            "backup", "stop", "restart", "permissions/revoke", "permissions/deny", "server/reconnect",
-            "server/stop",
+            "backup", "stop", "restart", "permissions/revoke", "permissions/deny", "registrations/deny",
+            "server/reconnect", "server/stop",
         ];
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
             "access/list", "access/groups", "access/matrix", "audit/counts", "audit/export", "audit/query",
-            "audit/head", "audit/verify", "cluster/status", "config/unmatched", "config/show", "explain",
-            "status", "yield", "keys/list", "operators/token", "operators/prove", "operators/standing",
-            "operators/passphrase", "page/open", "permissions/list", "permissions/pending",
-            "permissions/show", "permissions/watch", "pins/list", "pins/diff", "registrations/list",
-            "server/logs", "server/show", "servers/find", "servers", "stats", "tools",
+            "audit/head", "audit/verify", "cluster/status", "config/ask", "config/unmatched", "config/show",
+            "explain", "status", "yield", "keys/list", "operators/token", "operators/prove",
+            "operators/standing", "operators/passphrase", "page/open", "permissions/list",
+            "permissions/pending", "permissions/show", "permissions/watch", "pins/list", "pins/diff",
+            "registrations/list", "server/logs", "server/show", "servers/find", "servers", "stats", "tools",
         ];
         assert_eq!(with(ProofNeed::None), reading);
     }

@@ -45,15 +45,15 @@ pub(crate) trait Operation: Serialize + DeserializeOwned + Send + 'static {
     }
 }
 
-/// The connections that have to prove that a person is there, before they may do something.
+/// The connections that need the operator passphrase for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProofNeed {
-    /// No connection has to prove anything: the operation only reads, ends what nobody uses, or brings the proof itself.
+    /// None: the operation only reads, ends what nobody uses, or brings the passphrase itself.
     None,
-    /// Connections of other accounts than the kernel's have to: the operation only takes something away, or ends or copies what
-    /// the kernel's own account could end or copy anyway.
+    /// Connections of other accounts than the kernel's: the operation only takes something away, or ends or copies what the
+    /// kernel's own account could end or copy anyway.
     Others,
-    /// All connections have to: the operation decides something, or may.
+    /// All connections: the operation decides something, or may.
     All,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct OperatorCall {
     pub(crate) kernel: Arc<Sections>,
     pub(crate) by: Principal,
     pub(crate) trace: Option<TraceId>,
-    /// The connection, if it may have to prove that a person is there.
+    /// The connection, if it may have to give the operator passphrase.
     pub(crate) connection: Option<Arc<OperatorConnection>>,
     /// The way to tell the operator how far the call is.
     pub(crate) waiting: WaitingCall,

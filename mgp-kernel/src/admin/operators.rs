@@ -1,4 +1,4 @@
-//! The proofs of operators that a person is there, the passphrase and tokens for them, and their way to the page.
+//! The operator passphrase and tokens: given, set and issued; and the operators' way to the page.
 
 use clap::Args;
 use mgp_types::Error;
@@ -14,7 +14,7 @@ use crate::terminal::line_form;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReadProofStatus {}
 
-/// Has a connection prove that a person is there: a request that is answered comes from one that may decide.
+/// Asks for nothing but the passphrase: a request that is answered comes from a connection that may decide.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AdmitOperator {}
 
@@ -23,30 +23,33 @@ pub(crate) struct AdmitOperator {}
 pub(crate) struct ProofStatus {
     /// True if a passphrase is set.
     pub(crate) passphrase_set: bool,
-    /// The proof that the connection has to give before it decides, if it has to.
+    /// What the connection has to give before it decides, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) needed: Option<NeededProof>,
-    /// True if decisions take no proof at all.
+    /// True if every program of the account may decide.
     pub(crate) without_proof: bool,
+    /// True if no passphrase is set and a client has connected, so that nobody can approve calls.
+    #[serde(default)]
+    pub(crate) locked: bool,
 }
 
-/// Proves that a person is there, by a passphrase or a token.
+/// Gives a passphrase or a token.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ProvePresence {
     pub(crate) passphrase: Option<String>,
     pub(crate) token: Option<String>,
 }
 
-/// The result of a proof.
+/// The result of giving a passphrase or a token.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PresenceProved {
     proved: bool,
 }
 
-/// Sets a passphrase, or that decisions take no proof.
+/// Sets a passphrase, or lets every program of the account decide.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SetPassphrase {
-    /// The new passphrase; without one, decisions take no proof from now on.
+    /// The new passphrase; without one, every program of the account may decide.
     pub(crate) new: Option<String>,
     /// The current passphrase, if one is set.
     pub(crate) old: Option<String>,
@@ -58,7 +61,7 @@ pub(crate) struct PassphraseSet {
     set: bool,
 }
 
-/// Issues a token that stands for the passphrase.
+/// Issues a token that replaces the passphrase.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct IssueToken {
     pub(crate) passphrase: String,
@@ -82,6 +85,7 @@ impl Operation for ReadProofStatus {
             passphrase_set: proofs.is_passphrase_set(),
             needed: needed.flatten(),
             without_proof: proofs.is_without_proof(),
+            locked: proofs.is_locked(),
         })
     }
 }
@@ -103,7 +107,7 @@ impl Operation for ProvePresence {
         let proof = match (self.passphrase, self.token) {
             (Some(passphrase), None) => Proof::Passphrase(passphrase),
             (None, Some(token)) => Proof::Token(token),
-            _ => return Err(Error::invalid_params("a proof has either a `passphrase` or a `token`")),
+            _ => return Err(Error::invalid_params("give either a `passphrase` or a `token`")),
         };
         let proved = call.kernel.policies.proofs.prove(connection, proof).await;
         let what = if proved.is_ok() { "operator_proved" } else { "operator_not_proved" };

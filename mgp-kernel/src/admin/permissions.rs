@@ -6,10 +6,11 @@ use std::io;
 
 use clap::Args;
 use mgp_discovery::config::nearest;
+use mgp_security::confirmation::ConfirmedBatch;
 use mgp_security::permission::{
     ApprovalId, GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, PendingApproval,
 };
-use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, ServerState, Timestamp};
+use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, ServerState, Timestamp, ToolName};
 use mgp_types::{Error, LOCAL_AGENT, RawJson, shell_word};
 use serde::{Deserialize, Serialize};
 
@@ -88,8 +89,27 @@ pub(crate) struct GrantPage {
     /// The questions whose answers wait until the same call is made again, on the first page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) waiting: Vec<OpenQuestion>,
+    /// The approvals of several calls of a tool, on the first page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) confirmed: Vec<ConfirmedRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
+}
+
+/// An approval of several calls of a tool.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ConfirmedRow {
+    pub(crate) server_id: ServerId,
+    pub(crate) tool_name: ToolName,
+    pub(crate) agent_id: Option<String>,
+    approved_by: String,
+    /// The id of the question that was answered.
+    pub(crate) question: Option<String>,
+    /// The number of approved calls; `None` for all calls until the end.
+    calls: Option<u32>,
+    /// The number of these calls that are left.
+    left: Option<u32>,
+    expires_at: Timestamp,
 }
 
 /// A decision about a permission of a server.
@@ -172,8 +192,12 @@ async fn forget(call: &OperatorCall, what: &str) -> Result<bool, Error> {
     let decided: Vec<_> =
         grants.all_records().into_iter().filter(|record| record.question.is_some()).collect();
     let ids = decided.iter().filter_map(|record| record.question.as_deref()).map(str::to_owned);
-    let id = named(what, ids.chain(queued_ids(&call.kernel)))?;
+    let confirmed = &call.kernel.policies.confirmed;
+    let of_batches =
+        confirmed.list().into_iter().filter_map(|batch| Some(batch.question?.as_str().to_owned()));
+    let id = named(what, ids.chain(queued_ids(&call.kernel)).chain(of_batches))?;
     let mut was_there = pending.forget(&call.by, &ApprovalId::from(&*id)).await?;
+    was_there |= confirmed.forget(&ApprovalId::from(&*id));
     for record in decided.into_iter().filter(|record| record.question.as_deref() == Some(&*id)) {
         was_there |= grants.reset(&call.by, record.agent, &record.server, &record.permission).await?;
     }
@@ -196,13 +220,19 @@ impl Operation for ListGrants {
             self.page.offset == 0 && open.asker.is_some() && is_about(&open.server, Some(open.id.as_str()))
         };
         let answered = call.kernel.policies.pending.answered().into_iter();
-        Ok(GrantPage { grants, waiting: answered.filter(waits).map(OpenQuestion::of).collect(), next_offset })
+        let waiting = answered.filter(waits).map(OpenQuestion::of).collect();
+        let is_shown = |batch: &ConfirmedBatch| {
+            self.page.offset == 0 && is_about(&batch.server, batch.question.as_ref().map(ApprovalId::as_str))
+        };
+        let confirmed = call.kernel.policies.confirmed.list().into_iter().filter(is_shown);
+        Ok(GrantPage { grants, waiting, confirmed: confirmed.map(ConfirmedRow::of).collect(), next_offset })
     }
 }
 
 impl TextForm for GrantPage {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         let rows = self.grants.iter().map(GrantRow::cells).chain(self.waiting.iter().map(answered_cells));
+        let rows = rows.chain(self.confirmed.iter().map(ConfirmedRow::cells));
         let headings = ["SERVER", "PERMISSION", "AGENT", "DECISION", "BY", "UNTIL", "SCOPE"];
         out.table(&headings, rows, "nothing was decided")
     }
@@ -210,7 +240,8 @@ impl TextForm for GrantPage {
 
 /// Returns the row of a question whose answer waits for its call.
 pub(crate) fn answered_cells(answered: &OpenQuestion) -> [String; 7] {
-    let call = answered.tool_name.as_ref().map(|tool| format!("one call of {tool}"));
+    let calls = answered.max_uses.map_or_else(|| "one call".to_owned(), |uses| format!("{uses} calls"));
+    let call = answered.tool_name.as_ref().map(|tool| format!("{calls} of {tool}"));
     let permission = answered.permission.as_ref().map(|permission| permission.as_str().to_owned());
     [
         answered.server_id.to_string(),
@@ -219,8 +250,46 @@ pub(crate) fn answered_cells(answered: &OpenQuestion) -> [String; 7] {
         or_dash(answered.decision.map(Decision::as_str)),
         answered.answered_by.clone().unwrap_or_default(),
         answered.ends_at.map(|end| format!("{end}, or its call")).unwrap_or_default(),
-        format!("question {}", answered.id),
+        match answered.max_uses {
+            Some(uses) => format!("{uses} of {uses} calls left, question {}", answered.id),
+            None => format!("question {}", answered.id),
+        },
     ]
+}
+
+impl ConfirmedRow {
+    fn of(batch: ConfirmedBatch) -> Self {
+        Self {
+            server_id: batch.server,
+            tool_name: batch.tool,
+            agent_id: batch.agent.map(|agent| agent.access_id().into_owned()),
+            approved_by: batch.approver.id().into_owned(),
+            question: batch.question.map(|id| id.as_str().to_owned()),
+            calls: batch.calls,
+            left: batch.calls.map(|_| batch.left),
+            expires_at: batch.ends_at,
+        }
+    }
+
+    /// Returns the cells of the approval in a table of decisions.
+    pub(crate) fn cells(&self) -> [String; 7] {
+        let (what, left) = match (self.calls, self.left) {
+            (Some(calls), Some(left)) => {
+                (format!("{calls} calls of {}", self.tool_name), format!("{left} of {calls} calls left"))
+            }
+            _ => (format!("calls of {}", self.tool_name), "all calls".to_owned()),
+        };
+        let question = self.question.as_ref().map(|id| format!(", question {id}")).unwrap_or_default();
+        [
+            self.server_id.to_string(),
+            what,
+            self.agent_id.clone().unwrap_or_else(|| "all".to_owned()),
+            Decision::Approved.as_str().to_owned(),
+            self.approved_by.clone(),
+            self.expires_at.to_string(),
+            left + &question,
+        ]
+    }
 }
 
 impl GrantRow {
@@ -314,7 +383,7 @@ fn check_names(
         mistakes.meant_agent = Some(meant.to_owned());
     }
     if let Some(last) = reasons.last_mut() {
-        last.push_str(", so this would stand for nothing");
+        last.push_str(", so this would have no effect");
     }
     if is_missing {
         reasons.push("no agent is named for whose calls the permission is granted".to_owned());

@@ -310,8 +310,8 @@ impl Operation for ApprovePin {
         let waiting = match (&found, definitions.pins().state(server, name)) {
             (Some(found), _) if found.is_held && found.definition.is_none() => {
                 return Err(Error::invalid_params(format!(
-                    "the definition of `{name}` of `{server}` is refused, and can be approved only after its server has mended \
-                     it: {}",
+                    "the definition of `{name}` of `{server}` is left out, and can be approved only after its server has \
+                     corrected it: {}",
                     found.describe()
                 )));
             }

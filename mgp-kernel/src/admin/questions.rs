@@ -54,6 +54,9 @@ pub(crate) struct OpenQuestion {
     pub(crate) decision: Option<Decision>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) answered_by: Option<String>,
+    /// The number of calls that the answer approves, if it approves several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_uses: Option<u32>,
 }
 
 /// Shows an open question.
@@ -180,7 +183,8 @@ impl Operation for ShowQuestion {
     async fn run(self, call: &OperatorCall) -> Result<ShownQuestion, Error> {
         let (pending, registry) = (&call.kernel.policies.pending, &call.kernel.registry);
         let id = named(&self.id, all_ids(&call.kernel))?;
-        let Some(open) = pending.find(&ApprovalId::from(&*id)) else {
+        let found = pending.find(&ApprovalId::from(&*id));
+        let Some(open) = found.filter(|question| !question.is_received) else {
             if let Some(question) = registrations::questions(registry).find(|question| question.id == id) {
                 return Ok(ShownQuestion { question, arguments: None, can_be_edited: false, edited: None });
             }
@@ -372,6 +376,7 @@ impl OpenQuestion {
             asked_at: open.asked_at,
             ends_at: Some(open.ends_at),
             decision: open.answer.as_ref().map(|answer| answer.decision),
+            max_uses: open.answer.as_ref().map(|answer| answer.max_uses).filter(|uses| *uses > 1),
             answered_by: open.answer.map(|answer| answer.approver.id().into_owned()),
         }
     }

@@ -207,6 +207,7 @@ pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = OpenQuestio
             ends_at: None,
             decision: None,
             answered_by: None,
+            max_uses: None,
         }
     })
 }

@@ -25,7 +25,7 @@ use crate::sections::Sections;
 use crate::servers::authorization::{at_server, without_person};
 use crate::servers::confine::support;
 use crate::servers::upstream::{Upstream, granted, inherited};
-use crate::terminal::{TextForm, TextWriter, line_form, printable};
+use crate::terminal::{TextForm, TextWriter, printable};
 
 /// Restarts a server.
 #[derive(Debug, Serialize, Deserialize)]
@@ -57,6 +57,9 @@ pub(crate) struct ReconnectServer {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ServerStateChanged {
     pub(crate) state: ServerState,
+    /// The clients whose session at the server ended, with all that the server kept in memory for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) ended_sessions: Vec<String>,
 }
 
 /// Reads the last lines that a server wrote to its standard error.
@@ -88,8 +91,11 @@ impl Operation for RestartServer {
 
     async fn run(self, call: &OperatorCall) -> Result<ServerStateChanged, Error> {
         let server = recorded(call, &self.server_id, "dev.cloto.mgp.server_restarted").await?;
+        let rows = ServerList::of(&call.kernel).servers;
+        let row = rows.into_iter().find(|row| row.id == self.server_id);
+        let ended_sessions = row.map(|row| row.sessions()).unwrap_or_default();
         server.restart(ShutdownReason::OperatorRequest).await?;
-        Ok(ServerStateChanged { state: server.state() })
+        Ok(ServerStateChanged { state: server.state(), ended_sessions })
     }
 }
 
@@ -106,7 +112,7 @@ impl Operation for StartServer {
         while on_its_way.contains(&server.state()) && Instant::now() < end {
             sleep(LOOK_EVERY).await;
         }
-        Ok(ServerStateChanged { state: server.state() })
+        Ok(ServerStateChanged::of(&server))
     }
 }
 
@@ -117,7 +123,7 @@ impl Operation for StopServer {
     async fn run(self, call: &OperatorCall) -> Result<ServerStateChanged, Error> {
         let server = recorded(call, &self.server_id, "dev.cloto.mgp.server_stopped").await?;
         server.stop(ShutdownReason::OperatorRequest, DRAIN).await;
-        Ok(ServerStateChanged { state: server.state() })
+        Ok(ServerStateChanged::of(&server))
     }
 }
 
@@ -131,11 +137,28 @@ impl Operation for ReconnectServer {
         if has_url && server.state() != ServerState::Disconnected {
             return RestartServer { server_id: self.server_id }.run(call).await;
         }
-        Ok(ServerStateChanged { state: server.state() })
+        Ok(ServerStateChanged::of(&server))
     }
 }
 
-line_form!(ServerStateChanged, |changed| changed.state);
+impl ServerStateChanged {
+    /// Returns the state of a server whose clients keep their sessions.
+    fn of(server: &Upstream) -> Self {
+        Self { state: server.state(), ended_sessions: Vec::new() }
+    }
+}
+
+impl TextForm for ServerStateChanged {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        writeln!(out, "{}", self.state)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let clients = printable(&self.ended_sessions.join(", "));
+        let note = format!("What the server kept in memory for its clients is lost: {clients}");
+        if clients.is_empty() { Vec::new() } else { vec![note] }
+    }
+}
 
 impl Operation for ReadServerLog {
     type Reply = ServerLog;

@@ -1,6 +1,6 @@
 //! The list of servers, with their states, their programs and the memory of these.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::sync::Arc;
 
@@ -29,6 +29,28 @@ pub(crate) struct ListServers {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ServerList {
     pub(crate) servers: Vec<ServerRow>,
+    /// The changes of the configuration that do not take effect yet, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) waiting: Option<WaitingChanges>,
+}
+
+/// The changes of the configuration that wait for an operator.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WaitingChanges {
+    /// The keys, such as `servers.files`.
+    keys: Vec<String>,
+    /// The command that applies them.
+    command: String,
+}
+
+/// The part of a server's configuration that waits until an operator accepts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WaitingPart {
+    /// The whole server, which does not run yet.
+    Server,
+    /// A change; the server runs as it was configured before.
+    Change,
 }
 
 /// A server, or a connection to it where agents have their own.
@@ -43,6 +65,9 @@ pub(crate) struct ServerRow {
     pub(crate) starting: bool,
     /// True if the configuration lets the server be used.
     pub(crate) enabled: bool,
+    /// The part of its configuration that waits until an operator accepts it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) waiting: Option<WaitingPart>,
     /// The number of its tools that are offered.
     pub(crate) tools: u64,
     /// True while the server is asked again for what has changed.
@@ -51,6 +76,9 @@ pub(crate) struct ServerRow {
     pub(crate) held: u64,
     /// The number of its definitions that are offered and flagged.
     pub(crate) flagged: u64,
+    /// A sentence about each of its definitions that only the server can correct.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<String>,
     /// The transport by which the server is reached.
     pub(crate) transport: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,8 +189,18 @@ impl ServerList {
                 servers.push(ServerRow::of(server.id.as_str().into(), None, None, Some(server), &counts));
             }
         }
+        let (keys, wanted) = (kernel.config.waiting_when_read().to_vec(), kernel.config.wanted());
+        for id in keys.iter().filter_map(|key| key.strip_prefix("servers.")) {
+            let part = if config.server(id).is_some() { WaitingPart::Change } else { WaitingPart::Server };
+            if part == WaitingPart::Server {
+                servers.push(ServerRow::of(id.into(), None, None, wanted.server(id), &counts));
+            }
+            let rows = servers.iter_mut().filter(|row| row.id.as_str() == id);
+            rows.for_each(|row| row.waiting = Some(part));
+        }
         servers.sort_by(|one, other| (&one.id, &one.agent_id).cmp(&(&other.id, &other.agent_id)));
-        Self { servers }
+        let command = "mgp reload".to_owned();
+        Self { servers, waiting: (!keys.is_empty()).then_some(WaitingChanges { keys, command }) }
     }
 }
 
@@ -191,6 +229,8 @@ impl TextForm for ServerList {
         let mut notes = Vec::new();
         for server in self.servers.iter().filter(|server| server.enabled) {
             notes.extend(server.why().map(|why| format!("{}: {}", server.id, printable(why))));
+            let left_out = server.left_out.iter().take(MAX_LEFT_OUT);
+            notes.extend(left_out.map(|sentence| format!("{}: {}", server.id, printable(sentence))));
             if server.held + server.flagged > 0 {
                 let (id, held, flagged) = (&server.id, server.held, server.flagged);
                 notes.push(format!(
@@ -199,12 +239,12 @@ impl TextForm for ServerList {
                 ));
             }
         }
-        let wait =
-            "some servers are starting: `mgp servers --wait` waits until each is connected or has failed";
-        notes.extend(self.servers.iter().any(|server| server.starting).then(|| wait.to_owned()));
         notes
     }
 }
+
+/// The largest number of definitions of a server of which it is said why they are left out.
+const MAX_LEFT_OUT: usize = 5;
 
 impl ServerRow {
     /// Returns the row of a server with the `view` of its connection; without a view, it does not run.
@@ -221,11 +261,13 @@ impl ServerRow {
         let of_configured = configured.filter(|server| server.enabled);
         let fault = of_configured.and_then(|server| server.expanded(&ProcessEnvironment).err());
         Self {
+            left_out: counts.left_out(&id, agent_id.as_deref()),
             id,
             agent_id,
             state: view.map_or(ServerState::Registered, |view| view.state),
             starting: server.as_ref().is_some_and(|server| server.is_starting()),
             enabled: view.is_some() || of_configured.is_some(),
+            waiting: None,
             tools: view.map_or(0, |view| view.tools as u64),
             listing: server.as_ref().is_some_and(|server| server.is_listing()),
             held,
@@ -246,6 +288,14 @@ impl ServerRow {
         }
     }
 
+    /// Returns the clients that have a session of their own at the server, each once. Where clients share a connection, it is
+    /// known that the server keeps nothing for one of them, or its operator says so.
+    pub(crate) fn sessions(&self) -> Vec<String> {
+        let of_clients = self.instances.iter().filter(|instance| instance.state == ServerState::Connected);
+        let clients: BTreeSet<_> = of_clients.filter_map(|instance| instance.client.clone()).collect();
+        clients.into_iter().collect()
+    }
+
     /// Returns the memory of all its programs, in bytes; `None` if it is not known.
     pub(crate) fn memory_bytes(&self) -> Option<u64> {
         self.instances.iter().filter_map(|instance| instance.memory_bytes).reduce(u64::saturating_add)
@@ -256,15 +306,31 @@ impl ServerRow {
         match (self.enabled, &self.fault) {
             (false, _) => "disabled",
             (true, Some(_)) => "faulty",
+            (true, None) if self.waiting == Some(WaitingPart::Server) => "waiting",
             (true, None) if self.starting => "starting",
             (true, None) => self.state.as_str(),
         }
     }
 
+    /// Returns whether the server is being connected to, and has not failed yet.
+    pub(crate) fn is_connecting(&self) -> bool {
+        (self.starting || self.state == ServerState::Connecting) && self.fault.is_none()
+    }
+
+    /// Returns whether the server could not be connected to, or does not run any more.
+    pub(crate) fn has_failed(&self) -> bool {
+        let runs_or_will = matches!(self.state, ServerState::Connected | ServerState::Registered);
+        self.fault.is_some() || !runs_or_will && !self.is_connecting()
+    }
+
     /// Returns whether nothing is known of what the server offers, from this start or the last one, and it has not failed.
     pub(crate) fn is_unheard(&self) -> bool {
         let begins = self.starting || self.state == ServerState::Registered;
-        begins && self.enabled && self.fault.is_none() && self.tools + self.held == 0
+        begins
+            && self.waiting.is_none()
+            && self.enabled
+            && self.fault.is_none()
+            && self.tools + self.held == 0
     }
 
     /// Returns why the server does not run, or not yet, if that is known.

@@ -20,6 +20,8 @@ use tokio::time::timeout;
 use super::audit::{Callers, callers};
 use super::operation::{KernelNeed, Operation, OperatorCall, ServersToBegin};
 use super::servers::{CallCounts, ServerList, ServerRow};
+use crate::catalog::EncoderProgress;
+use crate::kernel_note::KernelNote;
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
 use crate::record::PushLag;
 use crate::replicas::LinkStatus;
@@ -59,8 +61,11 @@ pub(crate) struct KernelStatus {
     /// The address for clients over HTTP, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) http: Option<HttpListening>,
-    /// True if decisions take no proof that a person is there.
+    /// True if every program of the account may decide, without the operator passphrase.
     pub(crate) without_proof: bool,
+    /// True if no operator passphrase is set and a client has connected, so that nobody can approve calls.
+    #[serde(default)]
+    pub(crate) locked: bool,
     /// The keys of the changed configuration that wait until an operator reloads it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) waiting: Vec<String>,
@@ -76,6 +81,9 @@ pub(crate) struct KernelStatus {
     /// The room on the disk of the state, where the system tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) disk: Option<DiskSpace>,
+    /// The progress of the encoder, if searches do not use it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) encoder: Option<EncoderProgress>,
     pub(crate) clients: Vec<ClientRow>,
     pub(crate) servers: Vec<ServerRow>,
 }
@@ -96,19 +104,26 @@ pub(crate) struct ClientRow {
     pub(crate) connected_secs: u64,
 }
 
-/// Ends a kernel in the background that nobody uses but the one who asks. It would end by itself, only later. One that
-/// stays takes its configuration as it is by now, which it follows anyway.
+/// Has a kernel in the background read its configuration, which it follows anyway, and ends the kernel if that is not enough
+/// and nobody but the caller uses it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StepAside {
     /// The process number of the kernel that is meant.
     pub(crate) pid: Option<u32>,
+    /// The [digest](crate::kernel_note::KernelNote::digest_of) of the configuration that the caller wants; the kernel stays
+    /// if it can apply that. `None` if the caller wants another kernel in any case.
+    #[serde(default)]
+    pub(crate) config: Option<String>,
 }
 
 /// The answer of a kernel that was asked to make way for another one.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SteppedAside {
     /// True if the kernel ends.
     pub(crate) ends: bool,
+    /// The reason why the kernel keeps its previous configuration, if it does.
+    #[serde(default)]
+    pub(crate) error: Option<String>,
 }
 
 impl Operation for ReadStatus {
@@ -138,11 +153,13 @@ impl Operation for ReadStatus {
             linger_secs: served.linger.map(|linger| linger.as_secs()),
             http: served.http.lock().clone(),
             without_proof: policies.proofs.is_without_proof(),
+            locked: policies.proofs.is_locked(),
             waiting: config.waiting(),
             pending: policies.pending.list().len() as u64,
             push: audit.push_lag(),
             link: link.as_ref().map(|link| link.freshness.status()),
             disk: DiskSpace::of(config.state()),
+            encoder: call.kernel.tools.encoder_progress(),
             clients: clients.collect(),
             servers: ServerList::of(&call.kernel).servers,
         })
@@ -179,6 +196,17 @@ impl Operation for StepAside {
     async fn run(self, call: &OperatorCall) -> Result<SteppedAside, Error> {
         let lifecycle = &call.kernel.lifecycle;
         let served = served(lifecycle)?;
+        let follows = served.linger.is_some() && !lifecycle.is_stopping();
+        let reread = if follows { reread(&call.kernel).await } else { Ok(()) };
+        if let Some(wanted) = self.config.filter(|_| follows) {
+            let is_current = || {
+                let note = KernelNote::read(call.kernel.config.state());
+                note.is_some_and(|note| note.has_read(&wanted))
+            };
+            if reread.is_err() || is_current() {
+                return Ok(SteppedAside { ends: false, error: reread.err().map(|error| error.to_string()) });
+            }
+        }
         let connections = &lifecycle.connections;
         let mut is_used = served.http.lock().is_some() || !connections.clients().is_empty();
         if !is_used {
@@ -190,32 +218,17 @@ impl Operation for StepAside {
         let yields = is_meant && served.linger.is_some() && !is_used;
         if yields {
             served.stop.notify_one();
-        } else if served.linger.is_some() && !lifecycle.is_stopping() {
-            reread(&call.kernel).await;
         }
         // A kernel that another one follows leaves its sockets to that one, which does not end.
         let stops = lifecycle.is_stopping() && !lifecycle.is_restarting();
-        Ok(SteppedAside { ends: yields || stops })
+        Ok(SteppedAside { ends: yields || stops, error: None })
     }
 }
 
-/// Reads the configuration anew. If it is invalid now, logs the error and keeps the old one.
-pub(crate) async fn reread(kernel: &Sections) {
-    match kernel.reread_config().await {
-        Ok(applied) => {
-            tracing::info!(
-                added = applied.added.len(),
-                changed = applied.changed.len(),
-                removed = applied.removed.len(),
-                "the configuration was reloaded"
-            );
-            if !applied.needs_restart.is_empty() {
-                // A kernel in the background is replaced as soon as that disturbs nobody.
-                kernel.lifecycle.connections.set_outdated();
-            }
-        }
-        Err(error) => tracing::error!(%error, "the configuration stays as it was"),
-    }
+/// Reads the configuration again. If it is invalid now, logs the error and keeps the previous one.
+pub(crate) async fn reread(kernel: &Sections) -> Result<(), StartError> {
+    let reread = kernel.reread_config().await;
+    reread.inspect_err(|error| tracing::error!(%error, "the configuration stays as it was"))
 }
 
 fn served(lifecycle: &Lifecycle) -> Result<Arc<ServedKernel>, Error> {

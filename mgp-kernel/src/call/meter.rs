@@ -175,23 +175,37 @@ const MAX_TOOLS: usize = 100;
 /// The word of OpenTelemetry for what is not told apart.
 const OTHER: &str = "_OTHER";
 
-/// A gate that counts the calls of one server, and those on one of its connections. Takes no lock, and allocates for tools
+/// A gate that counts the calls of one server as long as they are in work, and those on one of its connections; the time for
+/// which they wait for people is part of that.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenCallGate(pub(crate) Meter, pub(crate) OpenRequests);
+
+impl Gate for OpenCallGate {
+    type Pass = Option<[OpenRequest; 2]>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        let is_call = request.kind == RequestKind::Call;
+        Flow::Pass(is_call.then(|| [self.0.0.in_work.begin(), self.1.begin()]))
+    }
+}
+
+/// A gate that measures the calls that go on to one server. It stands behind all that decides and waits for people: a call
+/// that is refused, or whose caller waits for an approval, says nothing of the server. Takes no lock, and allocates for tools
 /// that were not called before.
 #[derive(Debug, Clone)]
-pub(crate) struct MeterGate(pub(crate) Meter, pub(crate) OpenRequests);
+pub(crate) struct MeterGate(pub(crate) Meter);
 
 impl Gate for MeterGate {
-    type Pass = Option<CountedCall>;
+    type Pass = Option<MeasuredCall>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         Flow::Pass((request.kind == RequestKind::Call).then(|| {
-            let open = [self.0.0.in_work.begin(), self.1.begin()];
             let tool = match request.context.tool.as_deref() {
                 _ if request.method != Method::TOOLS_CALL => "",
                 Some(tool) => tool.name.as_str(),
                 None => OTHER,
             };
-            CountedCall { counters: self.0.of_tool(tool), since: Instant::now(), _open: open }
+            MeasuredCall { counters: self.0.of_tool(tool), since: Instant::now() }
         }))
     }
 
@@ -202,18 +216,54 @@ impl Gate for MeterGate {
     }
 }
 
-/// A call that is in work.
-pub(crate) struct CountedCall {
+/// A call that the server works on.
+pub(crate) struct MeasuredCall {
     counters: Arc<CallCounters>,
     since: Instant,
-    _open: [OpenRequest; 2],
 }
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::RawJson;
+    use mgp_types::{Object, RawJson, gates};
+    use tokio::time::sleep;
+    use tower_service::Service as _;
 
     use super::*;
+    use crate::test_kernel::TestServer;
+
+    /// A person who answers after an hour.
+    #[derive(Clone)]
+    struct Person {
+        allows: bool,
+    }
+
+    impl Gate for Person {
+        type Pass = ();
+
+        fn enter(&self, request: &mut Request) -> Flow {
+            let (request, allows) = (request.take(), self.allows);
+            Flow::wait(async move {
+                sleep(Duration::from_hours(1)).await;
+                let no = || Flow::refuse(Error::invalid_request("no"));
+                (request, if allows { Flow::Pass(()) } else { no() })
+            })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_counts_once_a_person_has_let_it_through_and_the_wait_is_not_the_servers() {
+        for (allows, counted) in [(true, 1), (false, 0)] {
+            let meter = Meter::default();
+            let decide = gates![OpenCallGate(meter.clone(), OpenRequests::default()), Person { allows }];
+            let mut service = decide.layer(MeterGate(meter.clone()).layer(TestServer::default()));
+            let call = tokio::spawn(service.call(Request::call("tools/call", Object::new())));
+            tokio::task::yield_now().await;
+            assert_eq!(meter.read().in_work, 1, "it is in progress while it waits");
+            assert_eq!(call.await.unwrap().is_ok(), allows);
+            let reading = meter.read();
+            assert_eq!((reading.calls, reading.failed, reading.micros), (counted, 0, 0));
+        }
+    }
 
     fn answer(text: &str) -> Response {
         Response::plain(RawJson::parse(text.to_owned()).unwrap())

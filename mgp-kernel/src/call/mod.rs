@@ -2,6 +2,7 @@
 //! each of them stands.
 
 pub(crate) mod calls_in_work;
+pub(crate) mod checkpoints;
 pub(crate) mod effects;
 pub(crate) mod hints;
 pub(crate) mod meter;

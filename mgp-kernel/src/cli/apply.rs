@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use mgp_security::permission::GrantLifetime;
 use mgp_types::RawJson;
 use mgp_types::mgp::{
@@ -31,12 +31,21 @@ pub(super) struct ApplyArgs {
     /// The file with [[access]], [[permissions]] and [[keys]], or - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Show the differences and change nothing; the command ends with 5 if there are any
+    /// Show the differences and change nothing; the command exits with 5 if applying the file would change something
     #[arg(long)]
     diff: bool,
-    /// Remove what the kernel has and the file has not
-    #[arg(long)]
-    prune: bool,
+    /// Remove what only the kernel has; denials stay unless this is `all`
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "granted")]
+    prune: Option<Prune>,
+}
+
+/// The decisions that are removed if only the kernel has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Prune {
+    /// What allows something: grants, permissions and keys
+    Granted,
+    /// Denials too
+    All,
 }
 
 /// The decisions in a file.
@@ -99,7 +108,32 @@ fn operation<O: Operation>(operation: &O) -> Result<Order> {
 }
 
 /// Decisions by their names, each with its terms and a request.
-type Decisions = BTreeMap<String, (String, Order)>;
+type Decisions = BTreeMap<String, (DecisionTerms, Order)>;
+
+/// The terms of a decision.
+#[derive(PartialEq, Eq)]
+struct DecisionTerms {
+    text: String,
+    is_denial: bool,
+}
+
+impl DecisionTerms {
+    fn of_access(permission: AccessPermission, until: Option<Timestamp>) -> Self {
+        let text = with_end(word_of(permission), until);
+        Self { text, is_denial: permission == AccessPermission::Deny }
+    }
+
+    fn of_permission(decision: Decision, scope: Option<&Scope>, until: Option<Timestamp>) -> Self {
+        let scope = scope.and_then(|scope| serde_json::to_string(scope).ok());
+        let text = scope.iter().fold(decision.as_str().to_owned(), |terms, scope| terms + " within " + scope);
+        Self { text: with_end(text, until), is_denial: decision == Decision::Denied }
+    }
+
+    /// Returns the terms of a key, all of which belong to its name.
+    const fn of_key() -> Self {
+        Self { text: String::new(), is_denial: false }
+    }
+}
 
 /// The differences between a file and a kernel, and the keys that were issued.
 #[derive(Serialize)]
@@ -140,17 +174,19 @@ pub(super) async fn run(cx: &CommandContext, args: ApplyArgs) -> Result {
                 applied.keys.extend(serde_json::from_value::<IssuedKey>(reply));
             }
             let kind = before.map_or(DifferenceKind::Added, |_| DifferenceKind::Changed);
-            applied.differences.push(Difference { kind, decision, terms });
+            applied.differences.push(Difference { kind, decision, terms: terms.text });
         }
         for (decision, (terms, (method, params))) in kept {
-            let kind = if args.prune { DifferenceKind::Removed } else { DifferenceKind::OnlyInTheKernel };
-            if args.prune && !args.diff {
+            // A denial may be what somebody decided a moment ago, when a person left.
+            let is_removed = args.prune.is_some_and(|prune| prune == Prune::All || !terms.is_denial);
+            let kind = if is_removed { DifferenceKind::Removed } else { DifferenceKind::OnlyInTheKernel };
+            if is_removed && !args.diff {
                 link.request::<Value>(method, &params).await?;
             }
-            applied.differences.push(Difference { kind, decision, terms });
+            applied.differences.push(Difference { kind, decision, terms: terms.text });
         }
         link.output.result(&applied)?;
-        Ok(if args.diff && !applied.differences.is_empty() { Exit::Tool } else { Exit::Done })
+        Ok(if args.diff && applied.changes_something() { Exit::Tool } else { Exit::Done })
     })
     .await
 }
@@ -169,12 +205,12 @@ fn declared(args: &ApplyArgs) -> Result<Decisions> {
         entry.force = true;
         let entry = tool.into_iter().fold(entry, AccessGrant::for_tool);
         let order = order(method::ACCESS_GRANT, &entry)?;
-        all.push((decision, (with_end(word_of(permission), until), order)));
+        all.push((decision, (DecisionTerms::of_access(permission, until), order)));
     }
     for DeclaredPermission { server, permission, agent, decision, scope, until } in permissions {
         let name = permission_name(&server, &permission, agent.as_ref());
         let decision = decision.unwrap_or(Decision::Approved);
-        let terms = permission_terms(decision, scope.as_ref(), until);
+        let terms = DecisionTerms::of_permission(decision, scope.as_ref(), until);
         let order = if decision == Decision::Denied {
             operation(&RevokePermission { server_id: server, permission, agent_id: agent, force: true })?
         } else {
@@ -199,7 +235,7 @@ fn declared(args: &ApplyArgs) -> Result<Decisions> {
         let (expires_at, force) = (until, true);
         let key =
             IssueKey { owner, permissions, operator, groups, label, expires_at, per_minute, per_hour, force };
-        all.push((name, (String::new(), operation(&key)?)));
+        all.push((name, (DecisionTerms::of_key(), operation(&key)?)));
     }
     let mut decisions = Decisions::new();
     for (name, decision) in all {
@@ -221,7 +257,7 @@ async fn kept(link: &KernelLink) -> Result<Decisions> {
         // Rules of mgp.toml are changed there.
         if entry.granted_by != CONFIGURATION {
             let name = access_name(&entry.agent_id, &entry.server_id, entry.tool_name.as_ref());
-            let terms = with_end(word_of(entry.permission), entry.expires_at);
+            let terms = DecisionTerms::of_access(entry.permission, entry.expires_at);
             let revoke = AccessRevoke::new(entry.agent_id, entry.server_id);
             let revoke = entry.tool_name.into_iter().fold(revoke, AccessRevoke::for_tool);
             kept.insert(name, (terms, order(method::ACCESS_REVOKE, &revoke)?));
@@ -231,7 +267,7 @@ async fn kept(link: &KernelLink) -> Result<Decisions> {
     for row in grants.await? {
         if row.lasts == GrantLifetime::Always {
             let name = permission_name(&row.server_id, &row.permission, row.agent_id.as_ref());
-            let terms = permission_terms(row.decision, row.scope.as_ref(), row.expires_at);
+            let terms = DecisionTerms::of_permission(row.decision, row.scope.as_ref(), row.expires_at);
             let (what, permission) = (row.server_id.to_string(), Some(row.permission));
             let reset = ResetDecision { what, permission, agent_id: row.agent_id };
             kept.insert(name, (terms, operation(&reset)?));
@@ -246,7 +282,7 @@ async fn kept(link: &KernelLink) -> Result<Decisions> {
         let name = with_end(key_name(&key.owner, key.operator, &key.label, words, rates), key.expires_at);
         let name = if kept.contains_key(&name) { format!("{name}, {}", key.id) } else { name };
         let revoke = RevokeKey { id: key.id, let_calls_finish: false };
-        kept.insert(name, (String::new(), operation(&revoke)?));
+        kept.insert(name, (DecisionTerms::of_key(), operation(&revoke)?));
     }
     Ok(kept)
 }
@@ -258,12 +294,6 @@ fn access_name(agent: &AgentId, server: &ServerId, tool: Option<&ToolName>) -> S
 fn permission_name(server: &ServerId, permission: &Permission, agent: Option<&AgentId>) -> String {
     let agents = agent.map_or_else(|| "all agents".to_owned(), ToString::to_string);
     format!("permission {} of {server} for {agents}", permission.as_str())
-}
-
-fn permission_terms(decision: Decision, scope: Option<&Scope>, until: Option<Timestamp>) -> String {
-    let scope = scope.and_then(|scope| serde_json::to_string(scope).ok());
-    let terms = scope.iter().fold(decision.as_str().to_owned(), |terms, scope| terms + " within " + scope);
-    with_end(terms, until)
 }
 
 /// Returns the name of a key, but for its end. Keys do not change, so that all of it belongs to the name.
@@ -287,6 +317,13 @@ fn with_end(terms: String, until: Option<Timestamp>) -> String {
     until.iter().fold(terms, |terms, end| format!("{terms} until {end}"))
 }
 
+impl AppliedDecisions {
+    /// Returns whether the kernel was not as the file says. What only the kernel has stays, so it changes nothing.
+    fn changes_something(&self) -> bool {
+        self.differences.iter().any(|difference| difference.kind != DifferenceKind::OnlyInTheKernel)
+    }
+}
+
 impl TextForm for AppliedDecisions {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         for Difference { kind, decision, terms } in &self.differences {
@@ -306,7 +343,10 @@ impl TextForm for AppliedDecisions {
         let is_left = |difference: &Difference| difference.kind == DifferenceKind::OnlyInTheKernel;
         let notes = [
             (self.differences.is_empty(), "the kernel has what the file has"),
-            (self.differences.iter().any(is_left), "`--prune` removes what is not in the file"),
+            (
+                self.differences.iter().any(is_left),
+                "`--prune` removes what is not in the file, except denials; `--prune=all` removes those too",
+            ),
             (!self.keys.is_empty(), "keys are not shown again"),
         ];
         notes.into_iter().filter(|(is_true, _)| *is_true).map(|(_, note)| note.to_owned()).collect()

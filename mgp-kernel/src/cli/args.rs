@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -112,7 +112,7 @@ pub(super) enum Command {
     /// Install, list and remove sentence encoders, with which tools are found by meaning
     #[command(subcommand)]
     Model(model::ModelCommand),
-    /// Set the operators' passphrase, and issue tokens for scripts
+    /// Set the operator passphrase, and issue tokens for scripts
     #[command(subcommand)]
     Operators(proof::OperatorsCommand),
     /// Set, list and remove secrets; mgp.toml refers to them as ${secret:NAME}
@@ -277,6 +277,9 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let is_json = args.iter().any(|arg| arg == "--json");
     let failure = if let Some(meant) = lacks_dashes(error, args) {
         Failure::usage("the command of a server stands behind `--`").hint(format!("did you mean `{meant}`?"))
+    } else if let Some((command, written, choices)) = unknown_choice(error, args) {
+        Failure::usage(format!("`mgp {command}` has no subcommand `{written}`"))
+            .hint(format!("use {choices}"))
     } else if is_json {
         let text = error.render().to_string();
         let text = text.trim_start_matches("error: ");
@@ -289,6 +292,23 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
     };
     Output::new(&Global { json: is_json, ..Global::default() }).failure(&failure);
     failure.exit.into()
+}
+
+/// Returns the command whose subcommand is unknown, the word in its place, and the subcommands that there are. `mgp` itself
+/// has too many to name them.
+fn unknown_choice(error: &clap::Error, args: &[OsString]) -> Option<(String, String, String)> {
+    let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let root = Cli::command();
+    let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    let mut command = &root;
+    for word in words.take_while(|word| word != written) {
+        command = command.find_subcommand(word).unwrap_or(command);
+    }
+    let choices: Vec<_> = command.get_subcommands().filter(|choice| !choice.is_hide_set()).collect();
+    let (last, others) = choices.split_last().filter(|_| command.get_name() != root.get_name())?;
+    let others: Vec<_> = others.iter().map(|choice| choice.get_name()).collect();
+    let choices = format!("{} or {}", others.join(", "), last.get_name());
+    Some((command.get_name().to_owned(), written.clone(), choices))
 }
 
 /// Returns the command that is meant by an `mgp add NAME COMMAND` without `--`.

@@ -1,6 +1,7 @@
 //! `mgp open` and `mgp ask`: the rules of the configuration on which folders calls may touch, and about which calls a person
 //! is asked.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
@@ -12,7 +13,10 @@ use serde_json::json;
 
 use super::context::CommandContext;
 use super::input::word;
+use super::link::KernelLink;
 use super::proof;
+use crate::admin::config::{CheckAskRule, UnknownName};
+use crate::admin::operation::Operation as _;
 use crate::terminal::{Exit, Failure, Result, or_dash};
 
 #[derive(Debug, Args)]
@@ -51,7 +55,10 @@ pub(super) async fn open(cx: &CommandContext, open: OpenArgs) -> Result {
 }
 
 fn real(folder: &Path) -> Result<String> {
-    let real = folder.canonicalize().map_err(|error| Failure::file(folder, error))?;
+    let real = folder.canonicalize().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Failure::file(folder, "no such folder"),
+        _ => Failure::file(folder, error),
+    })?;
     if !real.is_dir() {
         return Err(Failure::file(folder, "this is not a folder"));
     }
@@ -79,6 +86,9 @@ pub(super) enum AskCommand {
 pub(super) struct AskedCalls {
     /// The tools: `server.tool`, `server.*`, `*.tool` or `*`
     tool: ToolPattern,
+    /// Set the rule even if there is no such server, tool or agent yet
+    #[arg(long)]
+    force: bool,
     /// Only the calls of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<Box<str>>,
@@ -97,8 +107,11 @@ pub(super) async fn ask(cx: &CommandContext, ask: AskCommand) -> Result {
         AskCommand::Refuse(calls) => (calls, Some(Asking::Refuse)),
         AskCommand::Forget(calls) => (calls, None),
     };
+    let AskedCalls { tool, force, agent, effect } = calls;
+    if asking.is_some() && !force {
+        check(cx, CheckAskRule { tool: tool.clone(), agent: agent.as_deref().map(str::to_owned) }).await?;
+    }
     proof::person(cx).await?;
-    let AskedCalls { tool, agent, effect } = calls;
     let rule = AskRule { tool, agent, effect, ask: asking.unwrap_or(Asking::Always) };
     // The file of a folder frees nothing.
     let path = cx.to_make(false)?;
@@ -117,6 +130,17 @@ pub(super) async fn ask(cx: &CommandContext, ask: AskCommand) -> Result {
     cx.output.line(&json!({ "rules": rules, "file": file }), &text)?;
     cx.output.note("a kernel in the background follows at once, another one after `mgp reload`");
     Ok(Exit::Done)
+}
+
+/// Checks that the names in a rule exist.
+///
+/// # Errors
+/// One does not, with the name that is probably meant.
+async fn check(cx: &CommandContext, rule: CheckAskRule) -> Result<()> {
+    let checked = KernelLink::with(cx, rule.need(), async |link| link.ask(&rule).await).await?;
+    let Some(UnknownName { what, meant }) = checked.unknown.into_iter().next() else { return Ok(()) };
+    let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+    Err(Failure::usage(what).hint(format!("{meant}`--force` sets the rule as it is written")))
 }
 
 fn list(cx: &CommandContext) -> Result {

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
 use super::pins::pins;
-use super::proof::WITHOUT_PROOF;
+use super::proof::{LOCKED, WITHOUT_PROOF, ways_to_set};
 use super::server_advice::{missed, suggestion};
 use super::server_commands::{last_lines, listening_text};
 use crate::admin::audit::{VerifiedLog, VerifyLog};
@@ -45,7 +45,7 @@ struct DoctorFinding {
 pub(super) async fn run(cx: &CommandContext) -> Result {
     let mut findings = Vec::new();
     if let Some(config) = configured(cx, &mut findings) {
-        let work = async |link: &KernelLink| kernel(link, &config, &mut findings).await;
+        let work = async |link: &KernelLink| kernel(cx, link, &config, &mut findings).await;
         if let Err(failure) = KernelLink::with(cx, KernelNeed::ANY_SERVERS, work).await {
             findings.push(DoctorFinding::failed("kernel", &failure));
         }
@@ -53,9 +53,14 @@ pub(super) async fn run(cx: &CommandContext) -> Result {
     let healthy = findings.iter().all(|finding| finding.ok);
     cx.output.show(&json!({ "healthy": healthy, "findings": findings }), |_, out| {
         findings.iter().try_for_each(|finding| {
-            let mark = if finding.ok { "ok " } else { "no " };
-            writeln!(out, "{mark} {}: {}", finding.what, printable(&finding.detail))?;
-            finding.hint.iter().try_for_each(|hint| writeln!(out, "    {}", printable(hint)))
+            let detail = printable(&finding.detail);
+            if finding.ok {
+                writeln!(out, "ok  {}: {detail}", finding.what)?;
+            } else {
+                writeln!(out, "error: {detail}")?;
+            }
+            let hint = finding.hint.as_deref().map(printable).unwrap_or_default();
+            hint.lines().try_for_each(|line| writeln!(out, "    {line}"))
         })
     })?;
     Ok(if healthy { Exit::Done } else { Exit::Tool })
@@ -138,19 +143,30 @@ fn unasked(config: &Config) -> Option<DoctorFinding> {
     })
 }
 
-async fn kernel(link: &KernelLink, config: &Config, findings: &mut Vec<DoctorFinding>) -> Result<()> {
+async fn kernel(
+    cx: &CommandContext,
+    link: &KernelLink,
+    config: &Config,
+    findings: &mut Vec<DoctorFinding>,
+) -> Result<()> {
     findings.push(DoctorFinding::right("kernel", "runs"));
-    let KernelStatus { http, waiting, .. } = link.ask(&ReadStatus {}).await?;
+    let KernelStatus { http, waiting, encoder, .. } = link.ask(&ReadStatus {}).await?;
+    if let Some(progress) = encoder
+        && let Some(finding) = findings.iter_mut().find(|finding| finding.what == "embedder")
+    {
+        finding.detail = format!("{progress}; then {}", finding.detail);
+    }
     if !waiting.is_empty() {
-        let detail = format!("changes wait for an operator: {}", waiting.join(", "));
-        let hint = "`mgp reload` takes them; undo those that you did not make";
+        let detail = format!("changes wait for your operator passphrase: {}", waiting.join(", "));
+        let hint = "`mgp reload` applies them; undo those that you did not make";
         findings.push(DoctorFinding::wrong("configuration", detail).hint(Some(hint)));
     }
     if let Some(http) = http {
         let hint =
             "end the program that has the address, or name another one as `http` of `[listen]` in mgp.toml";
-        let ok = http.error.is_none();
-        findings.push(DoctorFinding::of("http", ok, listening_text(&http)).hint((!ok).then_some(hint)));
+        let (ok, text) = (http.error.is_none(), listening_text(&http));
+        let detail = if ok { text } else { format!("the kernel {text}") };
+        findings.push(DoctorFinding::of("http", ok, detail).hint((!ok).then_some(hint)));
     }
     let servers = link.settled(&ServersToBegin::All).await?;
     findings.extend(variables(link, config, &servers).await?);
@@ -171,7 +187,7 @@ async fn kernel(link: &KernelLink, config: &Config, findings: &mut Vec<DoctorFin
         DoctorFinding::of("rule", !rule.is_configured, format!("{}: {}", rule.rule, rule.reason)).hint(hint)
     }));
     findings.push(undecided(&link.ask(&ListPending {}).await?));
-    findings.push(proof(&link.ask(&ReadProofStatus {}).await?));
+    findings.push(passphrase(cx, &link.ask(&ReadProofStatus {}).await?).await?);
     let pins = pins(link, None, true).await?;
     let standings = pins.iter().filter_map(|row| row.standing.as_ref());
     let (held, flagged): (Vec<_>, Vec<_>) = standings.partition(|standing| standing.is_held());
@@ -239,18 +255,23 @@ async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>> {
     Ok(refused.collect())
 }
 
-/// Reports which proof decisions take.
-fn proof(standing: &ProofStatus) -> DoctorFinding {
-    let (ok, detail) = match standing.needed {
-        _ if standing.without_proof => (false, WITHOUT_PROOF),
-        Some(NeededProof::First) => (true, "none is set up; `mgp operators passphrase` sets a passphrase"),
-        Some(NeededProof::Unset) => {
-            (true, "none was set up before the first client was connected, so nobody decides")
+/// Reports what approvals need, and whether anybody can give it.
+async fn passphrase(cx: &CommandContext, status: &ProofStatus) -> Result<DoctorFinding> {
+    let what = "operators";
+    Ok(match status.needed {
+        _ if status.without_proof => DoctorFinding::wrong(what, WITHOUT_PROOF),
+        Some(NeededProof::Unset) if status.locked => {
+            let socket = Box::pin(cx.read_to_reach()).await?.socket;
+            DoctorFinding::wrong(what, LOCKED).hint(Some(ways_to_set(&socket)))
         }
-        Some(NeededProof::Account) => (true, "decisions take the password of this account"),
-        _ => (true, "decisions take the operators' passphrase, or a token"),
-    };
-    DoctorFinding::of("proof", ok, detail)
+        _ if status.locked => DoctorFinding::wrong(what, LOCKED),
+        Some(NeededProof::First) => DoctorFinding::right(what, "no operator passphrase is set yet")
+            .hint(Some("set it before you connect a client: mgp operators passphrase")),
+        Some(NeededProof::Account) => {
+            DoctorFinding::right(what, "approvals need the password of this account")
+        }
+        _ => DoctorFinding::right(what, "approvals need the operator passphrase, or a token"),
+    })
 }
 
 /// Reports what waits for a decision, and how to decide it.

@@ -16,7 +16,7 @@ use super::link::{join, make_way};
 use super::output::Output;
 use crate::Kernel;
 use crate::kernel::ServerStarts;
-use crate::listen::kernel_note::KernelNote;
+use crate::kernel_note::KernelNote;
 use crate::listen::socket::{self, SocketReader, SocketWriter};
 use crate::terminal::{Exit, Failure, Result};
 
@@ -72,7 +72,7 @@ impl KernelConnector<'_> {
             {
                 Ok(kernel) => return Ok(Some(kernel)),
                 Err(error) if !error.is_in_use() => return Err(error.into()),
-                Err(_) if follows || make_way(self.state, self.operators).await => {
+                Err(_) if follows || make_way(self.state, self.operators, None, self.output).await => {
                     held.wait().await?;
                     continue;
                 }
@@ -104,9 +104,9 @@ impl KernelConnector<'_> {
                 if !is_other || self.starting.is_none() || std::mem::replace(&mut has_made_way, true) {
                     return Ok(joined);
                 }
-                // One that stays reads its configuration now, and need not notice first that it has changed.
+                // A kernel that can apply the configuration does so now, and need not notice first that it has changed.
                 drop(joined);
-                let ends = make_way(self.state, self.operators).await;
+                let ends = make_way(self.state, self.operators, Some(self.config), self.output).await;
                 while ends && began.elapsed() < PATIENCE && socket::connect(self.at).await.is_ok() {
                     sleep(LOOK_EVERY).await;
                 }
@@ -164,7 +164,7 @@ impl KernelConnector<'_> {
 pub(super) struct StateInUse<'a> {
     state: &'a Path,
     operators: &'a Path,
-    output: &'a Output,
+    pub(super) output: &'a Output,
     since: Instant,
     is_announced: bool,
 }
@@ -180,13 +180,16 @@ impl<'a> StateInUse<'a> {
     /// The state directory has been in use for too long.
     pub(super) async fn wait(&mut self) -> Result<()> {
         let (state, waited) = (self.state.display(), self.since.elapsed());
+        let user = || match KernelNote::read(self.state) {
+            Some(note) => format!("the kernel that uses {state} (pid {})", note.pid),
+            None => format!("another mgp process that uses {state}"),
+        };
         if waited >= LONGEST_IN_USE {
-            let operators = self.operators.display();
-            let message = format!("another mgp has {state} open, and nobody answers at {operators}");
+            let message = format!("{} does not answer at {}", user(), self.operators.display());
             return Err(Failure::unreachable(message).hint(INSTEAD));
         }
         if waited >= SILENT && !std::mem::replace(&mut self.is_announced, true) {
-            self.output.note(&format!("another mgp has {state} open; waiting for it to end"));
+            self.output.note(&format!("Waiting for {} to exit", user()));
         }
         sleep(LOOK_EVERY).await;
         Ok(())

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use mgp_discovery::Config;
 use mgp_types::mcp::ProgressParams;
 use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{Error, Origin, code};
@@ -23,7 +24,7 @@ use crate::admin::operation::{KernelNeed, Operation, PageRequest, ProofNeed, Ser
 use crate::admin::servers::{ListServers, ServerRow};
 use crate::admin::status::{StepAside, SteppedAside};
 use crate::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
-use crate::listen::kernel_note::KernelNote;
+use crate::kernel_note::{KernelNote, waiting_notice};
 use crate::listen::socket::{self, SocketReader, SocketWriter};
 use crate::proof::OperatorConnection;
 use crate::terminal::{Exit, Failure, Result, TextForm, printable};
@@ -54,17 +55,22 @@ impl KernelLink {
         let way =
             KernelConnector { config, state, operators: socket, at: socket, starting, output: &cx.output };
         let mut held = StateInUse::new(state, socket, &cx.output);
-        loop {
+        let client = loop {
             if let Some(client) = running(&configured, &mut held).await? {
-                return Ok(Self::to(client, cx));
+                break client;
             }
             drop(way.reach().await?);
             if let Some(client) = running(&configured, &mut held).await? {
-                return Ok(Self::to(client, cx));
+                break client;
             }
             // It has shut down, and its socket is there still.
             held.wait().await?;
+        };
+        let note = KernelNote::read(state);
+        if let Some(notice) = note.and_then(|note| waiting_notice(&note.waiting)) {
+            cx.output.note(&notice);
         }
+        Ok(Self::to(client, cx))
     }
 
     /// Connects to the kernel that is needed, does the `work`, and closes the connection.
@@ -83,10 +89,7 @@ impl KernelLink {
     async fn open(cx: &CommandContext, need: KernelNeed) -> Result<Self> {
         match need {
             KernelNeed::State => Self::to_stored(cx).await,
-            KernelNeed::Running => Self::to_running(cx).await?.ok_or_else(|| {
-                Failure::unreachable("no kernel runs, so no server runs either")
-                    .hint("`mgp serve` starts a kernel")
-            }),
+            KernelNeed::Running => Self::to_running(cx).await?.ok_or_else(no_kernel),
             KernelNeed::Servers(wanted) => {
                 let link = Self::with_servers(cx).await?;
                 if wanted != ServersToBegin::None {
@@ -99,7 +102,7 @@ impl KernelLink {
 
     /// Connects to the running kernel, or opens its data in this process, where that ends with the command: nothing stays
     /// behind of a command that needs no server.
-    async fn to_stored(cx: &CommandContext) -> Result<Self> {
+    pub(super) async fn to_stored(cx: &CommandContext) -> Result<Self> {
         let configured = Box::pin(cx.read_to_reach()).await?;
         let mut held = StateInUse::new(&configured.state, &configured.socket, &cx.output);
         let kernel = loop {
@@ -112,7 +115,7 @@ impl KernelLink {
                 Err(error) => return Err(error.into()),
             }
         };
-        let (connection, own) = (OperatorConnection::of_account(None), std::env::current_dir().ok());
+        let (connection, own) = (OperatorConnection::of_this_process(), std::env::current_dir().ok());
         let client = kernel.operate_as(socket::oneself(), connection, own).await?;
         Ok(Self { own: Some(kernel), ..Self::to(client, cx) })
     }
@@ -161,8 +164,8 @@ impl KernelLink {
         Ok(all)
     }
 
-    /// Sends a request to the kernel. If the kernel asks for proof that a person is there, gives the proof and sends
-    /// the request again.
+    /// Sends a request to the kernel. If the kernel asks for the operator passphrase, gives it and sends the request
+    /// again.
     pub(super) async fn request<R: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -209,14 +212,18 @@ impl KernelLink {
         self.settled_within(wanted, PATIENCE).await
     }
 
-    async fn settled_within(&self, wanted: &ServersToBegin, patience: Duration) -> Result<Vec<ServerRow>> {
+    /// Lists the servers as [`settled`](Self::settled) does, or as they are after `patience`.
+    pub(super) async fn settled_within(
+        &self,
+        wanted: &ServersToBegin,
+        patience: Duration,
+    ) -> Result<Vec<ServerRow>> {
         let began = Instant::now();
         loop {
             let servers = self.servers(wanted.clone()).await?;
             let waits = |row: &&ServerRow| {
                 let is_listed_soon = row.listing && began.elapsed() < LISTED_WITHIN;
-                let connects = row.starting || row.state == ServerState::Connecting;
-                (connects || is_listed_soon) && row.fault.is_none() && wanted.has(&row.id)
+                (row.is_connecting() || is_listed_soon && row.fault.is_none()) && wanted.has(&row.id)
             };
             let waiting: Vec<_> = servers.iter().filter(waits).collect();
             if waiting.is_empty() || began.elapsed() >= patience {
@@ -252,6 +259,12 @@ impl KernelLink {
     }
 }
 
+/// Returns the failure of a command that needs a running kernel, and finds none.
+pub(super) fn no_kernel() -> Failure {
+    Failure::unreachable("no kernel is running, so no server is running either")
+        .hint("`mgp serve` starts a kernel")
+}
+
 /// Returns the line that a person is shown while servers start.
 fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
     let names: Vec<_> = waiting.iter().take(MAX_NAMES).map(|server| printable(server.id.as_str())).collect();
@@ -260,9 +273,9 @@ fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
     format!("waiting for {number} of {all} servers to start: {names}{more} ({secs} s)")
 }
 
-/// Connects to the running kernel, if there is one. A kernel in the background that nobody uses, and that was started from
-/// another configuration or environment, ends first, as does one that is stopping; where the socket is named, the kernel there
-/// is the one that is wanted.
+/// Connects to the running kernel, if there is one, once it follows the configuration. A kernel in the background that cannot,
+/// or has another environment, and that nobody uses, ends first, as does one that is stopping; where the socket is named, the
+/// kernel there is the one that is wanted.
 async fn running(configured: &EffectiveConfig, held: &mut StateInUse<'_>) -> Result<Option<OperatorClient>> {
     let client = loop {
         match reach(configured).await? {
@@ -274,7 +287,8 @@ async fn running(configured: &EffectiveConfig, held: &mut StateInUse<'_>) -> Res
         }
     };
     let note = KernelNote::read(&configured.state);
-    if note.as_ref().is_some_and(|note| note.fits(&configured.config)) || !steps_aside(&client, note).await {
+    let fits = note.as_ref().is_some_and(|note| note.fits(&configured.config));
+    if fits || !steps_aside(&client, note, Some(&configured.config), held.output).await {
         return Ok(Some(client));
     }
     let _ = client.close().await;
@@ -284,21 +298,39 @@ async fn running(configured: &EffectiveConfig, held: &mut StateInUse<'_>) -> Res
     Ok(None)
 }
 
-/// Has a kernel in the background that nobody uses end, for another one that is to start with the same state. Returns
-/// whether it ends.
-pub(super) async fn make_way(state: &Path, operators: &Path) -> bool {
+/// Has a kernel in the background that nobody uses end, for another one that is to start with the same state. It stays if it
+/// can apply `config`. Returns whether it ends.
+pub(super) async fn make_way(
+    state: &Path,
+    operators: &Path,
+    config: Option<&Config>,
+    output: &Output,
+) -> bool {
     let Ok((reader, writer)) = socket::connect(operators).await else { return false };
     let Ok(client) = operator_client().connect_io(reader, writer).await else { return false };
-    let ends = steps_aside(&client, KernelNote::read(state)).await;
+    let ends = steps_aside(&client, KernelNote::read(state), config, output).await;
     let _ = client.close().await;
     ends
 }
 
-/// Returns whether the kernel ends now: it does already, or it is the one with this note, and nobody else uses it.
-async fn steps_aside(client: &OperatorClient, note: Option<KernelNote>) -> bool {
-    let request = StepAside { pid: note.map(|note| note.pid) };
+/// Returns whether the kernel ends now: it does already, or it is the one with this note, cannot apply `config`, and nobody
+/// else uses it.
+async fn steps_aside(
+    client: &OperatorClient,
+    note: Option<KernelNote>,
+    config: Option<&Config>,
+    output: &Output,
+) -> bool {
+    let config = note.as_ref().zip(config).and_then(|(note, config)| note.wanted(config));
+    let request = StepAside { pid: note.map(|note| note.pid), config };
     match client.request(OperationEntry::name_of::<StepAside>(), &request).await {
-        Ok(answer) => answer.to::<SteppedAside>().is_ok_and(|answer| answer.ends),
+        Ok(answer) => {
+            let SteppedAside { ends, error } = answer.to().unwrap_or_default();
+            if let Some(error) = error {
+                output.warning(&format!("the running kernel keeps its previous configuration: {error}"));
+            }
+            ends
+        }
         // One that just ends by itself closes the connection. One of an older version does not know the method, and stays.
         Err(error) => error.origin() == Origin::Connection,
     }

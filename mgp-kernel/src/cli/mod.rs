@@ -136,7 +136,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Serve(args) => Box::pin(serve::run(cx, args)).await,
         Command::Login(args) => login::login(cx, args).await,
         Command::Logout(args) => login::logout(cx, args).await,
-        Command::Add(args) => changed(cx, async { servers_edit::add(cx, args) }).await,
+        Command::Add(args) => changed(cx, async { begun(cx, servers_edit::add(cx, args)).await }).await,
         Command::Install(args) => changed(cx, Box::pin(servers_edit::install(cx, args))).await,
         Command::Outdated => Box::pin(servers_edit::outdated(cx)).await,
         Command::Upgrade(args) => Box::pin(servers_edit::upgrade(cx, args)).await,
@@ -216,7 +216,7 @@ fn shown(outcome: anyhow::Result<()>) -> Result {
     outcome.map(|()| Exit::Done).map_err(|error| Failure::new(Exit::Tool, format!("{error:#}")))
 }
 
-/// Runs a command that changes the configuration, and has the change taken where a passphrase guards that.
+/// Runs a command that changes the configuration, and has the change accepted where that needs the passphrase.
 async fn changed(cx: &CommandContext, change: impl Future<Output = Result>) -> Result {
     let before = proof::waiting(cx);
     let exit = change.await?;
@@ -224,9 +224,11 @@ async fn changed(cx: &CommandContext, change: impl Future<Output = Result>) -> R
     Ok(exit)
 }
 
-/// Ends a command by which people begin, and offers to set up the proof that decisions take.
+/// Ends a command by which people begin, and offers to set the operator passphrase. The command has succeeded by then.
 async fn begun(cx: &CommandContext, outcome: Result) -> Result {
     let exit = outcome?;
-    proof::offered(cx).await?;
+    if let Err(failure) = Box::pin(proof::offered(cx)).await {
+        cx.output.warning(&format!("no operator passphrase was set: {}", failure.message()));
+    }
     Ok(exit)
 }

@@ -51,8 +51,11 @@ pub(super) struct PermissionApproveArgs {
     #[arg(long, value_name = "FILE")]
     scope_file: Option<PathBuf>,
     /// The end of the grant: a time, or a span such as 2h
-    #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = ahead, group = "lasting")]
+    #[arg(long, value_name = "WHEN", value_parser = ahead, group = "lasting")]
     until: Option<Timestamp>,
+    /// How long the grant lasts, such as 2h
+    #[arg(long = "for", value_name = "SPAN", value_parser = ahead, group = "lasting")]
+    within: Option<Timestamp>,
     /// Grant for the one call of the question
     #[arg(long, group = "lasting", conflicts_with = "permission")]
     once: bool,
@@ -88,8 +91,11 @@ pub(super) struct PermissionDenyArgs {
     /// The permission, if a server is named
     permission: Option<Permission>,
     /// The end of the denial of a question: a time, or a span such as 2h
-    #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = ahead, conflicts_with = "permission")]
+    #[arg(long, value_name = "WHEN", value_parser = ahead, conflicts_with = "permission")]
     until: Option<Timestamp>,
+    /// How long the denial of a question lasts, such as 2h
+    #[arg(long = "for", value_name = "SPAN", value_parser = ahead, conflicts_with_all = ["permission", "until"])]
+    within: Option<Timestamp>,
     /// The reason for the denial of a question, which the agent is told
     #[arg(long, value_name = "TEXT", conflicts_with = "permission")]
     because: Option<String>,
@@ -131,7 +137,7 @@ async fn show(link: &KernelLink, wanted: ShowQuestion) -> Result<Exit, Failure> 
     };
     // The id may be that of a server; decisions about a server have no ids of their own.
     let decided = link.ask(&ListGrants { about: Some(wanted.id), ..ListGrants::default() }).await?;
-    if decided.grants.is_empty() && decided.waiting.is_empty() {
+    if decided.grants.is_empty() && decided.waiting.is_empty() && decided.confirmed.is_empty() {
         failure.exit = Exit::Usage;
         return Err(failure.hint("`mgp permissions pending` shows the questions"));
     }
@@ -150,7 +156,7 @@ async fn approve(cx: &CommandContext, yes: PermissionApproveArgs) -> Result<Exit
             agent_is_missing: yes.agent.is_none() && !yes.all_agents,
             agent_id: yes.agent,
             scope,
-            expires_at: yes.until,
+            expires_at: yes.until.or(yes.within),
             force: yes.force,
         };
         return operate(cx, grant).await;
@@ -165,7 +171,7 @@ async fn approve(cx: &CommandContext, yes: PermissionApproveArgs) -> Result<Exit
         let always = yes.always.then_some(GrantLifetime::Always);
         let lasts = if yes.once { Some(GrantLifetime::Once) } else { always };
         let granted_to = if yes.all_agents { GrantedTo::AllAgents } else { GrantedTo::Asker };
-        let (expires_at, max_uses, arguments) = (yes.until, yes.uses, yes.arguments);
+        let (expires_at, max_uses, arguments) = (yes.until.or(yes.within), yes.uses, yes.arguments);
         link.operate(&ApproveQuestion { id, scope, expires_at, lasts, granted_to, max_uses, arguments }).await
     })
     .await
@@ -179,7 +185,7 @@ async fn deny(cx: &CommandContext, no: PermissionDenyArgs) -> Result<Exit, Failu
     }
     KernelLink::with(cx, KernelNeed::State, async |link| {
         let id = question_id(link, no.what).await?;
-        link.operate(&DenyQuestion { id, expires_at: no.until, reason: no.because }).await
+        link.operate(&DenyQuestion { id, expires_at: no.until.or(no.within), reason: no.because }).await
     })
     .await
 }
@@ -212,8 +218,7 @@ async fn watch(link: &KernelLink) -> Result<Exit, Failure> {
             "`mgp permissions pending` lists the questions, `mgp permissions approve ID` approves one",
         ));
     }
-    // An operator who may not decide learns it now, and not from the first answer.
-    proof::admitted(link).await?;
+    proof::warn_if_locked(link).await?;
     link.output.note("questions appear here as they come; Ctrl-C ends the command");
     let mut known = Vec::new();
     loop {
@@ -229,7 +234,9 @@ async fn watch(link: &KernelLink) -> Result<Exit, Failure> {
             match answer(link, &question).await {
                 Ok(decided) => drop(link.output.result(&decided)?),
                 // Somebody else has answered the question already.
-                Err(failure) if failure.exit == Exit::Tool => link.output.note(failure.message()),
+                Err(failure) if matches!(failure.exit, Exit::Tool | Exit::Usage) => {
+                    link.output.note(failure.message())
+                }
                 Err(failure) => return Err(failure),
             }
         }
@@ -240,11 +247,11 @@ fn scope(json: &str) -> Result<Scope, String> {
     serde_json::from_str(json).map_err(|error| format!("this is not a scope: {error}"))
 }
 
-/// Asks the person at the terminal whether their call may go on, and approves the question `id` if they agree.
+/// Asks the person at the terminal whether to make their call, and answers the question `id`.
 ///
 /// # Errors
-/// The person does not agree; there is no terminal, and `refused` says what else decides; or this operator may not
-/// decide.
+/// The person denies the call; there is no terminal, and `refused` says how to approve it; or this operator may not approve
+/// it.
 pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Result<(), Failure> {
     if !is_person_there() {
         return Err(Failure::new(Exit::Waiting, refused.message().to_owned()));
@@ -253,9 +260,9 @@ pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Re
     if let Some(yes) = approval(&question).await? {
         return link.ask(&yes).await.map(drop);
     }
-    // Only this person made the call, so the question is forgotten and no denial is kept for the next call.
-    link.ask(&ResetDecision { what: question.id, permission: None, agent_id: None }).await?;
-    Err(Failure::new(Exit::Auth, "you did not approve the call, so it was not made"))
+    // Only this person made the call, so the denial is not kept for the next one.
+    link.ask(&DenyQuestion { id: question.id, expires_at: Some(Timestamp::now()), reason: None }).await?;
+    Err(Failure::new(Exit::Auth, "you denied the call, so it was not made"))
 }
 
 /// Asks the person at the terminal, and sends the answer to the kernel.
@@ -266,8 +273,8 @@ async fn answer(link: &KernelLink, question: &OpenQuestion) -> Result<Permission
     }
 }
 
-/// Asks a question on the terminal, and returns the approval that the person answers with; `None` if the person refuses. What
-/// is dangerous takes a word of the question, so that nobody approves it who has not read it.
+/// Asks a question on the terminal, and returns the approval; `None` if the person denies it. To approve what is dangerous,
+/// the person types a word of the question, which shows that they have read it.
 async fn approval(question: &OpenQuestion) -> Result<Option<ApproveQuestion>, Failure> {
     let yes = yes(question);
     let always = question.permission.as_ref().map(|_| format!("always {yes}"));
@@ -275,9 +282,9 @@ async fn approval(question: &OpenQuestion) -> Result<Option<ApproveQuestion>, Fa
     let choices = match (&*yes, &always) {
         ("y", None) => "[y/N]".to_owned(),
         ("y", Some(_)) => "[y/N/always]".to_owned(),
-        (word, None) => format!("type {word} to approve this, or press Enter to refuse it:"),
+        (word, None) => format!("Type {word} to approve this, or press Enter to deny it:"),
         (word, Some(always)) => {
-            format!("type {word} or {always} to approve this, or press Enter to refuse it:")
+            format!("Type {word} or {always} to approve this, or press Enter to deny it:")
         }
     };
     // Standard input may end without an answer.

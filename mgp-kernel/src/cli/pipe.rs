@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use self::conversation::{LineRecipient, PipeConversation};
 use super::kernel_connector::{JoinedKernel, KernelConnector};
-use crate::listen::kernel_note::KernelNote;
+use crate::kernel_note::KernelNote;
 use crate::terminal::{Failure, Result};
 
 /// Carries lines from standard input to a kernel, and its lines to standard output. Ends when the input has ended and the

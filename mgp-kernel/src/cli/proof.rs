@@ -1,5 +1,5 @@
-//! The proof to the kernel that a person runs the command: the operators' passphrase, or a token for scripts; and
-//! `mgp operators`, which sets and issues them.
+//! The operator passphrase, or a token for scripts, as commands give it to the kernel; and `mgp operators`, which sets and
+//! issues them.
 
 use std::env;
 use std::io::{self, BufRead as _};
@@ -12,12 +12,15 @@ use mgp_types::Error;
 use mgp_types::mgp::Timestamp;
 
 use super::context::CommandContext;
-use super::input::{agrees, is_person_there};
+use super::input::is_person_there;
 use super::link::KernelLink;
 use crate::admin::config::ReloadConfig;
 use crate::admin::list::OperationEntry;
 use crate::admin::operation::KernelNeed;
-use crate::admin::operators::{AdmitOperator, IssueToken, ProvePresence, ReadProofStatus, SetPassphrase};
+use crate::admin::operators::{
+    AdmitOperator, IssueToken, ProofStatus, ProvePresence, ReadProofStatus, SetPassphrase,
+};
+use crate::listen::socket::own_uid;
 use crate::platform::read_hidden;
 use crate::proof::{NeededProof, OperatorConnection, Proof, ProofChecker};
 use crate::running::AcceptedConfig;
@@ -26,7 +29,7 @@ use crate::terminal::{Exit, Failure, Result, ahead};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum OperatorsCommand {
-    /// Set or change the passphrase that decisions require
+    /// Set or change the passphrase without which nobody approves, grants or loosens anything
     Passphrase(PassphraseArgs),
     /// Issue a token for scripts, which replaces the passphrase until it expires
     Token(TokenArgs),
@@ -34,10 +37,11 @@ pub(super) enum OperatorsCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct PassphraseArgs {
-    /// Read the passphrase from standard input; the old passphrase, if any, on a line before the new one
+    /// Read the passphrase from standard input; on a line before it, the current one, or the password of this account where
+    /// that is needed
     #[arg(long)]
     stdin: bool,
-    /// Let every program of this account decide, without any proof; for machines that are thrown away
+    /// Let every program of this account decide without a passphrase; for disposable machines
     #[arg(long)]
     without_proof: bool,
 }
@@ -52,7 +56,7 @@ pub(super) struct TokenArgs {
     stdin: bool,
 }
 
-/// Returns the proof that the kernel demands in a refusal, if this process can give it.
+/// Returns what the kernel asks for in a refusal, if this process can give it.
 pub(super) fn demanded(refusal: &Error) -> Option<NeededProof> {
     let needed = NeededProof::of(refusal)?;
     let is_typed = needed.is_secret() || needed == NeededProof::First && is_person_there();
@@ -63,16 +67,16 @@ fn token() -> Option<String> {
     env::var(TOKEN).ok().filter(|token| !token.is_empty())
 }
 
-/// Makes the person prove to be there, for a decision that the command makes without the kernel.
+/// Has the person give the passphrase for a decision that the command makes without the kernel.
 pub(super) async fn person(cx: &CommandContext) -> Result<()> {
     KernelLink::with(cx, KernelNeed::State, admitted).await
 }
 
-/// Makes the person prove to be there, for a decision about the state in `state`, which no kernel has open, and which may be
-/// damaged. Where nothing is set up, and no client was connected, nothing is guarded yet.
+/// Has the person give the passphrase for a decision about the state in `state`, which no kernel has open, and which may be
+/// damaged. Nothing is needed while none is set and this process may set it.
 pub(super) async fn person_at(state: &Path) -> Result<()> {
     let checker = ProofChecker::open(users_state(state), Clock::system())?;
-    let connection = OperatorConnection::of_account(None);
+    let connection = OperatorConnection::of_this_process();
     match checker.needed(&connection)? {
         None | Some(NeededProof::First) => Ok(()),
         Some(needed) if needed.is_secret() || token().is_some() => {
@@ -82,12 +86,20 @@ pub(super) async fn person_at(state: &Path) -> Result<()> {
     }
 }
 
-/// Makes the person prove to be there, if the kernel requires proof.
-pub(super) async fn admitted(link: &KernelLink) -> Result<()> {
+/// Has the person give the passphrase, if the kernel asks for it.
+async fn admitted(link: &KernelLink) -> Result<()> {
     link.ask(&AdmitOperator {}).await.map(drop)
 }
 
-/// Gives the proof with the token of the environment, if there is one that was not given on this connection.
+/// Warns a person who is about to answer questions that nobody can approve anything.
+pub(super) async fn warn_if_locked(link: &KernelLink) -> Result<()> {
+    if link.ask(&ReadProofStatus {}).await?.locked {
+        link.output.warning(LOCKED);
+    }
+    Ok(())
+}
+
+/// Gives the token of the environment, if there is one that was not given on this connection.
 pub(super) async fn by_token(link: &KernelLink) -> Result<()> {
     if let Some(token) = token().filter(|_| !link.is_token_given.swap(true, Ordering::Relaxed)) {
         prove_to(link, &Proof::Token(token)).await?;
@@ -99,15 +111,18 @@ async fn prove_to(link: &KernelLink, proof: &Proof) -> Result<(), Error> {
     link.client.request(OperationEntry::name_of::<ProvePresence>(), proof).await.map(drop)
 }
 
-/// Gives the proof with the token of the environment, or by asking at the terminal. Where none is set up yet, sets it up.
+/// Gives the token of the environment, or what the person types at the terminal. Has the person choose the passphrase if
+/// none is set.
 pub(super) async fn give(link: &KernelLink, needed: NeededProof) -> Result<()> {
     if needed == NeededProof::First && token().is_none() {
-        return set_up(link).await;
+        link.output.note("This needs an operator passphrase, and none is set yet.");
+        let new = chosen().await?;
+        return set(link, new).await;
     }
     prove(needed, async |proof| prove_to(link, &proof).await).await
 }
 
-/// Gives a proof to `take`: the token of the environment, or what the person types at the terminal.
+/// Gives `take` the token of the environment, or what the person types at the terminal.
 async fn prove(needed: NeededProof, take: impl AsyncFn(Proof) -> Result<(), Error>) -> Result<()> {
     if let Some(token) = token() {
         return Ok(take(Proof::Token(token)).await?);
@@ -122,13 +137,13 @@ async fn prove(needed: NeededProof, take: impl AsyncFn(Proof) -> Result<(), Erro
     Ok(())
 }
 
-/// Returns the keys of the configuration that wait until an operator takes them.
+/// Returns the keys of the configuration that wait until an operator accepts them.
 pub(super) fn waiting(cx: &CommandContext) -> Vec<String> {
     cx.read().map(|read| AcceptedConfig::new(&read.state).held(&read.config).1).unwrap_or_default()
 }
 
-/// Takes what a command has changed in the configuration, where a passphrase guards that, and the person gives it. What
-/// waited `before` is not taken with it.
+/// Accepts what a command has changed in the configuration, where that needs the passphrase and the person gives it. What
+/// waited `before` is not accepted with it.
 pub(super) async fn take_change(cx: &CommandContext, before: &[String]) {
     if waiting(cx).is_empty() {
         return;
@@ -138,7 +153,7 @@ pub(super) async fn take_change(cx: &CommandContext, before: &[String]) {
             return Err(Failure::usage(format!("other changes waited before: {}", before.join(", "))));
         }
         if token().is_none() && !is_person_there() {
-            return Err(Failure::usage("nobody gave the operators' passphrase"));
+            return Err(Failure::usage("nobody gave the operator passphrase"));
         }
         let reload = async |link: &KernelLink| link.ask(&ReloadConfig {}).await.map(drop);
         KernelLink::with(cx, KernelNeed::State, reload).await
@@ -149,69 +164,85 @@ pub(super) async fn take_change(cx: &CommandContext, before: &[String]) {
     }
 }
 
-/// Offers the person at the terminal to set up a proof, if none is set up yet and no client was connected.
+/// Offers the person at the terminal to set the passphrase before it is needed. Enter skips this.
 pub(super) async fn offered(cx: &CommandContext) -> Result<()> {
     if !is_person_there() || cx.output.json {
         return Ok(());
     }
     let offer = async |link: &KernelLink| {
-        let needed = link.ask(&ReadProofStatus {}).await?.needed;
-        let question = "decisions take a proof that a person is there: set a passphrase for them now?";
-        if needed == Some(NeededProof::First) && agrees(question).await? {
-            set_up(link).await?;
+        if link.ask(&ReadProofStatus {}).await?.needed != Some(NeededProof::First) {
+            return Ok(());
         }
-        Ok(())
+        link.output.note("mgp asks you before dangerous calls. Approving one needs an operator passphrase, which no agent knows.");
+        let new = ask("New operator passphrase (press Enter to skip): ", BY_STDIN).await?;
+        if new.is_empty() {
+            link.output.note("Set it before you connect a client: mgp operators passphrase");
+            return Ok(());
+        }
+        let new = repeated(new).await?;
+        set(link, new).await
     };
     KernelLink::with(cx, KernelNeed::State, offer).await
 }
 
-/// Has the person choose the operators' passphrase.
-async fn set_up(link: &KernelLink) -> Result<()> {
-    let wanted = SetPassphrase { new: Some(chosen().await?), old: None };
+/// Sets the first passphrase.
+async fn set(link: &KernelLink, new: String) -> Result<()> {
+    let wanted = SetPassphrase { new: Some(new), old: None };
     link.client.request(OperationEntry::name_of::<SetPassphrase>(), &wanted).await?;
     Ok(())
 }
 
 /// Reads a new passphrase from the terminal, twice.
-pub(super) async fn chosen() -> Result<String> {
-    let new = ask("new operators' passphrase: ", BY_STDIN).await?;
-    if ask("new operators' passphrase again: ", BY_STDIN).await? != new {
-        return Err(Failure::usage("the two new passphrases differ"));
+async fn chosen() -> Result<String> {
+    repeated(ask("New operator passphrase: ", BY_STDIN).await?).await
+}
+
+/// Returns a new passphrase once the person has typed it again.
+async fn repeated(new: String) -> Result<String> {
+    if ask("New operator passphrase again: ", BY_STDIN).await? != new {
+        return Err(Failure::usage("the two passphrases differ, so none was set"));
     }
     Ok(new)
 }
 
-/// Returns how a person is asked for a proof.
-pub(super) const fn prompt(needed: NeededProof) -> &'static str {
-    let is_account = matches!(needed, NeededProof::Account);
-    if is_account { "password of this account: " } else { "operators' passphrase: " }
+/// Returns how a person is asked for what `needed` names.
+const fn prompt(needed: NeededProof) -> &'static str {
+    if matches!(needed, NeededProof::Account) {
+        "This needs the password of your account.\nPassword: "
+    } else {
+        "This needs your operator passphrase.\nOperator passphrase: "
+    }
 }
 
 /// Reads a passphrase from the terminal, which does not show it. The failure where there is none has the `hint`.
-pub(super) async fn ask(what: &'static str, hint: &str) -> Result<String> {
+async fn ask(what: &'static str, hint: &str) -> Result<String> {
     let read = tokio::task::spawn_blocking(move || read_hidden(what)).await;
     read.map_err(io::Error::other).and_then(|read| read).map_err(|error| {
-        let message = format!(
-            "this command requires the operators' passphrase, and there is no terminal to ask for it: {error}"
-        );
+        let message =
+            format!("this needs the operator passphrase, and there is no terminal to ask for it: {error}");
         Failure::new(Exit::Auth, message).hint(hint)
     })
 }
 
 pub(super) async fn operate(cx: &CommandContext, operators: OperatorsCommand) -> Result {
     let work = async |link: &KernelLink| match &operators {
-        OperatorsCommand::Passphrase(wanted) => passphrase(link, wanted).await,
+        OperatorsCommand::Passphrase(wanted) => passphrase(cx, link, wanted).await,
         OperatorsCommand::Token(wanted) => issue(link, wanted).await,
     };
     KernelLink::with(cx, KernelNeed::State, work).await
 }
 
-async fn passphrase(link: &KernelLink, wanted: &PassphraseArgs) -> Result {
-    let standing = link.ask(&ReadProofStatus {}).await?;
-    let old = match (standing.passphrase_set, wanted.stdin) {
-        (false, _) => None,
-        (true, true) => Some(line()?),
-        (true, false) => Some(ask("current operators' passphrase: ", BY_STDIN).await?),
+/// Sets the passphrase. Whatever is needed for that comes first, so that nobody chooses one in vain.
+async fn passphrase(cx: &CommandContext, link: &KernelLink, wanted: &PassphraseArgs) -> Result {
+    let ProofStatus { passphrase_set, needed, .. } = link.ask(&ReadProofStatus {}).await?;
+    let old = match needed {
+        _ if passphrase_set => Some(given(link, NeededProof::Passphrase, wanted.stdin).await?),
+        Some(NeededProof::Account) => Some(given(link, NeededProof::Account, wanted.stdin).await?),
+        Some(NeededProof::Unset) => {
+            let socket = Box::pin(cx.read_to_reach()).await?.socket;
+            return Err(Failure::new(Exit::Auth, NO_LOGIN).hint(ways_to_set(&socket)));
+        }
+        _ => None,
     };
     let new = match (wanted.without_proof, wanted.stdin) {
         (true, _) => None,
@@ -222,12 +253,47 @@ async fn passphrase(link: &KernelLink, wanted: &PassphraseArgs) -> Result {
     link.output.result(&link.ask(&SetPassphrase { new, old }).await?)?;
     if is_set {
         link.output.note(
-            "decisions require the passphrase from now on; a terminal is asked again after ten minutes",
+            "Approvals need the passphrase from now on. A terminal asks for it again after ten minutes.",
         );
     } else {
         link.output.warning(WITHOUT_PROOF);
     }
     Ok(Exit::Done)
+}
+
+/// Has the person give what `needed` names, and returns it once the kernel has accepted it.
+async fn given(link: &KernelLink, needed: NeededProof, is_piped: bool) -> Result<String> {
+    let mut tries = 1;
+    loop {
+        let secret = if is_piped { line()? } else { ask(prompt(needed), BY_STDIN).await? };
+        match prove_to(link, &Proof::Passphrase(secret.clone())).await {
+            Ok(()) => return Ok(secret),
+            Err(error) if tries < TRIES && !is_piped && NeededProof::of(&error).is_some() => tries += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Returns how a person sets the first passphrase once an agent could do so, too.
+pub(super) fn ways_to_set(socket: &Path) -> String {
+    let mut ways = Vec::new();
+    if cfg!(target_os = "linux") {
+        ways.extend([
+            "run it where no client has started the terminal: on the console, over ssh, or with `docker exec -it` or \
+             `kubectl exec -it` (tmux, editors and desktop terminals do not count)"
+                .to_owned(),
+            "or give this account a password with `passwd`, which mgp then asks for".to_owned(),
+        ]);
+    }
+    if cfg!(windows) {
+        ways.push(
+            "on Windows only a new state gets a first passphrase: `mgp stop`, then rename the state folder"
+                .to_owned(),
+        );
+    } else if own_uid() != 0 {
+        ways.push(format!("or as root: sudo mgp --socket {} operators passphrase", socket.display()));
+    }
+    ways.join("\n")
 }
 
 async fn issue(link: &KernelLink, wanted: &TokenArgs) -> Result {
@@ -241,7 +307,7 @@ async fn issue(link: &KernelLink, wanted: &TokenArgs) -> Result {
         String::new()
     };
     link.output.result(&link.ask(&IssueToken { passphrase, expires_at: wanted.until }).await?)?;
-    link.output.note(&format!("the token is not shown again; give it only to the script, as {TOKEN}"));
+    link.output.note(&format!("The token is not shown again. Give it only to the script, as {TOKEN}."));
     Ok(Exit::Done)
 }
 
@@ -259,11 +325,15 @@ fn line() -> Result<String> {
 
 /// The environment variable that holds a token for scripts.
 pub(super) const TOKEN: &str = "MGP_OPERATORS_TOKEN";
-/// The hints on what replaces the terminal for a decision, and for setting a passphrase or making a token.
-const BY_TOKEN: &str = "scripts use a token: `mgp operators token` makes it, MGP_OPERATORS_TOKEN holds it";
+/// The hints on what replaces the terminal for a decision, and for setting a passphrase or issuing a token.
+const BY_TOKEN: &str = "scripts use a token: `mgp operators token` issues it, MGP_OPERATORS_TOKEN passes it";
 const BY_STDIN: &str = "with `--stdin`, `mgp operators` reads it from standard input";
 /// The number of times that a person may type the passphrase.
 const TRIES: u32 = 3;
-/// The warning where decisions take no proof.
-pub(super) const WITHOUT_PROOF: &str = "DECISIONS TAKE NO PROOF: every program of this account can approve and grant, agents' shells included; \
+/// The warning where no passphrase is needed.
+pub(super) const WITHOUT_PROOF: &str = "NO PASSPHRASE IS NEEDED: every program of this account can approve and grant, agents' shells included; \
                                         `mgp operators passphrase` sets a passphrase";
+/// The fault of a kernel at which nobody can approve anything.
+pub(super) const LOCKED: &str =
+    "no operator passphrase is set, so nobody can approve calls. Set one: mgp operators passphrase";
+const NO_LOGIN: &str = "no operator passphrase is set, and a client has already connected, so an agent may have sent this command";

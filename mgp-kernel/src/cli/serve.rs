@@ -44,7 +44,7 @@ pub(super) struct ServeArgs {
     /// Do not serve on standard input and output
     #[arg(long)]
     no_stdio: bool,
-    /// Let members of the kernel's group operate the kernel with the operators' passphrase
+    /// Let members of the kernel's group operate the kernel with the operator passphrase
     #[arg(long)]
     group_operates: bool,
     /// Reload the configuration when its file changes
@@ -325,7 +325,8 @@ async fn until_ordered(
                 Some(KernelEnd::Stop) => return KernelEnd::Stop,
                 None => {
                     manager.reloading();
-                    reread(kernel.sections()).await;
+                    // The failure is logged.
+                    let _ = reread(kernel.sections()).await;
                     manager.tell(READY);
                 }
             },
@@ -335,7 +336,7 @@ async fn until_ordered(
                 let is_settled = now == std::mem::replace(&mut seen, now.clone());
                 if is_settled && now != *taken {
                     *taken = now;
-                    reread(kernel.sections()).await;
+                    let _ = reread(kernel.sections()).await;
                 }
             }
         }

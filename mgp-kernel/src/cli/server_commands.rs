@@ -11,21 +11,21 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::context::{CommandContext, EffectiveConfig};
-use super::link::KernelLink;
+use super::link::{KernelLink, no_kernel};
 use super::output::Output;
-use super::proof::WITHOUT_PROOF;
+use super::proof::{LOCKED, WITHOUT_PROOF, waiting};
 use crate::admin::config::ReloadConfig;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog};
-use crate::admin::servers::{ServerList, ServerRow};
+use crate::admin::servers::{ListServers, ServerRow, WaitingPart};
 use crate::admin::status::{KernelStatus, ReadStatus, RestartKernel, StopKernel};
+use crate::kernel_note::{KernelNote, waiting_notice};
 use crate::lifecycle::HttpListening;
-use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::proof::is_guarded;
 use crate::record::PushLag;
 use crate::state_folder::{DiskSpace, states_of, users_state};
-use crate::terminal::{Exit, Failure, Result, printable};
+use crate::terminal::{Exit, Failure, Result, printable, span};
 
 #[derive(Debug, Args)]
 pub(super) struct LogsArgs {
@@ -41,19 +41,46 @@ pub(super) struct ServersArgs {
     /// Show the servers without starting those that do not run yet
     #[arg(long)]
     no_start: bool,
-    /// Wait until each server is connected or has failed
+    /// Wait until each server is connected or has failed, and exit with 4 if any is not connected
     #[arg(long, conflicts_with = "no_start")]
     wait: bool,
+    /// Wait no longer than this, such as 90s or 5m
+    #[arg(long, value_name = "TIME", requires = "wait", value_parser = span)]
+    timeout: Option<Duration>,
 }
 
 /// Lists servers and their states.
 pub(super) async fn servers(cx: &CommandContext, args: &ServersArgs) -> Result {
     let begin = if args.no_start { ServersToBegin::None } else { ServersToBegin::All };
     let list = async |link: &KernelLink| {
-        if args.wait { link.settled(&begin).await } else { link.servers(begin.clone()).await }
+        if args.wait {
+            link.settled_within(&begin, args.timeout.unwrap_or(Duration::MAX)).await?;
+        }
+        link.ask(&ListServers { begin }).await
     };
     let servers = KernelLink::with(cx, KernelNeed::ANY_SERVERS, list).await?;
-    cx.output.result(&ServerList { servers })
+    cx.output.result(&servers)?;
+    let named = |is_wanted: fn(&ServerRow) -> bool| {
+        let rows =
+            servers.servers.iter().filter(|row| row.enabled && row.waiting != Some(WaitingPart::Server));
+        let ids: Vec<_> = rows.filter(|row| is_wanted(row)).map(|row| printable(row.id.as_str())).collect();
+        (!ids.is_empty()).then(|| ids.join(", "))
+    };
+    let (starting, failed) = (named(ServerRow::is_connecting), named(ServerRow::has_failed));
+    if !args.wait {
+        if let Some(starting) = starting {
+            let waits = "`mgp servers --wait` waits until each server is connected or has failed";
+            cx.output.note(&format!("still starting: {starting}; {waits}"));
+        }
+        return Ok(Exit::Done);
+    }
+    if let (Some(starting), Some(timeout)) = (&starting, args.timeout) {
+        cx.output.note(&format!("still starting after {} s: {starting}", timeout.as_secs_f64()));
+    }
+    if let Some(failed) = &failed {
+        cx.output.note(&format!("not connected: {failed}"));
+    }
+    Ok(if starting.or(failed).is_some() { Exit::Unreachable } else { Exit::Done })
 }
 
 /// Shows the lines that a server wrote to its standard error.
@@ -148,6 +175,13 @@ pub(super) async fn stop(cx: &CommandContext) -> Result {
 pub(super) async fn restart(cx: &CommandContext) -> Result {
     let restart = async |link: &KernelLink| link.ask(&RestartKernel {}).await;
     let before = KernelLink::with(cx, KernelNeed::Running, restart).await?;
+    let losing = before.servers.iter().filter(|server| !server.sessions().is_empty());
+    let losing = losing.map(|server| format!("{} ({})", server.id, server.sessions().join(", ")));
+    let losing = losing.collect::<Vec<_>>().join(", ");
+    if !losing.is_empty() {
+        cx.output
+            .note(&format!("What these servers keep in memory for clients is lost: {}", printable(&losing)));
+    }
     let end = Instant::now() + PATIENCE;
     while Instant::now() < end {
         tokio::time::sleep(LOOK_OFTEN).await;
@@ -164,12 +198,21 @@ pub(super) async fn restart(cx: &CommandContext) -> Result {
     Err(Failure::unreachable(message).hint("the kernel restarts when these calls have ended"))
 }
 
-/// Makes the running kernel reload its configuration. Where a passphrase guards that and no kernel runs, the next one takes it.
+/// Makes the running kernel reload its configuration. If a passphrase guards the configuration and no kernel runs, accepts it
+/// for the next kernel.
 pub(super) async fn reload(cx: &CommandContext) -> Result {
-    let is_guarded = is_guarded(users_state(&Box::pin(cx.read_to_reach()).await?.state));
-    let need = if is_guarded { KernelNeed::State } else { KernelNeed::Running };
-    let reloaded = KernelLink::with(cx, need, async |link| link.ask(&ReloadConfig {}).await).await?;
-    cx.output.result(&reloaded)
+    let state = Box::pin(cx.read_to_reach()).await?.state;
+    let link = match KernelLink::to_running(cx).await? {
+        Some(link) => link,
+        None if is_guarded(users_state(&state)) => KernelLink::to_stored(cx).await?,
+        None => return Err(no_kernel()),
+    };
+    let reloaded = link.ask(&ReloadConfig {}).await;
+    link.close().await;
+    if reloaded.is_err() {
+        waiting_notice(&waiting(cx)).iter().for_each(|notice| cx.output.note(notice));
+    }
+    cx.output.result(&reloaded?)
 }
 
 /// The longest time to wait for the end of the kernel; longer than calls usually take.
@@ -229,9 +272,12 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
             if status.without_proof {
                 writeln!(out, "{WITHOUT_PROOF}")?;
             }
+            if status.locked {
+                writeln!(out, "{LOCKED}")?;
+            }
             if !status.waiting.is_empty() {
                 let keys = printable(&status.waiting.join(", "));
-                writeln!(out, "changes that wait for an operator (`mgp reload` takes them): {keys}")?;
+                writeln!(out, "waiting for your operator passphrase (apply with `mgp reload`): {keys}")?;
             }
             if let Some(PushLag { events, seconds, failures }) = status.push {
                 writeln!(
@@ -245,6 +291,7 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
             if let Some(DiskSpace { free, total }) = status.disk {
                 writeln!(out, "disk of the state: {} of {} MiB free", free >> 20, total >> 20)?;
             }
+            status.encoder.iter().try_for_each(|progress| writeln!(out, "encoder: {progress}"))?;
             status
                 .http
                 .iter()

@@ -22,7 +22,7 @@ pub(super) async fn run(link: &KernelLink) -> Result {
         let (then, earlier) = before.unwrap_or((now, sums));
         let mut text = printable(&load(&status, &sums, &earlier, now.duration_since(then)));
         if is_screen {
-            let servers = ServerList { servers: std::mem::take(&mut status.servers) };
+            let servers = ServerList { servers: std::mem::take(&mut status.servers), waiting: None };
             // The cursor goes home, and what was there is erased.
             text = format!("\x1b[H\x1b[2J{text}\n\n{}", TextWriter::text_of(&servers));
         }

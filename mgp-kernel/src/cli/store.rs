@@ -18,7 +18,7 @@ use crate::terminal::{Exit, Failure, Result, with_causes};
 pub(super) enum StoreCommand {
     /// Make the tables in the database that `[store]` names
     Init,
-    /// Check that the database is reached, has the tables that this version knows, and only what kernels wrote
+    /// Check that the database is reached directly, has the tables that this version knows, and only what kernels wrote
     Check,
     /// Have all kernels use the tables of this version of mgp, once all of them have it
     Migrate,
@@ -39,6 +39,8 @@ pub(super) async fn run(cx: &CommandContext, command: StoreCommand) -> Result {
         StoreCommand::Migrate => return operate(cx, MigrateStore {}).await,
         StoreCommand::Init => (postgres.init().await, "the tables are there"),
         StoreCommand::Check => {
+            // Before any other statement: through such a pooler they fail now and then.
+            postgres.check_connections().await.map_err(|error| failed(&error))?;
             postgres.check().await.map_err(|error| failed(&error))?;
             let orders = ["policy", "effects", "registry", "record"].map(|name| postgres.order(name));
             let checked = off_the_runtime(move || orders.iter().try_for_each(|order| key.check(order)));

@@ -18,6 +18,7 @@ use super::link::KernelLink;
 use super::output::Output;
 use crate::admin::operation::{KernelNeed, PageRequest, ServersToBegin};
 use crate::admin::servers::ServerRow;
+use crate::admin::status::ReadStatus;
 use crate::admin::tools::{ListTools, ToolRow};
 use crate::terminal::{Exit, Failure, Result, or_dash, printable};
 
@@ -62,9 +63,16 @@ fn tell_unheard(servers: &[ServerRow], output: &Output) {
         let waits = waits.filter(|row| row.enabled && row.fault.is_none() && filter(row));
         waits.map(|row| printable(row.id.as_str())).collect::<Vec<_>>().join(", ")
     };
-    let (unheard, remembered) = (named(&ServerRow::is_unheard), named(&|row| !row.is_unheard()));
+    let unheard = named(&ServerRow::is_unheard);
+    let starting = named(&|row| !row.is_unheard() && row.starting);
+    let remembered = named(&|row| !row.is_unheard() && !row.starting);
     if !unheard.is_empty() {
-        output.note(&format!("not heard yet, and starting: {unheard}; `mgp servers --wait` waits for them"));
+        output.note(&format!(
+            "still starting, with unknown tools: {unheard}; `mgp servers --wait` waits for them"
+        ));
+    }
+    if !starting.is_empty() {
+        output.note(&format!("still starting, with the tools that they listed last: {starting}; calls wait"));
     }
     if !remembered.is_empty() {
         output.note(&format!("as listed when they ran last: {remembered}"));
@@ -154,10 +162,10 @@ pub(super) async fn search(cx: &CommandContext, args: SearchArgs) -> Result {
     let wanted = if args.why { wanted.explain() } else { wanted };
     let search = async |link: &KernelLink| {
         let servers = link.heard().await?;
-        Ok((servers, link.client.discover_tools(&wanted).await?))
+        let found: DiscoveredTools = link.client.discover_tools(&wanted).await?;
+        Ok((servers, found, link.ask(&ReadStatus {}).await?.encoder))
     };
-    let (servers, found): (_, DiscoveredTools) =
-        KernelLink::with(cx, KernelNeed::ANY_SERVERS, search).await?;
+    let (servers, found, encoder) = KernelLink::with(cx, KernelNeed::ANY_SERVERS, search).await?;
     cx.output.show(&found, |found, out| {
         let headings: &[&str] = if args.why {
             &["TOOL", "FITS", "WORDS", "MEANING", "SERVER NAMED"]
@@ -177,6 +185,9 @@ pub(super) async fn search(cx: &CommandContext, args: SearchArgs) -> Result {
         out.table(headings, rows, "no tool fits; `mgp tools` lists all tools")
     })?;
     tell_unheard(&servers, &cx.output);
+    if let Some(progress) = encoder {
+        cx.output.note(&progress.to_string());
+    }
     Ok(Exit::Done)
 }
 

@@ -15,9 +15,10 @@ use tokio::time::{Instant, sleep};
 
 use super::input::is_person_there;
 use super::link::KernelLink;
-use super::proof;
+use super::proof::LOCKED;
 use crate::admin::audit::QueryEvents;
 use crate::admin::operation::ServersToBegin;
+use crate::admin::operators::ReadProofStatus;
 use crate::admin::questions::{
     ApproveQuestion, DenyQuestion, ListPending, OpenQuestion, ShowQuestion, WatchQuestions,
 };
@@ -52,11 +53,13 @@ pub(super) async fn run(link: &KernelLink) -> Result<Exit, Failure> {
         return Err(Failure::usage("`mgp watch` needs a terminal")
             .hint("`mgp permissions pending` lists the questions, `mgp ui` opens a page"));
     }
-    proof::admitted(link).await?;
     let mut board = Board::default();
+    if link.ask(&ReadProofStatus {}).await?.locked {
+        board.said = LOCKED.to_owned();
+    }
     loop {
         board.look(link).await?;
-        // A proof may be asked for with an answer, on the terminal as it is without this screen.
+        // An approval may ask for the passphrase, on the terminal as it is without this screen.
         let terminal = ratatui::try_init().map_err(|error| Failure::usage(format!("no screen: {error}")))?;
         let wish = board.follow(terminal, link).await;
         ratatui::restore();

@@ -103,8 +103,11 @@ impl<W: Write> DemoNarrator<W> {
     fn begin(&mut self) -> anyhow::Result<()> {
         if !self.options.json {
             let bold = self.style(Style::new().bold());
-            writeln!(self.out, "{bold}mgp demo{bold:#}: one kernel, its servers, an agent and an operator.")?;
-            writeln!(self.out, "Nothing is read from this machine's configuration, and nothing leaves it.")?;
+            writeln!(
+                self.out,
+                "{bold}mgp demo{bold:#}: one kernel, three servers, an agent, and an operator."
+            )?;
+            writeln!(self.out, "It reads none of your configuration and sends nothing over the network.")?;
         }
         Ok(())
     }
@@ -128,9 +131,9 @@ impl<W: Write> DemoNarrator<W> {
         let ms = self.began.elapsed().as_millis();
         if !self.options.json {
             let green = self.style(AnsiColor::Green.on_default().bold());
-            writeln!(self.out, "\n{green}All {} steps came out as told{green:#}, in {ms} ms.", self.steps)?;
-            let next = "`mgp import` takes over the servers of a client, `mgp serve` is what it starts.";
-            writeln!(self.out, "Next: {next}")?;
+            writeln!(self.out, "\n{green}All {} steps succeeded{green:#} in {ms} ms.", self.steps)?;
+            writeln!(self.out, "Next: `mgp operators passphrase` sets the passphrase for approvals.")?;
+            writeln!(self.out, "      `mgp import` takes over the servers of your MCP clients.")?;
         }
         Ok(self.out.flush()?)
     }

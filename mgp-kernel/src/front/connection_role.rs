@@ -14,7 +14,7 @@ use crate::proof::OperatorConnection;
 #[derive(Clone)]
 pub(crate) enum ConnectionRole {
     Nothing,
-    /// The connection of an operator, who may have to prove that a person is there.
+    /// The connection of an operator, who may have to give the operator passphrase.
     Operator(Arc<OperatorConnection>, Arc<Policies>),
     /// The connection of a client that another client may have started: nobody is taken for the human in front of it.
     Unattended,
@@ -30,8 +30,8 @@ pub(crate) struct ConnectedClient {
 /// A service that writes the role of its connection, and its client, into each request. It lies in front of everything
 /// else, waits for nothing and allocates for operators only.
 ///
-/// Sends an unproved operator's requests that agents make too, such as calls, through `as_client`, where the rules for
-/// clients of the user hold; so it does with those that follow on the connection, whatever is proved meanwhile.
+/// Sends requests that agents make too, such as calls, through `as_client` while the operator has not given the passphrase:
+/// the rules for clients of the user apply there. Later ones on the connection follow, even if it is given meanwhile.
 #[derive(Clone)]
 pub(crate) struct ConnectionRoleService<S> {
     pub(crate) inner: S,

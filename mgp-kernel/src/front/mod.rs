@@ -5,6 +5,6 @@ pub(crate) mod cancel;
 pub(crate) mod connection_role;
 pub(crate) mod delegation;
 pub(crate) mod fallback;
-pub(crate) mod listed_security;
+pub(crate) mod listed_tools;
 pub(crate) mod resolve;
 pub(crate) mod suggestion;

@@ -108,6 +108,9 @@ impl Kernel {
         let Sections { config, policies, audit, changes, .. } = &sections;
         if let Some(link) = &sections.link {
             link.look().await;
+            if let Err(error) = policies.follow_operators().await {
+                tracing::error!(%error, "the operator passphrase of the other kernels is unknown here");
+            }
         }
         // Nobody is let in before the rules hold.
         let rules = AccessRules::of(&config.load(), audit.clock.now())?;
@@ -134,7 +137,8 @@ impl Kernel {
         }
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
-        let Sections { config, policies, tools, fleet, lifecycle, registry, .. } = &kernel.0.sections;
+        let Sections { config, policies, tools, fleet, lifecycle, registry, visibility, .. } =
+            &kernel.0.sections;
         remove_left_over(&upstream::scratch(config.state())).await;
         remove_left_over(&upstream::copies(config.state())).await;
         let loaded = config.load_full();
@@ -150,6 +154,10 @@ impl Kernel {
         }
         fleet.install(servers);
         registration::remove_left_over(config.state(), registry).await;
+        let visibility = Arc::downgrade(visibility);
+        lifecycle
+            .life
+            .tools(move || visibility.upgrade().map_or((0, 0), |visibility| visibility.tool_counts()));
         // A life that begins can always reach these states.
         let begun = lifecycle.life.starting().and_then(|()| lifecycle.life.ready());
         debug_assert!(begun.is_ok(), "{begun:?}");

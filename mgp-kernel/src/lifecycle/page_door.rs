@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mgp_types::{Error, Principal, random_bytes};
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
@@ -36,13 +37,14 @@ pub(crate) struct PageHolder {
 }
 
 /// The rights of a person at the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum PageRole {
     /// The person uses the account that the kernel runs as.
     Account,
     /// The person is another operator, or comes from another machine.
     Member,
-    /// The person is an operator who signed in at the identity provider, which proves for this login that a person is there.
+    /// The person is an operator who signed in at the identity provider, which counts as the passphrase for this login.
     Proved,
     /// The person sees everything and decides nothing.
     Auditor,

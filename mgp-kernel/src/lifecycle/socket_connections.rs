@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mgp_types::{ClientSession, Principal};
 use parking_lot::Mutex;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 /// The notification by which a kernel tells the clients that share it that another one is about to follow it at the same
@@ -24,8 +24,6 @@ struct SocketTable {
     number: watch::Sender<usize>,
     clients: Mutex<BTreeMap<u64, SocketClient>>,
     next: AtomicU64,
-    is_outdated: AtomicBool,
-    outdated: Notify,
     /// True once the kernel ends because nobody is connected.
     is_unused: AtomicBool,
 }
@@ -82,12 +80,6 @@ impl SocketConnections {
         let _ = self.0.number.subscribe().wait_for(|number| *number <= others).await;
     }
 
-    /// Has the kernel end as soon as nobody is connected: the next kernel takes a configuration that this one cannot.
-    pub(crate) fn set_outdated(&self) {
-        self.0.is_outdated.store(true, Ordering::Release);
-        self.0.outdated.notify_one();
-    }
-
     /// Waits until nobody has been connected for `linger`, and the kernel is not in use otherwise either. The client
     /// that had the kernel started has some time to connect.
     pub(crate) async fn gone_for(&self, linger: Duration, is_in_use: impl Fn() -> bool) {
@@ -99,12 +91,9 @@ impl SocketConnections {
                 // Waiting fails only if the sender is gone, and `self` holds it.
                 let _ = number.wait_for(|number| *number == 0).await;
             }
-            let is_outdated = self.0.is_outdated.load(Ordering::Acquire);
-            let pause = if is_outdated { Duration::ZERO } else { patience };
             tokio::select! {
                 _ = number.changed() => patience = linger,
-                () = self.0.outdated.notified() => {}
-                () = sleep(pause) => {
+                () = sleep(patience) => {
                     if *number.borrow() == 0 && !is_in_use() {
                         self.0.is_unused.store(true, Ordering::SeqCst);
                         // Whoever came before is counted by now, and whoever comes later sees that it is too late.
@@ -181,18 +170,5 @@ mod tests {
         ended_after(&connections, Duration::ZERO).await;
         assert!(connections.command().is_none());
         assert_eq!(*connections.0.number.borrow(), 0);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn one_that_is_outdated_ends_with_the_last_client() {
-        let connections = SocketConnections::default();
-        let connection = connections.client(Principal::new("local"), ClientSession::new(|_| {}), None);
-        let coming_and_going = async {
-            connections.set_outdated();
-            sleep(Duration::from_secs(7)).await;
-            drop(connection);
-        };
-        let (ended, ()) = tokio::join!(ended_after(&connections, Duration::from_mins(5)), coming_and_going);
-        assert_eq!(ended.as_secs(), 7);
     }
 }

@@ -32,7 +32,7 @@ async fn operate(kernel: Kernel, arrived: AcceptedConnection, stopped: watch::Re
     let AcceptedConnection { user, uid, process, reader, writer } = arrived;
     let Some(_connection) = kernel.sections().lifecycle.connections.command() else { return };
     let connection = Arc::new(match user {
-        SocketPeer::Owner => OperatorConnection::of_account(process.as_ref()),
+        SocketPeer::Owner => OperatorConnection::of_account(process.clone()),
         SocketPeer::Root => OperatorConnection::of_superuser(),
         SocketPeer::Member => OperatorConnection::of_member(),
     });

@@ -3,7 +3,6 @@
 mod control;
 pub(crate) mod http;
 pub(crate) mod inherited;
-pub(crate) mod kernel_note;
 mod page;
 mod peers;
 pub(crate) mod serve;

@@ -15,7 +15,7 @@ use mgp_transport::Accept;
 use mgp_transport::era::ServerEra;
 use mgp_transport::http::{HttpConfig, Routes, serve_layered_until};
 use mgp_types::mgp::ServerId;
-use mgp_types::{BoxFuture, ClientSession, Error, Outbox, Principal, Request, Response, code};
+use mgp_types::{BoxFuture, ClientSession, Error, Outbox, Request, Response, code};
 use tokio::net::TcpListener;
 use tokio::sync::{OnceCell, watch};
 use tower_layer::layer_fn;
@@ -127,8 +127,11 @@ impl Service<Request> for PeerSession {
 
 impl PeerSession {
     async fn answer(self, mut request: Request) -> Result<Response, Error> {
-        let (server, caller) = self.admit(&request)?;
-        request.context.principal = Some(caller.through(self.client.id()));
+        let (server, marks) = self.admit(&request)?;
+        let caller = marks.caller;
+        // Whichever kernel passes them on, requests without a session come from one client.
+        request.context.principal =
+            Some(if marks.has_session { caller.through(self.client.id()) } else { caller });
         let open = || async {
             let upstream = self.kernel.fleet.upstream(&server)?;
             Ok::<_, Error>((server.clone(), upstream.accept_peer(&request, self.outbox.clone()).await?))
@@ -140,11 +143,11 @@ impl PeerSession {
         opened.clone().call(request).await
     }
 
-    /// Returns the server that a request is for, and whose it is.
+    /// Returns the server that a request is for, and its marks.
     ///
     /// # Errors
     /// Fails if another kernel has the lease by now.
-    fn admit(&self, request: &Request) -> Result<(ServerId, Principal), Error> {
+    fn admit(&self, request: &Request) -> Result<(ServerId, PeerMarks), Error> {
         let head = request.extensions.get::<Parts>().filter(|_| self.outbox.is_open());
         let found = head.and_then(|head| {
             Some((head.uri.path().strip_prefix("/servers/")?, head.extensions.get::<PeerMarks>()?))
@@ -157,7 +160,7 @@ impl PeerSession {
                 "another kernel runs the server by now: try again",
             ));
         }
-        Ok((ServerId::from(server), marks.caller.clone()))
+        Ok((ServerId::from(server), marks.clone()))
     }
 }
 

@@ -18,11 +18,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::http::ListenCertificate;
 use super::inherited::{HandedSocket, HandedSockets, InheritedSockets, to_hand_over};
-use super::kernel_note::KernelNote;
 use super::peers::PeerSocket;
 use super::service_manager::{READY, ServiceManager};
 use super::socket::{SocketAudience, UserSocket};
 use super::{control, page};
+use crate::kernel_note::KernelNote;
 use crate::lifecycle::{HttpListening, KernelEnd, ServedKernel, or_never, wait_for_stop};
 use crate::notifications;
 use crate::peer::Lineage;
@@ -161,9 +161,8 @@ impl ListeningSockets {
             ListenCertificate::read(tls, "listen.tls").map_err(unheard(address.to_string()))?;
         }
         // Whoever connects finds the note, because it is written before anybody can.
-        if let Err(error) = KernelNote::of_this_process(&config.wanted()).write(config.state()) {
-            tracing::warn!(%error, "clients that join cannot see which kernel this is");
-        }
+        let waiting = config.waiting_when_read().to_vec();
+        KernelNote::of_this_process(&config.wanted()).with_waiting(waiting).keep(config.state());
         let ServeOptions { socket, shared_at, operators, inherited, .. } = &mut *serving;
         let at = socket.display().to_string();
         let control = UserSocket::open(socket, *operators, inherited.local(socket)).map_err(unheard(at))?;

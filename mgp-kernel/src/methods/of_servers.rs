@@ -53,11 +53,15 @@ async fn answer_of(server: Arc<Upstream>, request: Request) -> Result<Response, 
         method::HEALTH_STATUS => report(&server).await,
         _ => {
             let shutdown: Shutdown = request.body()?;
-            let pending = server.of_server.meter.read().in_work;
+            let reading = server.of_server.meter.read();
             let timeout = Duration::from_millis(shutdown.timeout_ms);
+            // Pending calls end by the timeout, and before it if they take no longer than most did.
+            let usual = reading.percentile(95).unwrap_or(timeout).min(timeout);
+            let estimate = if reading.in_work == 0 { Duration::ZERO } else { usual };
+            let estimate_ms = u64::try_from(estimate.as_millis()).unwrap_or(u64::MAX);
             // The call is answered at once, and the server is stopped whether or not the answer arrives.
             tokio::spawn(async move { server.stop(shutdown.reason, timeout).await });
-            Response::with_body(&ShutdownAnswer::accepted(pending, shutdown.timeout_ms))
+            Response::with_body(&ShutdownAnswer::accepted(reading.in_work, estimate_ms))
         }
     }
 }

@@ -12,7 +12,7 @@ use mgp_types::ext::{
     AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, GetManifest, ManifestNotModified, ManifestServer,
     MatchConfidence, RateLimits, RecommendServers, RecommendedServers, ServerRecommendation,
 };
-use mgp_types::mgp::Timestamp;
+use mgp_types::mgp::{ServerState, Timestamp};
 use mgp_types::{CacheHint, CacheScope, Error, Request, Response, code};
 
 use crate::sections::Sections;
@@ -93,7 +93,7 @@ fn tools(kernel: &Sections, request: &Request) -> Result<Vec<ListedTool>, Error>
 }
 
 /// Answers with the servers that have a tool for the capability which the caller may call, whether they are connected
-/// or not. Nothing is connected because of it, and nobody else is asked.
+/// or not. Servers that failed or were stopped are left out. Nothing is connected because of it, and nobody else is asked.
 pub(crate) async fn recommend(kernel: &Sections, request: &Request) -> Result<Response, Error> {
     let asked: RecommendServers = request.body()?;
     let capability = &asked.capability_needed;
@@ -113,13 +113,18 @@ pub(crate) async fn recommend(kernel: &Sections, request: &Request) -> Result<Re
     let mut recommended: Vec<ServerRecommendation> = Vec::new();
     for hit in &found.hits {
         let server = hit.tool.server.as_str();
-        if recommended.iter().all(|known| &*known.server_name != server) {
+        if recommended.iter().all(|known| &*known.server_name != server) && is_usable(kernel, server) {
             let confidence = MatchConfidence::of(hit.score.into());
             recommended.push(ServerRecommendation::new(capability.clone(), server, confidence));
         }
     }
     recommended.truncate(limit);
     Response::with_body(&RecommendedServers::new(asked.capability_needed, recommended))
+}
+
+fn is_usable(kernel: &Sections, server: &str) -> bool {
+    let state = kernel.fleet.get(server).map(|server| server.state());
+    state.is_some_and(|state| !matches!(state, ServerState::Error | ServerState::Disconnected))
 }
 
 /// Returns a result that only its reader may keep.

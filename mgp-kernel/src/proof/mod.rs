@@ -1,49 +1,60 @@
-//! The check of which operator connections may decide: those that proved that a person is there.
+//! The check of which operator connections may decide: those that gave the operator passphrase, or what stands for it.
 //!
-//! The proof is a secret of the person. A question on the terminal proves nothing, because agents make terminals;
-//! neither does the tree of processes, in which an orphan outlives its client and an editor's terminal is no
-//! descendant of its extension host. Once a client was connected, an agent could set the first passphrase, so root
-//! sets it then.
+//! A question on the terminal proves nothing, because agents open terminals. Nothing follows either from a command not
+//! being a descendant of a client: orphans outlive their client, and an editor's terminal is not below its extension
+//! host. So a decision needs a secret. Before one is set, and once a client has connected, an agent could set it: then only
+//! a command [at a login](login) sets it, or root.
 
+mod login;
 mod secrets;
+mod shared;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mgp_security::Clock;
+use mgp_store::{Database, OrderKey, StoreError, off_the_runtime};
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Error, Object, RawJson, code};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use self::login::is_at_login;
 use self::secrets::{OperatorSecrets, StoredOperatorSecrets, SystemAccount};
+use self::shared::SharedSecrets;
 use crate::StartError;
+use crate::listen::socket::own_uid;
 use crate::peer::{Lineage, ProcessId};
 
-/// Returns whether a passphrase guards what is decided in this state. A file that cannot be read guards it.
+/// Returns whether a passphrase protects what is decided in this state. A file that cannot be read counts as one with a
+/// passphrase.
 pub(crate) fn is_guarded(state: &Path) -> bool {
     OperatorSecrets::at(state).read().map_or(true, |known| known.has_passphrase())
 }
 
-/// A connection of an operator, and whether it has proved that a person is there.
+/// A connection of an operator, and whether it may decide.
 #[derive(Debug)]
 pub(crate) struct OperatorConnection {
     /// True for a process of the account that the kernel runs as.
     pub(crate) is_own: bool,
-    terminal: Option<Terminal>,
+    /// The process at the other end and its ancestors, if the system shows them.
+    process: Option<Lineage>,
     is_proved: AtomicBool,
     /// True once a request was one of a client of the user.
     is_client: AtomicBool,
 }
 
 impl OperatorConnection {
-    /// Returns a connection that `process`, of the account that the kernel runs as, made at the operators' socket, or in its
-    /// own process.
-    pub(crate) fn of_account(process: Option<&Lineage>) -> Self {
-        Self { terminal: process.and_then(Terminal::of), ..Self::new(true, false) }
+    /// Returns a connection that `process`, of the account that the kernel runs as, made at the operators' socket.
+    pub(crate) fn of_account(process: Option<Lineage>) -> Self {
+        Self { process, ..Self::new(true, false) }
+    }
+
+    /// Returns a connection of this process to a kernel within it.
+    pub(crate) fn of_this_process() -> Self {
+        Self::of_account(Lineage::of(std::process::id()))
     }
 
     /// Returns a connection of another member of the operators' group.
@@ -51,19 +62,26 @@ impl OperatorConnection {
         Self::new(false, false)
     }
 
-    /// Returns a connection of a person who signed in where nobody else does, and who need not be of this system.
+    /// Returns a connection of a person whom an identity provider knows as an operator.
     pub(crate) const fn of_person() -> Self {
         Self::new(false, true)
     }
 
-    /// Returns a connection of the system's superuser, where the kernel runs as somebody else: the system asked for the
-    /// proof.
+    /// Returns a connection of root to a kernel of another account: the system has asked for a password.
     pub(crate) const fn of_superuser() -> Self {
         Self::new(true, true)
     }
 
     const fn new(is_own: bool, proved: bool) -> Self {
-        Self { is_own, terminal: None, is_proved: AtomicBool::new(proved), is_client: AtomicBool::new(false) }
+        Self { is_own, process: None, is_proved: AtomicBool::new(proved), is_client: AtomicBool::new(false) }
+    }
+
+    fn terminal(&self) -> Option<Terminal> {
+        Terminal::of(self.process.as_ref()?)
+    }
+
+    fn is_at_login(&self) -> bool {
+        self.process.as_ref().is_some_and(|process| is_at_login(process, own_uid()))
     }
 }
 
@@ -85,50 +103,52 @@ impl Terminal {
     }
 }
 
-/// A proof that a person is there.
+/// What a person gives so that a connection may decide.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Proof {
-    /// The operators' passphrase or, while none is set, the password of the account.
+    /// The operator passphrase or, while none is set, the password of the account.
     Passphrase(String),
     Token(String),
 }
 
-/// The proof that a decision takes, as `data.proof` of a refusal names it.
+/// What a connection has to give before it may decide, as `data.proof` of a refusal names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum NeededProof {
-    /// The operators' passphrase.
+    /// The operator passphrase.
     Passphrase,
     /// The password of the account that the kernel runs as.
     Account,
-    /// None is set up, and no client was connected so far: whoever comes first sets it up.
+    /// No passphrase is set, and this connection may set it: no client has connected so far, or the connection is at a
+    /// login.
     First,
-    /// None is set up, and a client may have sent the command.
+    /// No passphrase is set, and an agent may have sent the command.
     Unset,
 }
 
 impl NeededProof {
-    /// Returns whether a person can type the proof.
+    /// Returns whether a person can type it.
     pub(crate) const fn is_secret(self) -> bool {
         matches!(self, Self::Passphrase | Self::Account)
     }
 
-    /// Reads which proof a refusal asks for.
+    /// Reads what a refusal asks for.
     pub(crate) fn of(refusal: &Error) -> Option<Self> {
         let data = Object::from_raw(refusal.data().filter(|_| refusal.code() == code::PERMISSION_DENIED)?);
         data.ok()?.get("proof")?.to().ok()
     }
 }
 
-/// A checker that decides which connections of operators may decide, and takes their proofs.
+/// A checker that decides which connections of operators may decide, and checks their passphrases and tokens.
 ///
-/// Every connection has to give a proof; once given at a terminal it holds there for a while. Nothing follows from which
-/// process descends from which.
+/// Every connection has to give one; a passphrase that was typed at a terminal counts there for a while.
 #[derive(Debug)]
 pub(crate) struct ProofChecker {
     secrets: Arc<OperatorSecrets>,
-    /// The account, looked for when a decision may take its password.
+    /// The passphrase and tokens of all kernels, where they share decisions.
+    shared: Option<SharedSecrets>,
+    /// The account, looked up when a decision may need its password.
     account: OnceLock<Option<Arc<SystemAccount>>>,
     /// The file that says that a client was connected to a kernel with this state.
     clients_mark: PathBuf,
@@ -147,6 +167,7 @@ impl ProofChecker {
         secrets.read().map_err(|error| StartError::State { path: secrets.0.clone(), error })?;
         Ok(Self {
             secrets: Arc::new(secrets),
+            shared: None,
             account: OnceLock::new(),
             clients_mark: state.join(CLIENTS_MARK),
             is_client_noted: AtomicBool::new(false),
@@ -156,6 +177,24 @@ impl ProofChecker {
         })
     }
 
+    /// Shares the passphrase and the tokens with other kernels, by rows of `database` that `key` seals. What is set here
+    /// already is shared if nothing is set at the others.
+    ///
+    /// # Errors
+    /// Fails if a newer version wrote the database.
+    pub(crate) fn share(&mut self, database: Database, key: OrderKey) -> Result<(), StoreError> {
+        self.shared = Some(SharedSecrets::open(database, key, Arc::clone(&self.secrets))?);
+        Ok(())
+    }
+
+    /// Takes over what other kernels set. Waits for the disk.
+    ///
+    /// # Errors
+    /// Fails if it cannot be read or kept here.
+    pub(crate) fn follow(&self) -> Result<(), StoreError> {
+        self.shared.as_ref().map_or(Ok(()), SharedSecrets::follow)
+    }
+
     /// Notes that a client asks for something, so that from now on a command may be its agent's.
     pub(crate) fn note_client(&self) {
         if self.is_client_noted.load(Ordering::Relaxed) || self.is_client_noted.swap(true, Ordering::Relaxed)
@@ -163,7 +202,7 @@ impl ProofChecker {
             return;
         }
         if let Err(error) = std::fs::write(&self.clients_mark, "") {
-            tracing::error!(%error, "it is not kept that a client was connected");
+            tracing::error!(%error, "cannot write that a client has connected");
         }
     }
 
@@ -172,12 +211,22 @@ impl ProofChecker {
         self.secrets.read().is_ok_and(|known| known.has_passphrase())
     }
 
-    /// Returns whether decisions take no proof at all.
+    /// Returns whether every program of the account may decide.
     pub(crate) fn is_without_proof(&self) -> bool {
         self.secrets.read().is_ok_and(|known| known.without_proof)
     }
 
-    /// Returns the proof that `connection` has to give before it decides; `None` if it may.
+    /// Returns whether nobody can decide until a passphrase is set: there is nothing that a person could give, and a client
+    /// has connected.
+    pub(crate) fn is_locked(&self) -> bool {
+        let now = self.clock.now();
+        let is_open = |known: StoredOperatorSecrets| {
+            known.has_passphrase() || known.without_proof || known.has_token(now)
+        };
+        self.has_client() && !self.secrets.read().is_ok_and(is_open) && self.account().is_none()
+    }
+
+    /// Returns what `connection` has to give before it decides; `None` if it may decide.
     ///
     /// # Errors
     /// Fails if the secrets cannot be read.
@@ -188,11 +237,10 @@ impl ProofChecker {
         let needed = self.kind(&self.read()?, connection);
         let now = self.clock.now();
         let holds = |here| self.terminals.lock().iter().any(|(held, end)| *held == here && *end > now);
-        Ok(needed.filter(|needed| !needed.is_secret() || !connection.terminal.is_some_and(holds)))
+        Ok(needed.filter(|needed| !needed.is_secret() || !connection.terminal().is_some_and(holds)))
     }
 
     fn kind(&self, known: &StoredOperatorSecrets, connection: &OperatorConnection) -> Option<NeededProof> {
-        let has_client = || self.is_client_noted.load(Ordering::Relaxed) || self.clients_mark.exists();
         if known.has_passphrase() {
             Some(NeededProof::Passphrase)
         } else if !connection.is_own {
@@ -201,11 +249,16 @@ impl ProofChecker {
             None
         } else if self.account().is_some() {
             Some(NeededProof::Account)
-        } else if has_client() {
+        } else if self.has_client() && !connection.is_at_login() {
             Some(NeededProof::Unset)
         } else {
             Some(NeededProof::First)
         }
+    }
+
+    /// Returns whether a client has ever connected to a kernel with this state.
+    fn has_client(&self) -> bool {
+        self.is_client_noted.load(Ordering::Relaxed) || self.clients_mark.exists()
     }
 
     fn account(&self) -> Option<&Arc<SystemAccount>> {
@@ -215,56 +268,61 @@ impl ProofChecker {
     /// Lets a connection decide.
     ///
     /// # Errors
-    /// 1000 if the connection has to prove first that a person is there; `data.proof` says [how](NeededProof).
+    /// 1000 if the connection has to give something first; `data.proof` says [what](NeededProof).
     pub(crate) fn admit(&self, connection: &OperatorConnection) -> Result<(), Error> {
         let Some(needed) = self.needed(connection)? else { return Ok(()) };
         let message = match (needed, self.account.get().and_then(Option::as_ref)) {
             (NeededProof::Account, Some(account)) => format!(
-                "deciding takes the password of {}, or an operators' passphrase: `mgp operators passphrase`",
+                "this needs the password of the account {}, or an operator passphrase: `mgp operators passphrase` sets one",
                 account.user.escape_debug()
             ),
             (NeededProof::First, _) => FIRST.to_owned(),
             (NeededProof::Unset, _) => UNSET.to_owned(),
-            _ => "deciding takes the operators' passphrase".to_owned(),
+            _ => "this needs your operator passphrase".to_owned(),
         };
         Err(unproved(needed, message))
     }
 
-    /// Returns whether the requests of a connection that agents make as well are those of a client of the user: until it may
-    /// decide. Once they were, they stay so, because a yes to a call holds for the caller that was asked about.
+    /// Returns whether the calls of a connection are those of a client of the user, for which all rules hold: until it may
+    /// decide. Once they were, they stay so, because an approval is for the caller that was asked about.
     pub(crate) fn is_client(&self, connection: &OperatorConnection) -> bool {
         let is_unproved = self.admit(connection).is_err();
         connection.is_client.fetch_or(is_unproved, Ordering::AcqRel) || is_unproved
     }
 
-    /// Checks a proof that a person is there. Given at a terminal, a passphrase holds there for a while.
+    /// Checks a passphrase or token. A passphrase that was typed at a terminal counts there for a while.
     ///
     /// # Errors
-    /// 1000 if the proof is wrong.
+    /// 1000 if it is wrong.
     pub(crate) async fn prove(&self, connection: &OperatorConnection, proof: Proof) -> Result<(), Error> {
         match proof {
             Proof::Token(token) => {
                 if !self.read()?.is_token(&token, self.clock.now()) {
-                    let message = "this token is none of the operators', or has expired; `mgp operators token` makes one";
+                    let message = "this operator token is invalid, expired or revoked; `mgp operators token` issues one";
                     return Err(Error::new(code::PERMISSION_DENIED, message));
                 }
             }
             Proof::Passphrase(passphrase) => {
                 self.check(connection, passphrase).await?;
-                if let Some(terminal) = connection.terminal {
-                    let until = self.clock.now().saturating_add(HOLDS);
-                    let mut terminals = self.terminals.lock();
-                    terminals.retain(|(other, end)| *other != terminal && *end > self.clock.now());
-                    terminals.push((terminal, until));
-                }
+                self.note_typed(connection);
             }
         }
         connection.is_proved.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// Sets the passphrase or, with `None`, that decisions take no proof. Where a passphrase is set, `old` has to match
-    /// it.
+    /// Has a passphrase that was typed at the terminal of a connection count there for a while.
+    fn note_typed(&self, connection: &OperatorConnection) {
+        if let Some(terminal) = connection.terminal() {
+            let now = self.clock.now();
+            let mut terminals = self.terminals.lock();
+            terminals.retain(|(other, end)| *other != terminal && *end > now);
+            terminals.push((terminal, now.saturating_add(HOLDS)));
+        }
+    }
+
+    /// Sets the passphrase or, with `None`, lets every program of the account decide. Where a passphrase is set, `old` has
+    /// to match it. Waits for the other kernels' order, if there are any.
     ///
     /// # Errors
     /// 1000 if `old` is wrong, or if no passphrase is set and the connection may be an agent's.
@@ -275,7 +333,7 @@ impl ProofChecker {
         new: Option<String>,
     ) -> Result<(), Error> {
         if new.as_ref().is_some_and(|new| new.chars().count() < SHORTEST) {
-            return Err(Error::invalid_params(format!("a passphrase has {SHORTEST} characters at least")));
+            return Err(Error::invalid_params(format!("a passphrase needs at least {SHORTEST} characters")));
         }
         match self.needed(connection)? {
             Some(NeededProof::First) => {}
@@ -283,17 +341,19 @@ impl ProofChecker {
             _ => self.admit(connection)?,
         }
         self.terminals.lock().clear();
-        let secrets = Arc::clone(&self.secrets);
-        kept(tokio::task::spawn_blocking(move || secrets.set_passphrase(new.as_deref())).await)?;
+        let set = off_the_runtime(move || Ok(StoredOperatorSecrets::of(new.as_deref())?)).await;
+        let set = set.map_err(unstored)?;
+        self.change(move |known| *known = set).await?;
         // Whoever set it knows it.
+        self.note_typed(connection);
         connection.is_proved.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// Makes a token that holds until `expires_at`, with the passphrase or the password of the account.
+    /// Issues a token that is valid until `expires_at`, for the passphrase or the password of the account.
     ///
     /// # Errors
-    /// 1000 if the passphrase is wrong; -32602 if there is none.
+    /// 1000 if the passphrase is wrong; -32602 if none is set.
     pub(crate) async fn new_token(
         &self,
         connection: &OperatorConnection,
@@ -302,11 +362,25 @@ impl ProofChecker {
     ) -> Result<String, Error> {
         if !self.kind(&self.read()?, connection).is_some_and(NeededProof::is_secret) {
             let message =
-                "a token is made with the operators' passphrase, and none is set: `mgp operators passphrase`";
+                "a token needs an operator passphrase, and none is set: `mgp operators passphrase` sets one";
             return Err(Error::invalid_params(message));
         }
         self.check(connection, passphrase).await?;
-        kept(Ok(self.secrets.new_token(self.clock.now(), expires_at)))
+        let now = self.clock.now();
+        self.change(move |known| known.new_token(now, expires_at)).await
+    }
+
+    /// Changes the secrets, here and at all kernels that share them.
+    async fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut StoredOperatorSecrets) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let (secrets, shared) = (Arc::clone(&self.secrets), self.shared.clone());
+        let changed = off_the_runtime(move || match shared {
+            Some(shared) => shared.change(change),
+            None => Ok(secrets.change(change)?),
+        });
+        changed.await.map_err(unstored)
     }
 
     async fn check(&self, connection: &OperatorConnection, passphrase: String) -> Result<(), Error> {
@@ -327,22 +401,19 @@ impl ProofChecker {
         }
         // Nobody else waits for this: an agent that guesses would hold up the person.
         tokio::time::sleep(AFTER_A_WRONG_ONE).await;
-        let what = if is_accounts { "the account's password" } else { "the operators' passphrase" };
-        Err(unproved(needed.unwrap_or(NeededProof::Unset), format!("this is not {what}")))
+        let what = if is_accounts { "password of the account" } else { "operator passphrase" };
+        Err(unproved(needed.unwrap_or(NeededProof::Unset), format!("this is not the {what}")))
     }
 
     fn read(&self) -> Result<StoredOperatorSecrets, Error> {
         self.secrets.read().map_err(|error| {
-            Error::internal("the operators' passphrase and tokens cannot be read").with_source(error)
+            Error::internal("the operator passphrase and tokens cannot be read").with_source(error)
         })
     }
 }
 
-/// Returns the outcome of writing secrets.
-fn kept<T>(written: Result<io::Result<T>, tokio::task::JoinError>) -> Result<T, Error> {
-    let failed =
-        |error: io::Error| Error::internal("the passphrase or token cannot be kept").with_source(error);
-    written.map_err(io::Error::other).and_then(|written| written).map_err(failed)
+fn unstored(error: StoreError) -> Error {
+    Error::internal("the passphrase or token cannot be stored").with_source(error)
 }
 
 fn unproved(needed: NeededProof, message: String) -> Error {
@@ -350,15 +421,13 @@ fn unproved(needed: NeededProof, message: String) -> Error {
     Error::new(code::PERMISSION_DENIED, message).with_data(Object::from([("proof", proof)]).to_raw())
 }
 
-const FIRST: &str = "deciding takes a proof that a person is there, and none is set up yet: `mgp operators passphrase` \
-                     sets a passphrase";
-const UNSET: &str = "deciding takes a proof that a person is there. None was set up before the first client was \
-                     connected, so an agent may have sent this command: let the system's superuser set it up, by `sudo \
-                     mgp --socket SOCKET operators passphrase` with the socket that `mgp status` shows";
+const FIRST: &str = "this needs an operator passphrase, and none is set: `mgp operators passphrase` sets one";
+const UNSET: &str = "this needs an operator passphrase, and none is set; because an agent may have sent this command, set it \
+                     from a login: `mgp operators passphrase` says how";
 
-/// The file in the state that says that a client was connected.
+/// The file in the state that says that a client has connected.
 const CLIENTS_MARK: &str = "met-clients";
-/// The time for which a passphrase holds at a terminal.
+/// The time for which a passphrase counts at a terminal.
 const HOLDS: Duration = Duration::from_mins(10);
 const AFTER_A_WRONG_ONE: Duration = Duration::from_secs(1);
 const SHORTEST: usize = 8;
@@ -382,14 +451,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_proof_is_set_up_before_the_first_client_and_by_nobody_after_it() {
+    async fn a_passphrase_is_set_by_anybody_before_the_first_client_and_after_it_by_root() {
         let state = tempfile::tempdir().unwrap();
         let fresh = proofs(state.path());
         assert_eq!(needed(&fresh, &own()), Some(NeededProof::First));
+        assert!(!fresh.is_locked());
         fresh.note_client();
         // Another kernel with the same state knows it as well.
         for proofs in [fresh, proofs(state.path())] {
             assert_eq!(needed(&proofs, &own()), Some(NeededProof::Unset));
+            assert!(proofs.is_locked());
             for new in [Some("the attacker's".to_owned()), None] {
                 assert!(proofs.set_passphrase(&own(), None, new).await.is_err());
             }
@@ -399,6 +470,7 @@ mod tests {
         let proofs = proofs(state.path());
         proofs.set_passphrase(&root, None, Some("correct horse".into())).await.unwrap();
         assert_eq!(needed(&proofs, &own()), Some(NeededProof::Passphrase));
+        assert!(!proofs.is_locked());
     }
 
     #[tokio::test]

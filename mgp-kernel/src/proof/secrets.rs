@@ -1,5 +1,4 @@
-//! The proofs that a person is there: the operators' passphrase and tokens, as they are stored, and the password of the
-//! user's account at the system.
+//! The operator passphrase and tokens as they are stored, and the password of the user's account at the system.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -14,17 +13,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::state_folder::{read_json, write_json};
 
-/// The operators' passphrase and the tokens made with it, as digests in a file of the state. The file is read for each
-/// question, because several kernels of a user share it.
+/// The file in the state with the digests of the operator passphrase and of the tokens that were issued with it. The file
+/// is read for each request, because several kernels of a user share it.
 #[derive(Debug)]
 pub(super) struct OperatorSecrets(pub(super) PathBuf);
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+/// The passphrase and the tokens as they are stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredOperatorSecrets {
     /// The slow, salted hash of the passphrase, with its parameters, in PHC format.
     #[serde(skip_serializing_if = "Option::is_none")]
     passphrase: Option<String>,
-    /// True if decisions take no proof at all.
+    /// True if every program of the account may decide.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) without_proof: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -32,7 +32,7 @@ pub(super) struct StoredOperatorSecrets {
 }
 
 /// The digest of a token. A token has 256 random bits, so a fast digest reveals nothing about it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct TokenDigest {
     digest: String,
     expires_at: Timestamp,
@@ -48,26 +48,35 @@ impl OperatorSecrets {
         Ok(read_json(&self.0)?.unwrap_or_default())
     }
 
-    /// Sets the passphrase or, with `None`, that decisions take no proof, and makes all tokens worthless. Slow, because
-    /// the hash is.
-    pub(super) fn set_passphrase(&self, passphrase: Option<&str>) -> io::Result<()> {
-        let passphrase = passphrase.map(hashed).transpose()?;
-        let without_proof = passphrase.is_none();
-        write_json(&self.0, &StoredOperatorSecrets { passphrase, without_proof, tokens: Vec::new() })
+    pub(super) fn write(&self, secrets: &StoredOperatorSecrets) -> io::Result<()> {
+        write_json(&self.0, secrets)
     }
 
-    /// Makes a token that holds until `expires_at`.
-    pub(super) fn new_token(&self, now: Timestamp, expires_at: Timestamp) -> io::Result<String> {
-        let secret = format!("{PREFIX}{}", Digest::from(random_bytes()));
-        let mut known = self.read()?;
-        known.tokens.retain(|token| token.expires_at > now);
-        known.tokens.push(TokenDigest { digest: digest(&secret), expires_at });
-        write_json(&self.0, &known)?;
-        Ok(secret)
+    /// Writes the secrets as `change` leaves them.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut StoredOperatorSecrets) -> T) -> io::Result<T> {
+        let mut secrets = self.read()?;
+        let outcome = change(&mut secrets);
+        self.write(&secrets)?;
+        Ok(outcome)
     }
 }
 
 impl StoredOperatorSecrets {
+    /// Returns the secrets with this passphrase or, with `None`, those by which every program of the account may decide. No
+    /// token is valid with them. Slow, because the hash is.
+    pub(super) fn of(passphrase: Option<&str>) -> io::Result<Self> {
+        let passphrase = passphrase.map(hashed).transpose()?;
+        Ok(Self { without_proof: passphrase.is_none(), passphrase, tokens: Vec::new() })
+    }
+
+    /// Issues a token that is valid until `expires_at`.
+    pub(super) fn new_token(&mut self, now: Timestamp, expires_at: Timestamp) -> String {
+        let secret = format!("{PREFIX}{}", Digest::from(random_bytes()));
+        self.tokens.retain(|token| token.expires_at > now);
+        self.tokens.push(TokenDigest { digest: digest(&secret), expires_at });
+        secret
+    }
+
     /// Returns whether a passphrase is set.
     pub(super) const fn has_passphrase(&self) -> bool {
         self.passphrase.is_some()
@@ -79,7 +88,12 @@ impl StoredOperatorSecrets {
         hash.is_some_and(|hash| Argon2::default().verify_password(passphrase.as_bytes(), &hash).is_ok())
     }
 
-    /// Returns whether `secret` is a token that still holds.
+    /// Returns whether a token is valid.
+    pub(super) fn has_token(&self, now: Timestamp) -> bool {
+        self.tokens.iter().any(|token| token.expires_at > now)
+    }
+
+    /// Returns whether `secret` is a token that has not expired.
     pub(super) fn is_token(&self, secret: &str, now: Timestamp) -> bool {
         let digest = digest(secret);
         self.tokens.iter().any(|token| token.digest == digest && token.expires_at > now)
@@ -153,7 +167,7 @@ mod tests {
         let secrets = OperatorSecrets::at(state.path());
         let none = secrets.read().unwrap();
         assert!(!none.has_passphrase() && !none.is_passphrase("") && !none.without_proof);
-        secrets.set_passphrase(Some("correct horse")).unwrap();
+        secrets.write(&StoredOperatorSecrets::of(Some("correct horse")).unwrap()).unwrap();
         let set = OperatorSecrets::at(state.path()).read().unwrap();
         assert!(set.has_passphrase() && set.is_passphrase("correct horse"));
         assert!(!set.is_passphrase("correct hors") && !set.without_proof);
@@ -165,23 +179,19 @@ mod tests {
             let mode = std::fs::metadata(state.path().join(FILE)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        secrets.set_passphrase(None).unwrap();
+        secrets.write(&StoredOperatorSecrets::of(None).unwrap()).unwrap();
         assert!(secrets.read().unwrap().without_proof);
     }
 
     #[test]
-    fn a_token_holds_until_its_time_and_until_the_passphrase_changes() {
-        let state = tempfile::tempdir().unwrap();
-        let secrets = OperatorSecrets::at(state.path());
-        secrets.set_passphrase(Some("correct horse")).unwrap();
+    fn a_token_is_valid_until_it_expires_or_the_passphrase_changes() {
+        let mut secrets = StoredOperatorSecrets::of(Some("correct horse")).unwrap();
         let now = Timestamp::EPOCH;
         let later = now.saturating_add(Duration::from_hours(1));
-        let token = secrets.new_token(now, later).unwrap();
-        let known = secrets.read().unwrap();
-        assert!(known.is_token(&token, now) && known.has_passphrase());
-        assert!(!known.is_token(&token, later) && !known.is_token("", now));
-        secrets.set_passphrase(Some("another horse")).unwrap();
-        assert!(!secrets.read().unwrap().is_token(&token, now));
+        let token = secrets.new_token(now, later);
+        assert!(secrets.is_token(&token, now) && secrets.has_passphrase());
+        assert!(!secrets.is_token(&token, later) && !secrets.is_token("", now));
+        assert!(!StoredOperatorSecrets::of(Some("another horse")).unwrap().is_token(&token, now));
     }
 
     #[test]

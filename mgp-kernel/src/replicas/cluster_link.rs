@@ -104,6 +104,12 @@ impl ClusterLink {
         self.freshness.confirm(asked);
     }
 
+    /// Returns the number of other kernels that told of themselves lately.
+    pub(crate) fn kernels_seen(&self) -> usize {
+        // Addresses have a port, and ids no colon.
+        self.seen.borrow().iter().filter(|kernel| !kernel.is_empty() && !kernel.contains(':')).count()
+    }
+
     /// Has the keys of calls be those of all kernels, before the calls are read.
     pub(crate) fn share_effects(self: &Arc<Self>, effects: &EffectStore) {
         let (link, missed) = (Arc::clone(self), Mutex::new(BTreeMap::<String, Instant>::new()));

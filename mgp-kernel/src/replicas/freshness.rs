@@ -118,8 +118,8 @@ impl FreshnessGate {
         }
         request.context.note_refusal(Refusal::new("store", "stale"));
         let recovery = Recovery::for_code(code::SERVER_NOT_READY).unwrap_or_default();
-        Err(Error::new(code::SERVER_NOT_READY, STALE)
-            .with_recovery(recovery.with_retry_after_ms(RETRY_AFTER_MS)))
+        let recovery = recovery.with_retry_after_ms(RETRY_AFTER_MS);
+        Err(Error::new(code::SERVER_NOT_READY, STALE).with_recovery(recovery).unavailable())
     }
 }
 
@@ -193,6 +193,7 @@ mod tests {
         assert_eq!(error.code(), code::SERVER_NOT_READY);
         let recovery = error.recovery().unwrap();
         assert!(recovery.may_retry() && recovery.retry_after_ms.is_some(), "{recovery:?}");
+        assert!(error.is_unavailable() && error.is_not_executed(), "another kernel may take it");
         let status = gate.freshness.as_ref().unwrap().status();
         assert!(status.stale && status.text().contains("database does not answer"), "{status:?}");
         gate.freshness.as_ref().unwrap().confirm(Instant::now());

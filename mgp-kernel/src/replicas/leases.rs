@@ -75,6 +75,16 @@ impl Leases {
         self.0.borrow().get(server).is_some_and(is_it)
     }
 
+    /// Returns the number of servers that this kernel runs by a lease.
+    pub(crate) fn own(&self) -> usize {
+        self.0.borrow().values().filter(|lease| lease.elsewhere.is_none() && lease.holds()).count()
+    }
+
+    /// Returns whether another kernel runs `server`, as far as this one knows.
+    pub(crate) fn is_elsewhere(&self, server: &str) -> bool {
+        self.0.borrow().get(server).is_some_and(|lease| lease.elsewhere.is_some())
+    }
+
     /// Has servers follow their leases when these end or move, for as long as it is polled.
     pub(super) async fn keep_to(&self, servers: &dyn LeasedServers) {
         let (mut changes, mut followed) = (self.0.subscribe(), BTreeMap::<String, Lease>::new());

@@ -9,6 +9,7 @@ mod cluster_link;
 mod freshness;
 mod leases;
 mod logins;
+mod page_logins;
 mod peers;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -19,6 +20,7 @@ pub(crate) use self::cluster_link::{ClusterLink, VerifiedChain, share};
 pub(crate) use self::freshness::{FreshnessGate, LinkStatus};
 pub(crate) use self::leases::LeasedServers;
 pub(crate) use self::logins::{LoginFuture, SharedLogins};
+pub(crate) use self::page_logins::{SharedPageLogins, StoredPageLogin};
 pub(crate) use self::peers::{ClientFront, MARKS, OF_CLIENT, PeerMarks, Peers};
 #[cfg(feature = "postgres")]
 pub(crate) use self::postgres::connect;

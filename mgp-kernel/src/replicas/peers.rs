@@ -21,7 +21,7 @@ use mgp_types::{BoxFuture, Error, Principal, PrincipalKind};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 use tokio::time::Instant;
 
-use super::leases::{Lease, Leases};
+use super::leases::Leases;
 use crate::StartError;
 use crate::call::RefusingService;
 
@@ -113,18 +113,24 @@ impl Peers {
         }
     }
 
-    /// Returns the configuration of a client of a server that the kernel with `lease` runs, for a connection of `caller`.
+    /// Returns the configuration of a client of a server that another kernel runs, for a connection with these marks.
     ///
     /// # Errors
     /// Fails if a file of `[cluster]` cannot be read, or the name of the caller cannot stand in a header.
     pub(crate) fn transport(
         &self,
-        lease: &Lease,
-        caller: Principal,
+        marks: &PeerMarks,
     ) -> Result<impl Fn(HttpClientBuilder) -> HttpClientBuilder + use<>, Error> {
         let secured = self.secured()?;
-        let marks = PeerMarks { epoch: lease.epoch, caller }.to_header()?;
-        Ok(move |transport: HttpClientBuilder| secured(transport).header(MARKS, marks.clone()))
+        let (header, is_sessionless) = (marks.to_header()?, !marks.has_session);
+        Ok(move |transport: HttpClientBuilder| {
+            let transport = secured(transport).header(MARKS, header.clone());
+            if is_sessionless {
+                transport.header(SESSIONLESS, HeaderValue::from_static("1"))
+            } else {
+                transport
+            }
+        })
     }
 
     /// Returns the configuration of a client of another kernel.
@@ -156,17 +162,20 @@ pub(crate) struct PeerMarks {
     pub(crate) epoch: i64,
     /// The client whose connection to the server it is.
     pub(crate) caller: Principal,
+    /// False if the requests of the caller belong to no session, so that they are those of one client at all kernels.
+    pub(crate) has_session: bool,
 }
 
 impl PeerMarks {
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let (epoch, caller) = std::str::from_utf8(headers.get(MARKS)?.as_bytes()).ok()?.split_once(' ')?;
         let (kind, name) = caller.split_once('/')?;
-        Some(Self { epoch: epoch.parse().ok()?, caller: Principal::of(PrincipalKind::read(kind)?, name) })
+        let caller = Principal::of(PrincipalKind::read(kind)?, name);
+        Some(Self { epoch: epoch.parse().ok()?, caller, has_session: !headers.contains_key(SESSIONLESS) })
     }
 
     fn to_header(&self) -> Result<HeaderValue, Error> {
-        let Self { epoch, caller } = self;
+        let Self { epoch, caller, .. } = self;
         let marks = HeaderValue::try_from(format!("{epoch} {}/{}", caller.kind(), caller.as_str()));
         let unfit = "an agent with control characters in its name cannot use the server of another kernel";
         marks.map_err(|error| Error::invalid_params(unfit).with_source(error))
@@ -175,6 +184,9 @@ impl PeerMarks {
 
 /// The header with the marks.
 pub(crate) const MARKS: HeaderName = HeaderName::from_static("mgp-peer");
+/// The header of a request whose caller has no session.
+const SESSIONLESS: HeaderName = HeaderName::from_static("mgp-peer-sessionless");
+
 /// The marks of a request of a client, which comes with the client's own key.
 pub(crate) const OF_CLIENT: &str = "client";
 
@@ -198,7 +210,7 @@ mod tests {
     #[test]
     fn the_marks_of_a_request_are_read_as_they_were_written_and_others_are_none() {
         let caller = Principal::of(PrincipalKind::LocalClient, "local/Größe 1/2");
-        let marks = PeerMarks { epoch: 7, caller };
+        let marks = PeerMarks { epoch: 7, caller, has_session: true };
         let read = |header: HeaderValue| PeerMarks::of(&HeaderMap::from_iter([(MARKS, header)]));
         assert_eq!(read(marks.to_header().unwrap()), Some(marks));
         for wrong in ["", "7", "7 key holder", "7 nobody/x", "x agent/a"] {
@@ -247,7 +259,8 @@ mod tests {
 
     #[test]
     fn no_name_of_an_agent_ends_the_header() {
-        let marks = PeerMarks { epoch: 7, caller: Principal::new("a\r\nmgp-peer: 8") };
+        let caller = Principal::new("a\r\nmgp-peer: 8");
+        let marks = PeerMarks { epoch: 7, caller, has_session: true };
         assert!(marks.to_header().is_err());
     }
 }

@@ -68,8 +68,9 @@ impl ClusterLink {
             tokio::join!(this.keep_leasing(peers, servers), peers.leases.keep_to(servers));
         }));
         let (following, telling) = (self.keep_following(), self.keep_telling(&audit));
+        let warning = self.warn_of_pooler();
         let (copying, removing) = (self.keep_copying(&audit), self.keep_removing(&config));
-        tokio::join!(self.postgres.listen(), following, telling, copying, removing, leasing);
+        tokio::join!(self.postgres.listen(), following, telling, copying, removing, leasing, warning);
     }
 
     /// Takes this kernel from the list of kernels, once its record is copied.
@@ -100,6 +101,16 @@ impl ClusterLink {
     /// Fails if the database cannot be reached.
     pub(crate) async fn add_uses(&self, uses: &[SharedUse]) -> Result<BTreeMap<i64, f64>, StoreError> {
         self.postgres.add_uses(uses).await
+    }
+
+    /// Logs once if connections to the database are not kept, as soon as it is reached.
+    async fn warn_of_pooler(&self) {
+        while let Err(error) = self.postgres.check_connections().await {
+            if matches!(error, StoreError::Pooled) {
+                return tracing::error!(%error, "decisions of other kernels come late, and statements fail");
+            }
+            sleep(LOOK_AGAIN).await;
+        }
     }
 
     async fn keep_following(&self) {
@@ -172,6 +183,9 @@ fn id_of(state: &Path) -> Result<String, StartError> {
 
 /// The longest time between two looks at what others changed.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// The time between two attempts to reach a database that is away, to find out how it is reached.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// The time between two looks at the leases of servers.
 const LEASE_EVERY: Duration = Duration::from_secs(1);

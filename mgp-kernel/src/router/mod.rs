@@ -8,6 +8,7 @@ mod others;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use mgp_discovery::registry::DiscoveryGate;
 use mgp_security::access::AccessMethodsGate;
@@ -16,6 +17,7 @@ use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_types::ext::{ExtensionId, OwnSubscriptions, transaction};
 use mgp_types::mgp::{AccessRevoke, ResolvedTool, ServerId, method};
 use mgp_types::{BoxFuture, Error, Flow, Gate, Method, MethodRule, Request, RequestKind, Response};
+use tokio::time::timeout;
 use tower_service::Service;
 
 use self::list_cache::{CatalogKind, ListCache};
@@ -24,7 +26,7 @@ use crate::changes;
 use crate::methods::tool_documents::{catalog, recommend, service_manifest};
 use crate::methods::{PermissionMethods, of_servers, scopes, validate_arguments};
 use crate::sections::Sections;
-use crate::servers::events::ChannelAudience;
+use crate::servers::events::{ChannelAudience, ChannelRequest};
 
 /// The innermost service of the stack of clients. Clones share their state.
 ///
@@ -141,10 +143,10 @@ impl Routes {
             method::DISCOVERY_LIST | method::DISCOVERY_REGISTER | method::DISCOVERY_DEREGISTER => {
                 RouterFuture::answered_by(&self.registry, request)
             }
-            method::EVENTS_SUBSCRIBE
-            | method::EVENTS_UNSUBSCRIBE
-            | method::EVENTS_REPLAY
-            | OwnSubscriptions::METHOD => RouterFuture::answered_by(&self.events, request),
+            method::EVENTS_SUBSCRIBE => RouterFuture::of(this.subscribed_to_events(request)),
+            method::EVENTS_UNSUBSCRIBE | method::EVENTS_REPLAY | OwnSubscriptions::METHOD => {
+                RouterFuture::answered_by(&self.events, request)
+            }
             method::TOOLS_DISCOVER
             | method::TOOLS_REQUEST
             | method::TOOLS_SESSION
@@ -166,9 +168,36 @@ impl Routes {
         }
     }
 
+    /// Answers `mgp/events/subscribe`.
+    async fn subscribed_to_events(self: Arc<Self>, request: Request) -> Result<Response, Error> {
+        let asking = self.ask_for_channels(&request).await;
+        let answer = RouterFuture::answered_by(&self.events, request).await;
+        drop(asking);
+        answer
+    }
+
+    /// Has the servers asked for the channels that a request is to subscribe to, and waits for their answers, so that the
+    /// client is told which of its channels there are.
+    async fn ask_for_channels(&self, request: &Request) -> Option<ChannelRequest<'_>> {
+        let (who, fleet) = (request.context.principal.as_ref()?, &self.sections.fleet);
+        let asking = fleet.support().events.ask_for(who, self.events.wanted_channels(request))?;
+        let answers = async {
+            for upstream in fleet.all().into_iter().filter(|upstream| upstream.reaches(who)) {
+                upstream.asked_for_channels(who, asking.number).await;
+            }
+        };
+        if timeout(CHANNELS_TIMEOUT, answers).await.is_err() {
+            tracing::debug!("a server does not say in time which channels it has");
+        }
+        Some(asking)
+    }
+
     /// Keeps a client informed of the changes and events that it wants, for as long as it listens.
     async fn listen(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
-        let events = match self.events.enter(&mut request) {
+        let asking = self.ask_for_channels(&request).await;
+        let entered = self.events.enter(&mut request);
+        drop(asking);
+        let events = match entered {
             Flow::Pass(events) => events,
             flow => return RouterFuture::decided(Method::LISTEN, flow).await,
         };
@@ -220,6 +249,9 @@ impl Routes {
         Ok(RouterFuture::Running(way.call(request), None))
     }
 }
+
+/// The time that servers have to say which channels they have.
+const CHANNELS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns whether the methods of an extension exist for the client: it declares the extension, or speaks MGP.
 fn exists(request: &Request, extension: ExtensionId) -> bool {

@@ -4,19 +4,22 @@
 //! record while somebody listens. So a call never waits for events, and every event that subscribers get is durable.
 
 mod audience;
+mod channel_requests;
 mod recorded;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use mgp_discovery::catalog::CatalogTool;
 use mgp_security::access::AccessPolicy;
 use mgp_stream::event::{PublishError, Publisher};
-use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerId};
+use mgp_types::mgp::{ChannelError, ChannelPattern, Event, EventSeverity, LifecycleChange, ServerId};
 use mgp_types::{Object, Principal, PrincipalRole};
 use serde::Serialize;
 
 pub(crate) use self::audience::ChannelAudience;
+pub(crate) use self::channel_requests::ChannelRequest;
+use self::channel_requests::{ChannelChanges, ChannelRequests};
 pub(crate) use self::recorded::publish_record;
 use crate::servers::fleet::FleetTables;
 use crate::servers::upstream::ConnectionKey;
@@ -30,13 +33,7 @@ const TOOLS: &str = "tools";
 
 /// Creates the publisher of the kernel's own channels (§13.5).
 pub(crate) fn publisher() -> Publisher {
-    let publisher = Publisher::new(CHANNELS).and_then(|publisher| {
-        for channel in recorded::CHANNELS {
-            // Whoever asks for `security` means all of `security.*`.
-            publisher.declare_as(channel, channel.split('.').next().unwrap_or(channel))?;
-        }
-        Ok(publisher)
-    });
+    let publisher = Publisher::new(CHANNELS.into_iter().chain(recorded::CHANNELS));
     publisher.expect("the names of the kernel's channels are channel names")
 }
 
@@ -44,16 +41,23 @@ fn is_own(channel: &str) -> bool {
     CHANNELS.contains(&channel) || recorded::CHANNELS.contains(&channel)
 }
 
+/// Returns whether a name is the kernel's alone. Channels of the standard families are servers', too.
+fn is_kernels_alone(channel: &str) -> bool {
+    is_own(channel) && !channel.contains('.')
+}
+
 /// A publisher of the events of servers, each for those whom it concerns.
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct ServerEvents {
     pub(crate) publisher: Publisher,
     access: AccessPolicy,
     tables: Arc<FleetTables>,
+    requests: ChannelRequests,
 }
 
 impl ServerEvents {
     pub(crate) fn new(publisher: Publisher, access: AccessPolicy, tables: Arc<FleetTables>) -> Self {
-        Self { publisher, access, tables }
+        Self { publisher, access, tables, requests: ChannelRequests::default() }
     }
 
     /// Publishes a change of a server's lifecycle to operators, and to the agents that may use it.
@@ -81,11 +85,71 @@ impl ServerEvents {
         &self,
         from: &ConnectionKey,
         channel: &str,
-        severity: EventSeverity,
-        data: &Object,
+        event: &Event,
     ) -> Result<(), PublishError> {
         let concerns = |who: Option<&Principal>| who.is_some_and(|who| self.uses(from, who));
-        self.publisher.publish_to(channel, severity, data, concerns)
+        self.publisher.relay(channel, event, concerns)
+    }
+
+    /// Declares a channel that its server calls `own`, or a pattern that the server accepts, under its full name. Clients
+    /// find it by the server's name for it, too, unless that is a channel of the kernel or of another server.
+    pub(crate) fn declare(&self, full: &str, own: &str) -> Result<(), ChannelError> {
+        let is_free = !is_kernels_alone(own) && self.tables.owner_of_channel(own).is_none();
+        match (own.ends_with('*'), is_free) {
+            (true, true) => self.publisher.declare_family(full.parse()?, own.parse()?),
+            (true, false) => {}
+            (false, true) => self.publisher.declare_as(full, own)?,
+            (false, false) => self.publisher.declare(full)?,
+        }
+        Ok(())
+    }
+
+    /// Returns the channels of a server that clients name and may use, as the server calls them, and the number of the last
+    /// request that is among them.
+    pub(crate) fn wanted_at(&self, at: &ConnectionKey) -> (BTreeSet<ChannelPattern>, u64) {
+        let last = self.requests.last();
+        let mut named = BTreeSet::new();
+        let mut add = |who: Option<&Principal>, pattern: &ChannelPattern| {
+            if let (Some(who), Some(own)) = (who, self.name_at(at, pattern))
+                && self.uses(at, who)
+            {
+                named.insert(own);
+            }
+        };
+        self.publisher.for_each_subscribed(&mut add);
+        self.requests.for_each(&mut add);
+        (named, last)
+    }
+
+    /// Returns the name that a server has for a channel that a client names; `None` if the client means none of the server.
+    fn name_at(&self, at: &ConnectionKey, pattern: &ChannelPattern) -> Option<ChannelPattern> {
+        let own = match self.tables.owner_of_channel(pattern.as_str()) {
+            Some(owner) if owner == at.server => pattern.as_str().get(owner.as_str().len() + 1..)?,
+            Some(_) => return None,
+            None => pattern.as_str(),
+        };
+        if own == "*" || is_kernels_alone(pattern.as_str()) { None } else { own.parse().ok() }
+    }
+
+    /// Has the servers asked for the channels that a client names, until the returned value is dropped. Returns nothing if
+    /// they are the kernel's alone.
+    pub(crate) fn ask_for(
+        &self,
+        who: &Principal,
+        mut channels: Vec<ChannelPattern>,
+    ) -> Option<ChannelRequest<'_>> {
+        channels.retain(|pattern| pattern.as_str() != "*" && !is_kernels_alone(pattern.as_str()));
+        (!channels.is_empty()).then(|| self.requests.begin(who.clone(), channels))
+    }
+
+    /// Waits until the clients of all requests up to this number have their subscriptions, or do not get any.
+    pub(crate) async fn answered(&self, number: u64) {
+        self.requests.answered(number).await;
+    }
+
+    /// Returns a receiver that is told whenever clients may name other channels.
+    pub(crate) fn changes(&self) -> ChannelChanges {
+        ChannelChanges { subscribed: self.publisher.changes(), requested: self.requests.changes() }
     }
 
     /// Returns the name of a server's channel, with the server in front; `None` if it would be a channel of another server,

@@ -29,7 +29,7 @@ fn every_documented_default_is_the_one_that_holds() {
         ("servers.instances", word(if program.runs_once() { "one" } else { "each" })),
         ("servers.limits.concurrency", server_places(&server).to_string()),
         ("servers.limits.timeout_ms", call_timeout(&server).as_millis().to_string()),
-        ("servers.limits.startup_timeout_ms", startup_timeout(&server).as_millis().to_string()),
+        ("limits.startup_timeout_ms", startup_timeout(&config, &server).as_millis().to_string()),
         ("listen.max_connections", field(&http, "max_connections")),
         ("permissions.policy", word(policy.policy.as_str())),
         ("permissions.patience_secs", in_millis(&field(&shown(&policy), "patience")).replace("000", "")),

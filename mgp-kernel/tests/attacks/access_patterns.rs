@@ -151,9 +151,9 @@ async fn a_denial_that_stands_for_nothing_is_refused_unless_it_is_forced() {
         (&["files", "delete_everythin"], "`mgp access deny agent files.delete_everything`"),
         (&["fiels", "echo"], "`mgp access deny agent files.echo`"),
         (&["files.delete_everythin"], "`mgp access deny agent files.delete_everything`"),
-        (&["files", "remove_*"], "would stand for nothing"),
-        (&["git"], "would stand for nothing"),
-        (&["*.remove_*"], "would stand for nothing"),
+        (&["files", "remove_*"], "would have no effect"),
+        (&["git"], "would have no effect"),
+        (&["*.remove_*"], "would have no effect"),
     ] {
         let denied = home.run(["access", "deny", "agent"].iter().chain(target));
         assert!(denied.code == Some(1) && denied.err.contains(said), "{target:?}: {denied:?}");

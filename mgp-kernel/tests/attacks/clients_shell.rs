@@ -24,6 +24,7 @@ tests![
     the_agents_second_client_does_not_answer_for_a_human,
     with_a_passphrase_a_decision_takes_it,
     a_stopped_kernel_takes_the_passphrase_as_well,
+    only_a_login_sets_the_first_passphrase_once_a_client_was_connected,
     a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_passphrase,
     a_changed_secret_reaches_no_server_until_it_is_taken_with_the_passphrase,
 ];
@@ -60,10 +61,10 @@ fn in_home(home: &Home, program: &str) -> Command {
     command
 }
 
-/// How many refusals for want of a proof were recorded.
+/// How many refusals for want of the passphrase were recorded.
 fn refusals(home: &Home) -> usize {
     let events = home.json(["audit", "query", "--type", "PERMISSION_DENIED"]);
-    let is_it = |row: &&Value| row["event"]["details"]["reason"] == "no proof of a person";
+    let is_it = |row: &&Value| row["event"]["details"]["reason"] == "no operator passphrase";
     events["events"].as_array().unwrap_or_else(|| panic!("{events}")).iter().filter(is_it).count()
 }
 
@@ -87,7 +88,7 @@ fn decides_nothing(home: &Home, decisions: impl IntoIterator<Item = &'static [&'
     for decision in decisions {
         let ran = run(home, decision);
         assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
-        assert!(ran.err.contains("proof that a person is there"), "{decision:?}: {ran:?}");
+        assert!(ran.err.contains("operator passphrase"), "{decision:?}: {ran:?}");
     }
 }
 
@@ -198,11 +199,12 @@ async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
         let command = format!("timeout --foreground 20 {} {line}", env!("CARGO_BIN_EXE_mgp"));
         script.args(["-qec", &command, "/dev/null"]);
         let ran = Home::ran(script, "delete_everything\ndelete_everything\ny\n");
-        // What it typed before the question is no answer to it.
+        // It approves nothing; a denial needs no passphrase.
         assert!(matches!(ran.code, Some(3 | 6 | 124)), "{line}: {ran:?}");
     }
     assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
-    assert_eq!(home.json(["permissions", "pending"])["questions"][0]["id"], *id);
+    let decisions = home.json(["permissions", "list"]).to_string();
+    assert!(!decisions.contains("approved"), "{decisions}");
 }
 
 async fn the_agents_second_client_does_not_answer_for_a_human() {
@@ -268,6 +270,73 @@ async fn a_stopped_kernel_takes_the_passphrase_as_well() {
     assert_eq!(home.json(["keys", "list"])["keys"].as_array().unwrap().len(), 1);
 }
 
+/// A container: a namespace of processes, which others enter from outside as with `docker exec`.
+struct Container(std::process::Child);
+
+impl Container {
+    /// Returns `None` where this user may not make one.
+    fn start() -> Option<Self> {
+        let mut unshare = Command::new("unshare");
+        unshare
+            .args(["--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", "echo up; sleep 600; :"]);
+        let mut child = unshare.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+        let mut up = [0; 3];
+        let is_up = std::io::Read::read_exact(child.stdout.as_mut()?, &mut up).is_ok();
+        is_up.then_some(Self(child))
+    }
+
+    /// Runs a script from outside in a shell in the container, which types a passphrase.
+    fn run(&self, home: &Home, script: &str) -> Ran {
+        let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.0.id())).unwrap();
+        let first = children.split_ascii_whitespace().next().unwrap();
+        let mut enter = in_home(home, "nsenter");
+        let command = script.replace("MGP", env!("CARGO_BIN_EXE_mgp"));
+        enter.args(["--target", first, "--pid", "--mount", "--", "sh", "-c", &command]);
+        Home::ran(enter, "correct horse\n")
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+async fn only_a_login_sets_the_first_passphrase_once_a_client_was_connected() {
+    let Some(container) = Container::start() else {
+        eprintln!("left out: a login from outside a container, for this user makes none");
+        return;
+    };
+    let home = home();
+    home.write("state/operators.json", "{}");
+    let (mut kernel, mut talk) = Talk::begin(&home);
+    talk.ask("tools/list", &json!({}));
+    let doctor = run(&home, &["doctor"]);
+    let fault = "error: no operator passphrase is set, so nobody can approve calls. Set one: mgp operators passphrase";
+    assert!(doctor.code == Some(5) && doctor.out.contains(fault), "{doctor:?}");
+    assert!(doctor.out.contains("docker exec -it"), "{doctor:?}");
+    assert!(run(&home, &["status"]).out.contains("nobody can approve calls"));
+    kernel.child.kill().unwrap();
+    kernel.child.wait().unwrap();
+    drop(talk);
+    // A client in the container, and what it leaves behind.
+    for agents in [
+        "timeout 60 MGP operators passphrase --stdin; exit $?",
+        "(while kill -0 $$ 2> /dev/null; do :; done; MGP operators passphrase --stdin) &",
+    ] {
+        let ran = container.run(&home, agents);
+        assert!(ran.err.contains("an agent may have sent this command"), "{agents}: {ran:?}");
+    }
+    let ran = container.run(&home, "MGP operators passphrase --stdin; exit $?");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let (_kernel, _talk) = Talk::begin(&home);
+    let grant = ["access", "grant", "agent.one", "honest"];
+    assert!(run(&home, &grant).err.contains("this needs your operator passphrase"));
+    let made = run_with(&home, NEW_TOKEN, None, "correct horse\n");
+    assert_eq!(run_with(&home, &grant, Some(made.out.trim()), "").code, Some(0), "{made:?}");
+}
+
 async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_passphrase() {
     let home = home();
     assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
@@ -288,7 +357,7 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
     until("what waits is as wanted", || waiting(&home).contains("servers.worse"));
     assert_eq!(run(&home, &["reload"]).code, Some(3));
     assert_eq!(run(&home, &["service", "install"]).code, Some(3));
-    assert!(home.run(["doctor"]).out.contains("changes wait for an operator"));
+    assert!(home.run(["doctor"]).out.contains("changes wait for your operator passphrase"));
     // Neither does a start take it.
     drop(kernel);
     let kernel = Kernel::start(&home, &["--watch"]);

@@ -108,7 +108,7 @@ fn a_server_that_does_not_come_is_told_with_what_became_of_it() {
         "last lines: `two` `three` `ModuleNotFoundError: No module named 'x' key=***`",
         "its Python lacks this module",
         "wrote `Welcome to the server` to its standard output",
-        "`startup_timeout_ms` of `[servers.limits]`, 0.2 s for this server",
+        "it may take 0.2 s to start: raise `startup_timeout_ms` in its `[servers.limits]`",
     ] {
         assert!(ran.out.contains(part), "{part}: {ran:?}");
     }

@@ -75,7 +75,7 @@ fn doctor_warns_of_dangerous_permissions_that_nobody_is_asked_about() {
     assert_eq!(found.code, Some(0), "{found:?}");
     let found = with("never_automatic = [\"camera\"]\n");
     assert_ne!(found.code, Some(0), "{found:?}");
-    assert!(found.out.contains("no  permissions: every server gets filesystem.write, "), "{found:?}");
+    assert!(found.out.contains("error: every server gets filesystem.write, "), "{found:?}");
     assert!(found.out.contains("shell.execute") && !found.out.contains("camera"), "{found:?}");
     assert!(found.out.contains("remove `never_automatic`"), "{found:?}");
 }
@@ -189,10 +189,82 @@ fn tools_and_searches_are_answered_from_what_servers_listed_last() {
     home.json(["add", "late", "--", "sh", "-c", "sleep 60"]);
     let tools = home.run(["tools"]);
     assert!(
-        tools.out.contains("clock.now") && tools.err.contains("not heard yet, and starting: late"),
+        tools.out.contains("clock.now") && tools.err.contains("still starting, with unknown tools: late"),
         "{tools:?}"
     );
     assert_eq!(home.json(["servers", "--no-start"])["servers"][1]["starting"], true);
+}
+
+#[test]
+fn an_edit_without_a_client_leaves_the_kernel_and_its_unchanged_servers_running() {
+    let home = with_noted_starts();
+    home.run(["servers", "--wait"]);
+    let pid = || home.json(["status"])["pid"].clone();
+    let kernel = pid();
+    let [program, file] = home.clock();
+    home.configure(&format!("[[servers]]\nid = \"late\"\ncommand = {program:?}\nargs = [{file:?}]\n"));
+    home.done(["call", "late.now"]);
+    assert_eq!((pid(), starts(&home)), (kernel.clone(), [1, 1]));
+    let reloaded = home.run(["reload"]);
+    assert_eq!((reloaded.out.as_str(), reloaded.err.as_str()), ("added late\n", ""));
+    assert_eq!(home.run(["reload"]).out, "The configuration has not changed.\n");
+    let config =
+        home.read("mgp.toml").replace("id = \"late\"\n", "id = \"late\"\ndescription = \"Clocks.\"\n");
+    home.write("mgp.toml", &format!("{config}\n[limits]\nagent_calls_per_minute = 900\n"));
+    let reloaded = home.run(["reload"]);
+    assert_eq!(reloaded.out, "restarted late\nchanged [limits]\n");
+    assert_eq!((pid(), starts(&home)), (kernel, [1, 1]), "the kernel goes on");
+}
+
+#[test]
+fn a_section_that_takes_effect_at_a_start_has_the_next_command_start_another_kernel() {
+    let home = with_noted_starts();
+    home.done(["call", "clock.now"]);
+    let pid = || home.json(["status"])["pid"].clone();
+    let kernel = pid();
+    home.configure("[tools]\nlevel = \"L0\"\n");
+    let reloaded = home.run(["reload"]);
+    assert_eq!(reloaded.out, "[tools] changed; takes effect when the kernel restarts: mgp restart\n");
+    assert_eq!(pid(), kernel);
+    home.done(["call", "clock.now"]);
+    assert_ne!(pid(), kernel);
+}
+
+#[test]
+fn what_waits_for_the_passphrase_is_listed_with_the_command_that_applies_it() {
+    let home = with_noted_starts();
+    crate::page::with_passphrase(&home);
+    let issued = home.run_with(["operators", "token", "--stdin"], "correct horse\n");
+    home.done(["call", "clock.now"]);
+    let kernel = home.json(["status"])["pid"].clone();
+    let [program, file] = home.clock();
+    let config = home.read("mgp.toml");
+    home.write(
+        "mgp.toml",
+        &format!(
+            "{config}\n[[servers]]\nid = \"late\"\ncommand = {program:?}\nargs = [{file:?}]\n\
+         [limits]\nagent_calls_per_minute = 900\n"
+        ),
+    );
+    let listed = home.run(["servers"]);
+    let row = listed.out.lines().find(|line| line.starts_with("late ")).unwrap_or_default();
+    assert!(row.contains(" waiting "), "{listed:?}");
+    let notice = "Changes that wait for your operator passphrase: limits.agent_calls_per_minute, servers.late. Apply them: mgp reload";
+    assert!(listed.err.contains(notice), "{listed:?}");
+    let listed = home.json(["servers"]);
+    let keys = json!(["limits.agent_calls_per_minute", "servers.late"]);
+    assert_eq!(listed["waiting"], json!({"keys": keys, "command": "mgp reload"}));
+    let rows = listed["servers"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["id"] == "late" && row["waiting"] == "server"), "{listed}");
+    let refused = home.run(["reload"]);
+    assert!(refused.code == Some(3) && refused.err.contains(notice), "{refused:?}");
+    let mut reload = home.command(["reload"]);
+    reload.env("MGP_OPERATORS_TOKEN", issued.out.trim());
+    let reloaded = Home::ran(reload, "");
+    assert_eq!(reloaded.out, "added late\nchanged [limits]\n", "{reloaded:?}");
+    home.done(["call", "late.now"]);
+    assert_eq!(home.json(["status"])["pid"], kernel);
+    assert_eq!(home.json(["servers"])["waiting"], json!(null));
 }
 
 #[test]
@@ -208,7 +280,7 @@ fn a_kernel_that_only_commands_used_makes_way_for_another_one() {
     home.json(["add", "other"].into_iter().chain(clock));
     home.done(["call", "other.now"]);
     let second = pid();
-    assert_ne!(first, second);
+    assert_eq!(first, second, "it follows its configuration");
     let mut call = home.command(["call", "clock.now"]);
     call.env("ZONE", "cet");
     assert_eq!(Home::ran(call, "").code, Some(0));

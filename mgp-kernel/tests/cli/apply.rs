@@ -69,6 +69,31 @@ fn a_file_of_decisions_is_applied_and_applying_it_again_changes_nothing() {
 }
 
 #[test]
+fn a_denial_by_hand_is_no_difference_and_is_pruned_only_on_demand() {
+    let home = Home::with_clock();
+    home.write("team.toml", FILE);
+    let file = home.path("team.toml").display().to_string();
+    home.done(["apply", &file]);
+    home.done(["access", "deny", "eve", "clock"]);
+    home.done(["access", "grant", "bob", "clock"]);
+    let shown = home.done(["apply", &file, "--diff"]);
+    assert!(shown.out.contains("? access of eve to clock/*: deny (not in the file)\n"), "{shown:?}");
+
+    let pruned = home.run(["apply", &file, "--diff", "--prune"]);
+    assert!(pruned.code == Some(5) && pruned.out.contains("- access of bob"), "{pruned:?}");
+    let expected = ["removed access of bob to clock/*", "only_in_the_kernel access of eve to clock/*"];
+    assert_eq!(differences(&home.json(["apply", &file, "--prune"])), expected);
+    home.done(["apply", &file, "--prune", "--diff"]);
+    assert_eq!(
+        differences(&home.json(["apply", &file, "--prune=all"])),
+        ["removed access of eve to clock/*"]
+    );
+    let left = home.json(["access", "list"]);
+    let of_eve = left["entries"].as_array().unwrap().iter().filter(|entry| entry["agent_id"] == "eve");
+    assert_eq!(of_eve.count(), 0, "{left}");
+}
+
+#[test]
 fn a_file_with_an_unknown_key_or_an_entry_twice_is_refused_whole() {
     let home = Home::with_clock();
     for (text, why) in [

@@ -289,7 +289,7 @@ fn at_a_terminal_a_call_asks_by_itself() {
     for (home, kernel) in alone_and_running() {
         for (answer, code) in [("remove_note", 5), ("y", 3), ("N", 3), ("", 3)] {
             let mut call = AtTerminal::run(&home, "call notes.remove_note number=1");
-            let asked = call.tells("to refuse it:");
+            let asked = call.tells("to deny it:");
             assert!(asked.contains("remove_note") && asked.contains("number"), "{asked}");
             call.types(answer);
             let ran = call.ended();
@@ -302,6 +302,44 @@ fn at_a_terminal_a_call_asks_by_itself() {
 }
 
 #[test]
+fn at_a_terminal_a_call_is_denied_without_a_passphrase() {
+    for (home, _kernel) in alone_and_running() {
+        for answer in ["", "n", "y"] {
+            let mut command = AtTerminal::command(&home, "call notes.remove_note number=1");
+            command.env_remove("MGP_OPERATORS_TOKEN");
+            let mut call = AtTerminal::begin(command);
+            call.tells("to deny it:");
+            call.types(answer);
+            let ran = call.ended();
+            assert!(ran.code == Some(3) && ran.out.contains("you denied the call"), "{answer}: {ran:?}");
+            assert!(!ran.out.contains("assphrase"), "{answer}: {ran:?}");
+            assert!(pending(&home).is_empty(), "the next call asks again");
+        }
+    }
+}
+
+#[test]
+fn whoever_adds_a_server_at_a_terminal_is_offered_a_passphrase_and_may_skip_it() {
+    let home = Home::with_state();
+    home.write("state/operators.json", "{}");
+    let decides = || home.command(["keys", "new", "ada"]).env_remove("MGP_OPERATORS_TOKEN").output().unwrap();
+    let mut skipping = AtTerminal::run(&home, "add one -- true");
+    skipping.tells("press Enter to skip");
+    skipping.types("");
+    let ran = skipping.ended();
+    assert!(ran.code == Some(0) && ran.out.contains("mgp operators passphrase"), "{ran:?}");
+    let mut setting = AtTerminal::run(&home, "add other -- true");
+    setting.tells("press Enter to skip");
+    setting.types("correct horse");
+    setting.tells("again:");
+    setting.types("correct horse");
+    assert_eq!(setting.ended().code, Some(0));
+    let told = String::from_utf8(decides().stderr).unwrap();
+    assert!(told.contains("this needs the operator passphrase") || told.contains("operator token"), "{told}");
+    assert!(!home.run(["add", "third", "--", "true"]).out.contains("press Enter"), "no terminal");
+}
+
+#[test]
 fn a_call_that_is_approved_with_the_passphrase_asks_once_and_uses_the_yes_up() {
     for (home, _kernel) in alone_and_running() {
         with_passphrase(&home);
@@ -309,13 +347,13 @@ fn a_call_that_is_approved_with_the_passphrase_asks_once_and_uses_the_yes_up() {
         let mut command = AtTerminal::command(&home, "call notes.remove_note number=1; exit $?");
         command.env_remove("MGP_OPERATORS_TOKEN");
         let mut call = AtTerminal::begin(command);
-        call.tells("to refuse it:");
+        call.tells("to deny it:");
         call.types("remove_note");
         call.tells("passphrase:");
         call.types("correct horse");
         let ran = call.ended();
         assert!(ran.code == Some(5) && came_through(&ran.out), "{ran:?}");
-        assert!(!ran.out.contains("to refuse it:"), "{ran:?}");
+        assert!(!ran.out.contains("to deny it:"), "{ran:?}");
         assert_eq!(without_proof(&home).code, Some(6), "the yes was for one call");
     }
 }
@@ -329,7 +367,7 @@ fn what_was_typed_before_a_question_stood_there_is_no_answer_to_it() {
     // The terminal has it, and shows it.
     watch.tells("remove_note");
     assert_eq!(home.run(["call", "notes.remove_note", "number=1"]).code, Some(6));
-    watch.tells("to refuse it:");
+    watch.tells("to deny it:");
     watch.types("");
     watch.tells("denied");
     assert_eq!(home.run(["call", "notes.remove_note", "number=1"]).code, Some(3));
@@ -419,7 +457,7 @@ fn whoever_watches_is_asked_as_questions_come() {
     watch.tells("as they come");
     let ran = home.run(["call", "notes.remove_note", "number=1"]);
     assert_eq!(ran.code, Some(6), "{ran:?}");
-    watch.tells("to refuse it:");
+    watch.tells("to deny it:");
     watch.types("remove_note");
     watch.tells("approved");
     let ran = home.run(["call", "notes.remove_note", "number=1"]);

@@ -70,6 +70,28 @@ fn a_question_is_decided_by_a_short_id_or_by_its_beginning_or_without_one_where_
 }
 
 #[test]
+fn the_first_answer_to_a_question_counts_and_the_next_operator_hears_who_gave_it() {
+    let home = home("security = { risk_at_least = \"dangerous\" }");
+    let (_kernel, mut talk) = client(&home);
+    for (first, next, told, outcome) in [
+        ("approve", "deny", "has approved this already", "said"),
+        ("deny", "approve", "has denied this already", "until"),
+    ] {
+        say(&mut talk, first);
+        let id = ids(&home).remove(0);
+        home.done(["permissions", first, &id]);
+        for again in [next, first] {
+            let ran = home.run(["permissions", again, &id]);
+            assert!(ran.code == Some(1) && ran.err.contains(told), "{again}: {ran:?}");
+        }
+        assert!(say(&mut talk, first).contains(outcome), "{first}");
+        // Whoever comes once the call was made hears it as well.
+        let late = home.run(["permissions", next, &id]);
+        assert!(late.code == Some(1) && late.err.contains(told), "{late:?}");
+    }
+}
+
+#[test]
 fn a_denied_permission_is_shown_and_forgotten_by_the_id_of_its_question_as_a_denied_call_is() {
     let needing = home(NEEDS);
     let confirming = home("security = { risk_at_least = \"dangerous\" }");

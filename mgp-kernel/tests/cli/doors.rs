@@ -115,7 +115,8 @@ fn documents_describe_the_tools_that_the_caller_may_call() {
     assert_eq!(status, 304);
 
     // A tool that is switched off while the kernel runs is in none of them any more, without a new connection.
-    let config = home.read("mgp.toml").replace(
+    let before = home.read("mgp.toml");
+    let config = before.replace(
         "args = [\"server\", \"context\"]",
         "args = [\"server\", \"context\"]\n[servers.tools.summarize]\nenabled = false",
     );
@@ -124,7 +125,16 @@ fn documents_describe_the_tools_that_the_caller_may_call() {
     until("the tool leaves the catalog", || {
         !get(port, "/catalog").2.to_string().contains("context.summarize")
     });
-    assert_ne!(get(port, "/capabilities").2["revision"], manifest["revision"]);
+    let without = get(port, "/capabilities").2;
+    assert_ne!(without["revision"], manifest["revision"]);
+    let has_it = |manifest: &Value| {
+        manifest["tools"].as_array().unwrap().iter().any(|tool| tool.to_string().contains("summarize"))
+    };
+    assert!(has_it(&manifest) && !has_it(&without), "{without}");
+    // One that is added is there on the next demand.
+    home.write("mgp.toml", &before);
+    kernel.signal("HUP");
+    until("the tool is in the manifest again", || has_it(&get(port, "/capabilities").2));
 }
 
 // covers: ENV-2-05, ENV-7.1-01, ENV-7.2-01, ENV-7.2-03, ENV-8.1-01, ENV-8.1-02, ENV-10-06, ENV-3.3-07, ENV-11.2-01, ENV-11.2-02

@@ -94,7 +94,9 @@ fn a_faulty_server_is_shown_with_the_reason_and_stops_no_other() {
     let configured = home.json(["servers", "--no-start"]);
     assert!(configured["servers"][0]["fault"].as_str().unwrap().contains("NO_SUCH_VARIABLE"), "{configured}");
     assert_eq!(configured["servers"][1]["enabled"], true);
-    let servers = home.json(["servers", "--wait"]);
+    let waited = home.run(["servers", "--wait", "--json"]);
+    assert_eq!(waited.code, Some(4), "one is not connected: {waited:?}");
+    let servers: serde_json::Value = serde_json::from_str(&waited.out).unwrap();
     assert!(servers["servers"][0]["fault"].as_str().unwrap().contains("NO_SUCH_VARIABLE"), "{servers}");
     assert_eq!(servers["servers"][1]["state"], "connected");
     let plain = home.run(["servers", "--wait"]);

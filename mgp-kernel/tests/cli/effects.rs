@@ -66,7 +66,7 @@ fn post(port: u16, head: &str, meta: &Value) -> String {
     http::ask(port, head, &json!({}), "tools/call", params).body
 }
 
-// covers: EXT-05-01, EXT-05-02, EXT-05-07
+// covers: EXT-05-07
 #[test]
 fn a_key_may_stand_in_the_head_of_an_http_request() {
     let home = with_bank();

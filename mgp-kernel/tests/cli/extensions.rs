@@ -1,5 +1,6 @@
 //! What clients get that declare optional extensions, and what all others get.
 
+use mgp_types::mgp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::home::Home;
@@ -13,7 +14,7 @@ fn home() -> Home {
     let program = env!("CARGO_BIN_EXE_mgp");
     let [sh, clock] = home.clock();
     home.configure(&format!(
-        "[limits]\nagent_calls_per_minute = 500\n[tools]\nlevel = \"L0\"\n\
+        "[limits]\nagent_calls_per_minute = 500\nagent_calls_per_day = 9000\n[tools]\nlevel = \"L0\"\n\
          [[servers]]\nid = \"context\"\ncommand = {program:?}\nargs = [\"server\", \"context\"]\n\
          [[servers]]\nid = \"clock\"\ncommand = {sh:?}\nargs = [{clock:?}]\n"
     ));
@@ -46,7 +47,10 @@ fn a_manifest_tells_what_tools_lists_with_limits_and_how_long_it_is_true() {
     let manifest = talk.ask("mgp/manifest/get", &json!({}))["result"].clone();
     assert_eq!(manifest["manifest_version"], "0.1.0", "{manifest}");
     assert_eq!(manifest["server"]["mcp_spec_version"], "2025-11-25", "{manifest}");
-    assert_eq!(manifest["server"]["name"], "mgp");
+    assert_eq!(
+        (&manifest["server"]["name"], &manifest["server"]["version"]),
+        (&json!("mgp"), &json!(env!("CARGO_PKG_VERSION")))
+    );
     assert_eq!(manifest["manifest_ttl_seconds"], 300);
     assert!(manifest["auth"]["methods"].as_array().unwrap().contains(&json!("api_key")), "{manifest}");
     let listed = names(&list["result"]["tools"]);
@@ -64,13 +68,15 @@ fn a_manifest_tells_what_tools_lists_with_limits_and_how_long_it_is_true() {
     }
 
     let limits = |manifest: &Value| manifest["rate_limits"]["remaining"].as_u64().unwrap();
-    assert_eq!(manifest["rate_limits"]["requests_per_minute"], 500);
+    let said = |member: &str| manifest["rate_limits"][member].clone();
+    assert_eq!((said("requests_per_minute"), said("requests_per_day")), (json!(500), json!(9000)));
     let mut later = Value::Null;
     // A slow machine has time to renew what one request took.
     until("a request takes from what is left", || {
         later = talk.ask("mgp/manifest/get", &json!({}))["result"].clone();
         limits(&later) < 500
     });
+    assert!(later["rate_limits"]["resets_at"].as_str().unwrap().parse::<Timestamp>().is_ok(), "{later}");
     assert_eq!(later["revision"], manifest["revision"], "what is left is no change of the manifest");
 
     let known = talk.ask("mgp/manifest/get", &json!({"if_revision": manifest["revision"]}));
@@ -81,7 +87,7 @@ fn a_manifest_tells_what_tools_lists_with_limits_and_how_long_it_is_true() {
     assert!(unknown["error"]["message"].as_str().unwrap().contains("no_such"), "{unknown}");
 }
 
-// covers: EXT-00-02, EXT-00-07, EXT-13-01, EXT-13-02, EXT-13-03, EXT-13-05, EXT-13-07
+// covers: EXT-00-02, EXT-00-07, EXT-13-02, EXT-13-03
 #[test]
 fn servers_are_recommended_by_capability_and_nothing_is_connected_for_it() {
     let home = home();

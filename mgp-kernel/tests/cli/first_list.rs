@@ -122,3 +122,28 @@ fn a_tool_that_changed_while_the_kernel_was_away_vanishes_and_is_held() {
     let pins = home.json(["pin", "list", "--waiting"]);
     assert_eq!(pins["pins"].as_array().unwrap().len(), 2, "{pins}");
 }
+
+#[test]
+fn a_search_finds_the_tools_of_the_last_start_and_says_which_server_is_starting() {
+    let home = with_held_servers(2);
+    run_once(&home, 2);
+    let (_kernel, mut talk) = Talk::begin(&home);
+    let mut search = || {
+        let asked = json!({"name": "mgp_tools_discover", "arguments": {"query": "the current time"}});
+        talk.ask("tools/call", &asked)["result"]["structuredContent"].clone()
+    };
+    let found = found("the servers are starting", || {
+        Some(search()).filter(|found| found["starting"].as_array().is_some_and(|all| all.len() == 2))
+    });
+    assert_eq!(found["starting"], json!(["clock0", "clock1"]));
+    assert!(found["next"].as_str().unwrap().contains("Still starting: `clock0`, `clock1`"), "{found}");
+    assert_eq!(found["tools"].as_array().unwrap().len(), 2, "{found}");
+    let searched = home.run(["search", "the", "current", "time"]);
+    assert!(searched.out.contains("clock0.now"), "{searched:?}");
+    assert!(
+        searched.err.contains("still starting, with the tools that they listed last: clock0, clock1"),
+        "{searched:?}"
+    );
+    home.write("go", "");
+    crate::kernel::until("all are connected", || search()["starting"].is_null());
+}

@@ -285,3 +285,21 @@ fn rules_for_local_hold_for_its_clients_and_a_rule_for_one_of_them_wins() {
     let events = home.json(["audit", "query", "--type", "TOOL_EXECUTED", "--agent", "local"]);
     assert_eq!(events["events"].as_array().unwrap().len(), 1, "{events}");
 }
+
+#[test]
+fn a_restart_names_the_clients_whose_state_is_lost() {
+    let home = with_keeper("");
+    let (_kernel, mut talk) = Talk::begin(&home);
+    has_tools(&mut talk);
+    let before = home.run(["restart", "keeper"]);
+    assert!(before.code == Some(0) && !before.err.contains("lost"), "nobody has used it: {before:?}");
+    answer(&mut talk, "keep", &json!({"word": "red"}));
+    let restarted = home.run(["restart", "keeper"]);
+    assert_eq!((restarted.code, restarted.out.as_str()), (Some(0), "connected\n"), "{restarted:?}");
+    assert!(
+        restarted.err.contains("What the server kept in memory for its clients is lost: local"),
+        "{restarted:?}"
+    );
+    let restarted = home.json(["restart", "keeper"]);
+    assert_eq!(restarted["ended_sessions"].as_array().unwrap().len(), 1, "{restarted}");
+}

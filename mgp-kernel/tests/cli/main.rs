@@ -61,11 +61,14 @@ mod service;
 mod service_manager;
 mod serving;
 #[cfg(all(target_os = "linux", feature = "postgres"))]
+mod shared_operators;
+#[cfg(all(target_os = "linux", feature = "postgres"))]
 mod shared_record;
 mod sharing;
 #[path = "../support/shell_servers.rs"]
 mod shell_servers;
 mod specs;
+mod starting;
 #[cfg(feature = "postgres")]
 mod store;
 mod upgrade;

@@ -60,3 +60,18 @@ fn doctor_names_the_embedder_and_files_that_it_lacks() {
     assert_eq!(lacking["ok"], false);
     assert!(lacking["told"].as_str().unwrap().contains("/no/such/folder has no config.json"), "{lacking}");
 }
+
+#[cfg(not(feature = "fastembed"))]
+#[test]
+fn an_embedder_that_this_build_lacks_is_refused_by_the_check_as_by_the_kernel() {
+    let home = Home::new();
+    home.write("mgp.toml", "[tools]\nembedder = \"fastembed:/models\"\n");
+    for args in [["config", "check"], ["serve", "--foreground"]] {
+        let ran = home.run(args);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(
+            ran.err.contains("this build has no such embedder; build `mgp` with `--features fastembed`"),
+            "{ran:?}"
+        );
+    }
+}

@@ -79,6 +79,32 @@ fn a_question_is_told_to_a_program_and_to_a_webhook_until_that_takes_it() {
     assert!(told.starts_with(&format!("{link} ")) && told.contains("`remove_note`"), "{told}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_configuration_the_desktop_shows_a_question_with_no_markup_of_others() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let home = home_with_notes("");
+    let shown = home.path("shown");
+    home.write(
+        "bin/notify-send",
+        &format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > '{0}.new'; mv '{0}.new' '{0}'\n", shown.display()),
+    );
+    std::fs::set_permissions(home.path("bin/notify-send"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let paths = format!("{}:{}", home.path("bin").display(), std::env::var("PATH").unwrap());
+    let variables = [("PATH", &*paths), ("DISPLAY", ":7")];
+    let _kernel = Kernel::start_where(&home, &variables, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let call = || {
+        let mut command = home.command(["call", "notes.remove_note", "number=1"]);
+        command.env_remove("MGP_OPERATORS_TOKEN");
+        Home::ran(command, "").code == Some(6)
+    };
+    crate::kernel::until("somebody is asked", call);
+    let shown = crate::kernel::found("what the desktop shows", || std::fs::read_to_string(&shown).ok());
+    assert!(shown.contains("mgp needs your approval\n") && shown.contains("Answer: mgp watch"), "{shown}");
+    assert!(shown.contains("remove_note") && !shown.contains('<'), "{shown}");
+}
+
 #[test]
 fn a_way_that_notifies_nobody_is_a_fault_of_the_configuration() {
     let home = home_with_notes("[[approvals.notify]]\nwebhook = 'https://hooks.example/a'\n");

@@ -1,6 +1,6 @@
 //! Tests of the rights that operators have whatever holds for agents, and of what they are told of servers.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::home::Home;
 use crate::http;
@@ -32,6 +32,31 @@ fn a_decision_with_a_token_is_recorded_without_a_refusal() {
     let events = home.json(["audit", "query"]).to_string();
     assert_eq!(events.matches("operator_proved").count(), 1, "{events}");
     assert!(!events.contains("PERMISSION_DENIED") && !events.contains("request_blocked"), "{events}");
+}
+
+// covers: MGP-1.2-05
+#[test]
+fn each_use_of_the_proof_that_a_person_is_there_is_recorded() {
+    let home = Home::with_state();
+    let _kernel = Kernel::start(&home, &["--no-stdio"]);
+    home.done(["access", "grant", "ada", "fs", "--force"]);
+    let mut unproved = home.command(["access", "deny", "ada", "fs", "--force"]);
+    unproved.env("MGP_OPERATORS_TOKEN", "mgp_operators_of_nobody");
+    assert_ne!(Home::ran(unproved, "").code, Some(0));
+    with_passphrase(&home);
+    let token = home.run_with(["operators", "token", "--stdin"], "correct horse\n");
+    assert_eq!(token.code, Some(0), "{token:?}");
+    let events = home.json(["audit", "query"]);
+    for what in ["proved", "not_proved", "passphrase_set", "token_asked"] {
+        let kind = format!("dev.cloto.mgp.operator_{what}");
+        let mut of_kind = events["events"].as_array().unwrap().iter().map(|row| &row["event"]);
+        let event = of_kind.find(|event| event["event_type"] == kind.as_str());
+        let event = event.unwrap_or_else(|| panic!("{kind} is not in {events}"));
+        assert_eq!(event["actor"]["type"], "operator", "{event}");
+    }
+    for secret in ["correct horse", token.out.trim()] {
+        assert!(!events.to_string().contains(secret));
+    }
 }
 
 #[test]
@@ -105,4 +130,29 @@ fn without_a_terminal_a_failure_names_the_step_that_leads_on() {
         unproved.contains("mgp operators token") && !unproved.contains("PERMISSION --agent"),
         "{unproved}"
     );
+}
+
+#[test]
+fn with_a_passphrase_the_file_that_sets_each_key_is_still_known() {
+    let home = Home::with_state();
+    with_passphrase(&home);
+    let _kernel = Kernel::start(&home, &["--no-stdio"]);
+    let shown = home.json(["config", "show"]);
+    let place = shown["set_at"]["kernel.state"].as_str().unwrap_or_else(|| panic!("{shown}"));
+    assert!(place.ends_with("mgp.toml:2"), "{shown}");
+}
+
+#[test]
+fn whoever_sets_the_first_passphrase_hears_at_once_that_an_agent_could_have() {
+    let home = Home::with_state();
+    home.write("state/operators.json", "{}");
+    let (_kernel, port) = Kernel::on_http(&home);
+    http::ask(port, "", &json!({}), "tools/list", json!({}));
+    let ran = home.run(["operators", "passphrase"]);
+    assert!(ran.code == Some(3) && !ran.err.contains("ew operator passphrase"), "{ran:?}");
+    for way in ["an agent may have sent this command", "over ssh", "docker exec -it", "passwd"] {
+        assert!(ran.err.contains(way), "{way}: {ran:?}");
+    }
+    let denied = home.run(["permissions", "deny", "clock", "shell.execute", "--force"]);
+    assert_eq!(denied.code, Some(0), "{denied:?}");
 }

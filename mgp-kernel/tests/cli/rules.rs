@@ -45,3 +45,40 @@ fn a_permission_is_granted_within_bounds_and_taken_back() {
     assert_eq!(wrong.code, Some(1), "{wrong:?}");
     home.done(["pin", "list"]);
 }
+
+#[test]
+fn a_rule_about_questions_names_what_exists_or_is_forced() {
+    let home = Home::with_clock();
+    home.run(["tools"]);
+    let before = home.read("mgp.toml");
+    for (tool, meant) in [("clock.nwo", Some("clock.now")), ("clokc.*", Some("clock.*")), ("mail.send", None)]
+    {
+        let refused = home.run(["ask", "never", tool]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.err.contains("`--force` sets the rule as it is written"), "{refused:?}");
+        let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+        assert!(hint.is_none_or(|hint| refused.err.contains(&hint)), "{refused:?}");
+    }
+    assert_eq!(home.read("mgp.toml"), before);
+    home.done(["ask", "once", "clock.*", "--effect", "reads"]);
+    home.done(["ask", "never", "clock.nwo", "--force"]);
+    assert!(home.run(["doctor"]).out.contains("ask: never clock.nwo"), "a rule for nothing is told");
+    home.done(["ask", "forget", "clock.nwo"]);
+    // Nobody knows the tools of a server that was never connected.
+    home.json(["add", "late", "--", "sleep", "60"]);
+    home.done(["ask", "never", "late.anything"]);
+    let effect = home.run(["ask", "once", "clock.now", "--effect", "destroy"]);
+    assert!(effect.code == Some(1) && effect.err.contains("destroys"), "{effect:?}");
+    let sometimes = home.run(["ask", "sometimes", "clock.now"]);
+    assert_eq!(sometimes.code, Some(1), "{sometimes:?}");
+    assert!(sometimes.err.contains("never, once, always, refuse, forget or list"), "{sometimes:?}");
+}
+
+#[test]
+fn a_mistake_is_told_in_words_of_the_command_line() {
+    let home = Home::with_state();
+    let open = home.run(["open", "nowhere"]);
+    assert!(open.code == Some(1) && open.err.contains("nowhere: no such folder"), "{open:?}");
+    let span = home.run(["permissions", "approve", "x", "--for", "8hours"]);
+    assert!(span.code == Some(1) && span.err.contains("--for") && !span.err.contains("--until"), "{span:?}");
+}

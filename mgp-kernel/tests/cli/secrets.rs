@@ -99,7 +99,7 @@ fn a_server_without_its_secret_is_not_started_and_says_the_command_that_sets_it(
     let clock = format!("[[servers]]\nid = \"clock\"\ncommand = {program:?}\nargs = [{file:?}]\n");
     home.configure(&format!("{}{clock}", table("hub", &server)));
     let servers = home.run(["servers", "--wait"]);
-    assert!(servers.code == Some(0) && servers.err.contains("`mgp secrets set HUB`"), "{servers:?}");
+    assert!(servers.code == Some(4) && servers.err.contains("`mgp secrets set HUB`"), "{servers:?}");
     assert!(servers.out.contains("faulty") && servers.out.contains("connected"), "{servers:?}");
     assert!(!home.path("token").exists());
     let missing = home.run(["secrets", "list"]);

@@ -46,3 +46,13 @@ fn systemd_finds_nothing_wrong_with_the_units() {
         assert!(!report.contains("Unknown") && !report.contains("Failed to parse"), "{report}");
     }
 }
+
+#[test]
+fn the_unit_of_the_system_bounds_what_servers_take_and_names_no_manual_that_is_not_installed() {
+    let home = Home::with_state();
+    let printed = home.done(["service", "install", "--print", "--system"]).out;
+    for bound in ["MemoryMax=", "TasksMax=", "OOMPolicy=continue"] {
+        assert!(printed.contains(bound), "{bound}: {printed}");
+    }
+    assert!(!printed.contains("man:"), "{printed}");
+}

@@ -106,7 +106,7 @@ fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() 
     until_state(&home, 0, "connected");
     home.done(["call", "clock.now"]);
     assert_eq!(home.run(["stop", "clok"]).code, Some(1));
-    assert_eq!(home.run(["reload"]).out, "no server changed\n");
+    assert_eq!(home.run(["reload"]).out, "The configuration has not changed.\n");
     home.add_server("notes", &home.notes());
     assert_eq!(home.json(["reload"])["added"], serde_json::json!(["notes"]));
     home.json(["remove", "clock"]);
@@ -115,7 +115,7 @@ fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() 
     home.write("mgp.toml", &format!("{before}\n[audit]\narguments = \"omitted\"\n"));
     assert_eq!(home.json(["reload"])["needs_restart"], serde_json::json!(["audit"]));
     assert!(home.run(["reload"]).out.contains("[audit] changed"));
-    kernel.tells("stays as it was until the kernel is started anew");
+    kernel.tells("these sections changed and take effect when the kernel restarts");
     let recorded = home.run(["audit", "query", "--json"]);
     assert!(
         recorded.out.contains("config_reloaded") && recorded.out.contains("server_stopped"),

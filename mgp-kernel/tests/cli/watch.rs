@@ -1,7 +1,8 @@
 //! `mgp watch`, as a person at a terminal uses it.
 
-use crate::home::Home;
+use crate::home::{Home, Ran};
 use crate::kernel::Kernel;
+use crate::page::with_passphrase;
 use crate::people::home_with_notes;
 
 /// Runs the command in a terminal of 120 by 40 letters, types what belongs to each text once the screen shows it, again and
@@ -50,27 +51,48 @@ status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 sys.exit(99 if steps else status)
 "#;
 
+/// Has a person watch the one question that waits, who takes these steps. Returns its id, and what the person saw.
 #[cfg(unix)]
-#[test]
-fn a_dangerous_question_is_answered_with_one_key_that_is_not_the_usual_one() {
-    let home = home_with_notes("");
-    let (_kernel, _) = Kernel::on_http(&home);
+fn watched(home: &Home, steps: impl FnOnce(&str) -> String, has_token: bool) -> (String, Ran) {
     let mut call = home.command(["call", "notes.remove_note", "number=1"]);
     call.env_remove("MGP_OPERATORS_TOKEN");
     assert_eq!(Home::ran(call, "").code, Some(6));
     let id = home.json(["permissions", "pending"])["questions"][0]["id"].as_str().unwrap().to_owned();
     let watch = home.command(["watch"]);
     let mut person = std::process::Command::new("python3");
-    person.args(["-c", PERSON, &format!("1 waits for you=>y|Y approves it=>Y|{id} approved=>q")]);
+    person.args(["-c", PERSON, &steps(&id)]);
     person.arg(watch.get_program()).args(watch.get_args()).current_dir(home.path(""));
     person.env_clear().env("TERM", "xterm-256color").env("PATH", std::env::var_os("PATH").unwrap());
     person.envs(watch.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let ran = Home::ran(person, "");
+    if !has_token {
+        person.env_remove("MGP_OPERATORS_TOKEN");
+    }
+    (id, Home::ran(person, ""))
+}
+
+#[cfg(unix)]
+#[test]
+fn a_dangerous_question_is_answered_with_one_key_that_is_not_the_usual_one() {
+    let home = home_with_notes("");
+    let (_kernel, _) = Kernel::on_http(&home);
+    let steps = |id: &str| format!("1 waits for you=>y|Y approves it=>Y|{id} approved=>q");
+    let (id, ran) = watched(&home, steps, true);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for text in ["Servers", "notes.remove_note", "number", "Record", "Nothing waits for you"] {
         assert!(ran.out.contains(text), "{text}: {ran:?}");
     }
     assert_eq!(home.json(["permissions", "show", &id])["decision"], "approved");
+}
+
+#[cfg(unix)]
+#[test]
+fn whoever_denies_needs_no_passphrase() {
+    let home = home_with_notes("");
+    let (_kernel, _) = Kernel::on_http(&home);
+    with_passphrase(&home);
+    let (id, ran) = watched(&home, |id| format!("1 waits for you=>n|{id} denied=>q"), false);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(home.json(["permissions", "show", &id])["decision"], "denied");
 }
 
 #[test]

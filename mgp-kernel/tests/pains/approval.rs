@@ -26,6 +26,8 @@ tests![
     a_yes_for_several_calls_is_for_so_many_of_one_agent_and_one_tool,
     a_yes_for_several_calls_ends_with_its_time_and_is_for_no_dangerous_tool,
     a_call_that_was_approved_is_not_made_if_access_or_its_definition_changed_before,
+    a_call_that_waits_for_a_person_or_is_refused_says_nothing_of_its_server,
+    a_call_that_runs_or_waits_ends_when_access_is_denied_and_the_record_says_why,
 ];
 
 /// A server whose tools are dangerous; nobody has permitted them for good.
@@ -358,4 +360,61 @@ async fn a_call_that_was_approved_is_not_made_if_access_or_its_definition_change
         assert_eq!(code, if changes_definition { 1010 } else { 1001 });
         assert!(script.calls().iter().all(|call| !call.starts_with("publish")), "{:?}", script.calls());
     }
+}
+
+async fn a_call_that_waits_for_a_person_or_is_refused_says_nothing_of_its_server() {
+    let script = Script::named(&["transfer"]);
+    let host = Host::ready_with(dangerous(script.server("bank"))).await;
+    let (robot, operator) = (host.client("robot").await, host.operator().await);
+    let counts = async || {
+        let servers = ask(&operator, "kernel/servers/list", json!({})).await;
+        let calls = &servers["servers"][0]["calls"];
+        (calls["ended"].clone(), calls["failed"].clone(), calls["p95_micros"].clone())
+    };
+    let denied = async {
+        let question = host.questions(1).await.remove(0);
+        ask(&operator, "kernel/permissions/deny", json!({"id": question["id"]})).await;
+    };
+    let (outcome, ()) =
+        tokio::join!(robot.call_tool("bank.transfer", json!({"a": "1"})).into_future(), denied);
+    refused(outcome);
+    // Nobody answers this one in time.
+    refused(robot.call_tool("bank.transfer", json!({"a": "2"})).await);
+    assert_eq!(counts().await, (json!(0), json!(0), Value::Null));
+    let approved = async {
+        let questions = host.questions(2).await;
+        let question =
+            questions.iter().find(|question| question["message"].as_str().unwrap().contains('3')).unwrap();
+        ask(&operator, "kernel/permissions/approve", json!({"id": question["id"]})).await;
+    };
+    let (outcome, ()) =
+        tokio::join!(robot.call_tool("bank.transfer", json!({"a": "3"})).into_future(), approved);
+    outcome.unwrap();
+    let (ended, failed, _) = counts().await;
+    assert_eq!((ended, failed), (json!(1), json!(0)));
+}
+
+async fn a_call_that_runs_or_waits_ends_when_access_is_denied_and_the_record_says_why() {
+    let script = Script::named(&["wait"]);
+    let host = Host::ready([script.server("files")]).await;
+    let (client, operator) = (host.plain("ada").await, host.operator().await);
+    let denied = async {
+        crate::host::until("the call runs", || (!script.calls().is_empty()).then_some(())).await;
+        let denial = json!({"agent_id": "ada", "server_id": "files", "permission": "deny", "entry_type": "server_grant"});
+        ask(&operator, "mgp/access/grant", denial).await;
+    };
+    let (outcome, ()) = tokio::join!(client.call_tool("files.wait", json!({})).into_future(), denied);
+    let said = refused(outcome);
+    assert!(said.contains("access was removed while the call was running"), "{said}");
+    let recorded = host.recorded(json!({"agent_id": "ada"})).await;
+    let last = recorded.last().unwrap();
+    assert_eq!(
+        (&last["event_type"], &last["details"]["rule"]),
+        (&json!("TOOL_BLOCKED"), &json!("withdrawn")),
+        "{last}"
+    );
+    crate::host::until("the server is told", || {
+        script.notification_lines().contains("notifications/cancelled").then_some(())
+    })
+    .await;
 }

@@ -13,12 +13,14 @@ use serde_json::{Value, json};
 use crate::host::{self, Host, Plain, ask, quiet, until};
 use crate::runner::tests;
 use crate::scripted::Script;
+use crate::sections::raw::Raw;
 use crate::talking;
 
 tests![
     a_server_that_can_stop_a_call_does_and_says_what_there_is,
     a_call_at_a_server_that_knows_no_mgp_is_taken_back_from_it,
     a_server_that_only_says_it_can_is_not_waited_for,
+    a_cancelled_call_ends_at_once_whether_or_not_its_server_answers_it,
     a_call_that_waits_in_line_is_stopped_there,
     nobody_stops_the_call_of_another_client,
 ];
@@ -107,6 +109,39 @@ async fn a_server_that_only_says_it_can_is_not_waited_for() {
     assert!(call.next().await.is_some());
     let (stopped, result) = stop(call).await;
     assert!(stopped.cancelled && is_cancelled(&result), "{stopped:?} {result:?}");
+}
+
+// covers: MGP-12.7-01..06
+async fn a_cancelled_call_ends_at_once_whether_or_not_its_server_answers_it() {
+    let partial =
+        json!({"content": [{"type": "text", "text": "Quantum computing is a paradigm that uses..."}]});
+    let printed = json!({"cancelled": true, "partial_result": partial});
+    let late = r#"{"jsonrpc":"2.0","id":"WAITING","result":{"content":[{"type":"text","text":"late"}]}}"#;
+    let silent = || Script::named(&["wait"]).speaking(&["streaming"]);
+    for script in [silent(), silent().then("mgp/stream/cancel", late)] {
+        let script = script.answers("mgp/stream/cancel", &printed.to_string());
+        let host = Host::ready([script.server("files")]).await;
+        let mut ada = Raw::agent(&host, "ada", Revision::V2025_11_25).await;
+        // The id is free again once the call is answered.
+        for calls in 1..=2 {
+            let params = json!({"name": "files.wait", "arguments": {}, "_mgp": {"stream": true}});
+            ada.write(&json!({"jsonrpc": "2.0", "id": 20, "method": "tools/call", "params": params})).await;
+            until("the server works", || (script.calls().len() == calls).then_some(())).await;
+            let params = json!({"request_id": 20, "reason": "user_cancelled"});
+            ada.write(&json!({"jsonrpc": "2.0", "id": 22, "method": "mgp/stream/cancel", "params": params}))
+                .await;
+            assert_eq!(ada.answer(22).await["result"], printed);
+            let ended = ada.answer(20).await;
+            assert_eq!(ended["result"]["_mgp"]["cancelled"], true, "{ended}");
+            assert_eq!(ended["result"]["content"], partial["content"]);
+        }
+        let mut operator = Raw::operator(&host, Revision::V2025_11_25).await;
+        let report = operator.result("mgp/health/status", json!({"server_id": "files"})).await;
+        assert_eq!(report["pending_requests"], 0, "{report}");
+        let cancelled = ("FAILURE".to_owned(), true);
+        assert_eq!(recorded(&host).await, [cancelled.clone(), cancelled]);
+        assert!(ada.heard.is_empty(), "{:?}", ada.heard);
+    }
 }
 
 async fn a_call_that_waits_in_line_is_stopped_there() {

@@ -1,7 +1,8 @@
 //! What servers say about their tools, and what clients are told.
 
-use mgp_types::{Object, RawJson};
-use serde_json::json;
+use mgp_client_sdk::Client;
+use mgp_types::{Object, RawJson, Revision};
+use serde_json::{Value, json};
 
 use crate::host::{Host, Plain, ask, found, listed, names, quiet, refused, say, until_listed};
 use crate::runner::tests;
@@ -11,6 +12,7 @@ tests![
     pain_10_no_name_is_longer_than_64_characters,
     pain_13_definitions_are_passed_on_byte_for_byte,
     pain_13_the_list_of_a_model_has_schemas_byte_for_byte_too,
+    pain_13_a_definition_that_clients_reject_is_corrected_or_left_out_and_reported,
     pain_14_a_changed_definition_is_held_back_until_it_is_approved,
     pain_14_a_poisoned_definition_reaches_nobody,
 ];
@@ -102,6 +104,41 @@ async fn pain_13_the_list_of_a_model_has_schemas_byte_for_byte_too() {
         strange.get("inputSchema").map(|raw| text(&raw))
     );
     assert_eq!(received.text("description"), strange.text("description"));
+}
+
+async fn pain_13_a_definition_that_clients_reject_is_corrected_or_left_out_and_reported() {
+    let script = Script::new(
+        r#"[{"name":"untyped", "inputSchema":{"$schema":"x"}},{"name":"wrong","inputSchema":{"type":"object","required":true}},{"description":"It has no name."},7,{"name":"array","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}]"#,
+    );
+    let host = Host::ready([script.server("files")]).await;
+    let client = host.plain("one").await;
+    assert_eq!(names(&client).await, ["files__untyped", "files__array"]);
+    let schema = |tool: &Object, member: &str| tool.get(member).map(|schema| text(&schema));
+    let untyped = definition(&client, "files__untyped").await;
+    assert_eq!(schema(&untyped, "inputSchema").as_deref(), Some(r#"{"$schema":"x","type":"object"}"#));
+    // Results were objects before 2026-07-28.
+    let builder = || Client::builder("tests", "1.0.0").mgp(None);
+    for (revision, listed) in
+        [(Revision::V2025_11_25, None), (Revision::V2026_07_28, Some(r#"{"type":"array"}"#))]
+    {
+        let client = host.connect("other", builder().revisions([revision])).await;
+        let array = definition(&client, "files__array").await;
+        assert_eq!(schema(&array, "outputSchema").as_deref(), listed, "{revision}");
+    }
+
+    let operator = host.operator().await;
+    let servers = ask(&operator, "kernel/servers", json!({})).await;
+    let fault = "tool `wrong` is left out: `inputSchema.required` must be an array (malformed-definition)";
+    let left_out = servers["servers"][0]["left_out"].to_string();
+    assert!(left_out.contains(fault), "{servers}");
+    assert!(left_out.contains("tool `[2]` is left out: `name` is missing") && left_out.contains("`[3]`"));
+    let recorded = host.recorded(json!({"event_types": ["dev.cloto.mgp.tool_refused"]})).await;
+    let reason = |event: &Value| event["details"]["reason"].as_str().unwrap().to_owned();
+    let wrong = recorded.iter().find(|event| event["target"]["tool_name"] == "wrong").unwrap();
+    assert_eq!(reason(wrong), "`inputSchema.required` must be an array (malformed-definition)");
+    assert_eq!(recorded.len(), 3, "{recorded:?}");
+    let refusal = refused(client.call_tool("files__wrong", json!({})).await);
+    assert!(refusal.contains("left out until its server corrects it"), "{refusal}");
 }
 
 async fn pain_14_a_changed_definition_is_held_back_until_it_is_approved() {

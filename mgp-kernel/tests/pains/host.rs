@@ -14,6 +14,8 @@ use mgp_types::mcp::{CallToolResult, ElicitResult};
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Error, Object, Principal, RawJson, Revision, RpcService};
 use parking_lot::Mutex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -144,7 +146,8 @@ pub(crate) fn hearing(builder: ClientBuilder, methods: &[&'static str]) -> (Clie
     (builder, heard)
 }
 
-fn speaking() -> ClientBuilder {
+/// A client that speaks all of MGP.
+pub(crate) fn speaking() -> ClientBuilder {
     Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()))
 }
 
@@ -163,6 +166,13 @@ pub(crate) fn refused(outcome: Result<CallToolResult, Error>) -> String {
             text(&result)
         }
     }
+}
+
+/// Params as the client of the SDK writes them: from their type, which has each member that is meant.
+pub(crate) fn typed<P: Serialize + DeserializeOwned>(params: &Value) -> P {
+    let read: P = serde_json::from_value(params.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&read).unwrap(), *params);
+    read
 }
 
 /// What a method answers.

@@ -24,10 +24,16 @@ mod evaluation;
 mod flows;
 mod front;
 mod harmless;
+#[path = "../support/home.rs"]
+#[allow(dead_code, reason = "other tests need the rest")]
+mod home;
 mod host;
 #[path = "../support/http.rs"]
 #[allow(dead_code, reason = "other tests need the rest")]
 mod http;
+#[path = "../support/program.rs"]
+#[allow(dead_code, reason = "other tests need the rest")]
+mod kernel;
 mod legacy;
 mod lives;
 mod loose;

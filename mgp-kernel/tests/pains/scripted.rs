@@ -66,6 +66,20 @@ impl Script {
         self
     }
 
+    /// Has the server write this line once it has answered a request of the method, with the id of the last call of `wait` in
+    /// place of `"WAITING"`.
+    pub(crate) fn then(self, method: &str, line: &str) -> Self {
+        fs::write(self.path().join(format!("{}.then", method.replace('/', "_"))), line).unwrap();
+        self
+    }
+
+    /// Has the server publish events on these channels alone, and know no patterns. Its tool `emit` publishes one on the
+    /// channel `a`.
+    pub(crate) fn publishes(self, channels: &[&str]) -> Self {
+        fs::write(self.path().join("channels"), json!(channels).to_string()).unwrap();
+        self
+    }
+
     /// Has the server never answer when it is asked for the rest of its list.
     pub(crate) fn without_end(self) -> Self {
         fs::write(self.path().join("without_end"), "").unwrap();
@@ -154,6 +168,8 @@ pub(crate) fn serve() -> ExitCode {
         std::thread::sleep(Duration::from_millis(start.parse().unwrap()));
     }
     let mut out = std::io::stdout();
+    let mut waiting = Value::Null;
+    let mut publishing = file("channels").map(|channels| Publishing::new(&channels));
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
         let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else {
@@ -182,6 +198,7 @@ pub(crate) fn serve() -> ExitCode {
             "tools/list" => format!(r#"{{"tools":{}}}"#, file("tools").unwrap()),
             "tools/call" if params["name"] == "wait" => {
                 append(&folder, "calls", "wait");
+                waiting = id.clone();
                 continue;
             }
             "tools/call" if params["name"] == "fail" => {
@@ -190,8 +207,15 @@ pub(crate) fn serve() -> ExitCode {
                 continue;
             }
             "tools/call" => {
+                if let Some(publishing) = publishing.as_mut().filter(|_| params["name"] == "emit") {
+                    publishing.emit(&params["arguments"]["a"], &mut out);
+                }
                 let done = call(&folder, params, &mut out);
                 file("tools_call").unwrap_or(done)
+            }
+            "mgp/events/subscribe" if let Some(publishing) = &mut publishing => publishing.subscribe(params),
+            "mgp/events/unsubscribe" if let Some(publishing) = &mut publishing => {
+                publishing.unsubscribe(params)
             }
             _ => {
                 let Some(result) = file(&method.replace('/', "_")) else {
@@ -207,8 +231,56 @@ pub(crate) fn serve() -> ExitCode {
         } else {
             writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).unwrap();
         }
+        if let Some(then) = file(&format!("{}.then", method.replace('/', "_"))) {
+            writeln!(out, "{}", then.replace(r#""WAITING""#, &waiting.to_string())).unwrap();
+        }
     }
     ExitCode::SUCCESS
+}
+
+/// The channels of a server, and the subscriptions to them.
+struct Publishing {
+    channels: Vec<Value>,
+    subscriptions: Vec<(Value, Vec<Value>)>,
+    given: usize,
+    emitted: usize,
+}
+
+impl Publishing {
+    fn new(channels: &str) -> Self {
+        Self {
+            channels: serde_json::from_str(channels).unwrap(),
+            subscriptions: Vec::new(),
+            given: 0,
+            emitted: 0,
+        }
+    }
+
+    fn subscribe(&mut self, params: &Value) -> String {
+        let asked = params["channels"].as_array().unwrap().iter().cloned();
+        let (subscribed, unsupported): (Vec<_>, Vec<_>) =
+            asked.partition(|name| self.channels.contains(name));
+        self.given += 1;
+        let id = json!(format!("sub-{:03}", self.given));
+        self.subscriptions.push((id.clone(), subscribed.clone()));
+        json!({"subscribed": subscribed, "unsupported": unsupported, "subscription_id": id}).to_string()
+    }
+
+    fn unsubscribe(&mut self, params: &Value) -> String {
+        self.subscriptions.retain(|(id, _)| *id != params["subscription_id"]);
+        "{}".to_owned()
+    }
+
+    fn emit(&mut self, channel: &Value, out: &mut std::io::Stdout) {
+        self.emitted += 1;
+        for (id, _) in self.subscriptions.iter().filter(|(_, channels)| channels.contains(channel)) {
+            let event = json!({
+                "subscription_id": id, "channel": channel, "timestamp": "2026-02-27T12:05:00.000Z", "data": {"n": self.emitted},
+            });
+            let frame = json!({"jsonrpc": "2.0", "method": "notifications/mgp.event", "params": event});
+            writeln!(out, "{frame}").unwrap();
+        }
+    }
 }
 
 fn append(folder: &Path, file: &str, line: &str) {

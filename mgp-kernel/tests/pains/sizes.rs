@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use mgp_client_sdk::{Client, StreamPart};
+use mgp_server_sdk::{Server, Tool};
+use mgp_types::Revision;
+use mgp_types::mgp::{ExtensionSet, Offer};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::host::{Host, ask, listed, quiet, refused, say, until_found};
+use crate::host::{Host, Served, ask, listed, quiet, refused, say, text, until_found};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 use crate::web::Web;
 
 tests![
@@ -16,7 +20,52 @@ tests![
     pain_19_a_search_answers_within_its_budget,
     messages_of_many_megabytes_pass_both_ways,
     a_result_that_finds_no_memory_ends_its_call_only,
+    a_result_of_more_bytes_than_its_tool_declares_is_left_out,
+    a_large_result_comes_in_chunks_to_a_client_that_takes_them,
 ];
+
+// covers: EXT-10-06
+async fn a_result_of_more_bytes_than_its_tool_declares_is_left_out() {
+    let script = Script::of([defined("big", &[], &json!({"max_output_size_bytes": 10}))]);
+    let host = Host::ready([script.server("files")]).await;
+    for client in [host.client("one").await, host.plain("other").await] {
+        assert_eq!(say(&client, "files.big", json!({"bytes": 10})).await.len(), 10);
+        let result = client.call_tool("files.big", json!({"bytes": 5_000})).await.unwrap();
+        assert_eq!(result.is_error, Some(true), "{result:?}");
+        let said = text(&result);
+        assert!(said.contains("5000 bytes") && said.contains("declares 10"), "{said}");
+    }
+}
+
+// covers: GGEN-8.1-04
+async fn a_large_result_comes_in_chunks_to_a_client_that_takes_them() {
+    let whole = "äb".repeat(60_000);
+    let large = whole.clone();
+    let server = Server::new("large", "1.0.0")
+        .tool(Tool::new("large", "Returns a large text."), move || std::future::ready(large.clone()))
+        .tool(Tool::new("small", "Returns a small text."), async || "small")
+        .streaming();
+    let served = Served::start("files", server).await;
+    let host = Host::ready_with(quiet([served.config.clone()])).await;
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let builder = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
+        let client = host.connect("ada", builder.revisions([revision])).await;
+        for (tool, expected, is_cut) in [("files.large", &*whole, true), ("files.small", "small", false)] {
+            let mut call = client.call_tool(tool, json!({})).stream().unwrap();
+            let mut chunks = Vec::new();
+            while let Some(part) = call.next().await {
+                let StreamPart::Chunk(chunk) = part else { panic!("{revision:?}: {part:?}") };
+                chunks.push(chunk.content.as_text().unwrap().to_owned());
+            }
+            assert_eq!(text(&call.finish().await.unwrap()), expected);
+            assert_eq!(chunks.len() > 1, is_cut, "{revision:?}");
+            assert!(!is_cut || chunks.concat() == whole);
+            assert!(chunks.iter().all(|chunk| chunk.len() <= 16 << 10));
+            // Whoever does not ask for chunks gets the result alone.
+            assert_eq!(say(&client, tool, json!({})).await, expected);
+        }
+    }
+}
 
 async fn pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do() {
     let (script, web) = (Script::named(&["big"]), Web::start().await);

@@ -82,7 +82,7 @@ async fn recorded(host: &Host, transaction: &str) -> Vec<String> {
         .collect()
 }
 
-// covers: EXT-05-20, EXT-05-22, EXT-05-23, EXT-05-25, EXT-05-26, EXT-05-27, EXT-05-28, EXT-00-08
+// covers: EXT-05-23, EXT-05-26, EXT-05-27, EXT-05-28, EXT-00-08
 async fn a_transaction_reaches_its_server_and_is_recorded_from_its_beginning_to_its_end() {
     let done = Arc::default();
     let served = Served::start("tracker", tracker(&done)).await;

@@ -13,7 +13,6 @@ use mgp_types::{Error, Origin, code};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::call::NotExecuted;
 use crate::refusal::unsent;
 use crate::span::nanos;
 
@@ -42,7 +41,7 @@ mgp_types::with_defaults! {
 ///
 /// Only signs of a sick server count as failures: a lost connection, no answer in time, an answer that is none, and the
 /// codes 2xxx and 5xxx; a call that is dropped because of its [`Deadline`](crate::call::Deadline) has failed, too. A call that is
-/// not made ends in 5002, with the time to wait, marked as [`NotExecuted`](crate::call::NotExecuted). Notifications, questions
+/// not made ends in 5002, with the time to wait, marked as [not executed](mgp_types::Error::is_not_executed). Notifications, questions
 /// about health, calls that end work or feed it, and those that last as long as a subscription or a task pass uncounted.
 /// Allocates for a refusal. Takes a lock for a moment when a call ends, and before it begins only if the breaker is not closed.
 #[derive(Debug, Clone)]
@@ -173,7 +172,7 @@ pub(super) enum CallEnd {
     Answered,
     /// The server fails.
     Failed,
-    /// Nothing: the call did not reach it, or was given up.
+    /// Nothing: the call was refused on the way, or was given up.
     Unknown,
 }
 
@@ -181,12 +180,10 @@ impl CallEnd {
     /// Returns how the end of a call counts for the server.
     pub(in crate::call) fn of(error: Option<&Error>) -> Self {
         let Some(error) = error else { return Self::Answered };
-        if NotExecuted::is_cause_of(error) {
-            return Self::Unknown;
-        }
         match error.origin() {
             Origin::Connection | Origin::Timeout | Origin::Misbehaved => return Self::Failed,
             Origin::Cancelled => return Self::Unknown,
+            _ if error.is_not_executed() => return Self::Unknown,
             _ => {}
         }
         match (code::category(error.code()), error.origin()) {

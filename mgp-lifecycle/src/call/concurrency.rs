@@ -16,7 +16,7 @@ use crate::refusal::unsent;
 ///
 /// Sits around the attempt's timeout, for the time in line is not the server's. Reads and writes nothing. Calls are let
 /// through in the order in which they began to wait. Beyond the line, and after too long in it, they are refused with
-/// 3001, marked as [`NotExecuted`](super::NotExecuted). Notifications, questions about health, calls that end work or
+/// 3001, marked as [not executed](mgp_types::Error::is_not_executed). Notifications, questions about health, calls that end work or
 /// feed it, and those that last as long as a subscription or a task are never held back and take no place. Allocates
 /// for calls that wait. Dropping the future gives the place back. A layer, its clones, and the services behind them
 /// share the limit.

@@ -12,7 +12,7 @@
 //! | [`breaker`](SendingLayer::breaker) | makes no calls to a server that fails | counts each attempt, and sees those that time out; asked once a place is free, and before anybody stands in line |
 //! | [`attempt_timeout`](SendingLayer::attempt_timeout) | ends an attempt without a sign of life | as near to the server as can be, where the time that is left is written into the call |
 //!
-//! The request and the error carry marks for others: the [`Deadline`], and [`NotExecuted`] for a call that was refused on the way.
+//! The request and the error carry marks for others: the [`Deadline`], and [that it was not executed](mgp_types::Error::is_not_executed) for a call that was refused on the way.
 //!
 //! The parts that decide know no clock and no runtime: the budget and the policy of retries, the breaker, the time of a
 //! call and of an attempt. `sending/attempts.rs` puts them together in the steps of a call.
@@ -91,4 +91,3 @@ pub use self::retry::RetryPolicy;
 #[cfg(feature = "ext")]
 pub(crate) use self::retry::{is_harmless, may_be_executed};
 pub use self::sending::{Sending, SendingFuture, SendingLayer};
-pub use crate::refusal::NotExecuted;

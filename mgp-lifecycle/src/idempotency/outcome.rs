@@ -4,7 +4,7 @@ use mgp_types::ext::{StructuredError, projection};
 use mgp_types::{CallEnding, Error, Object, Origin, RawJson, Response, code};
 use serde::{Deserialize, Serialize};
 
-use crate::call::{NotExecuted, may_be_executed};
+use crate::call::may_be_executed;
 
 /// The outcome of a call, as it is stored and shared with those who wait for it.
 pub(super) type CallOutcome = Result<RawJson, Error>;
@@ -69,7 +69,7 @@ impl Verdict {
     }
 
     fn on_error(error: &Error, is_repeatable: bool) -> Self {
-        if is_repeatable || error.origin() == Origin::InputRequired || NotExecuted::is_cause_of(error) {
+        if is_repeatable || error.origin() == Origin::InputRequired || error.is_not_executed() {
             return Self::Release;
         }
         let is_cut_off = (code::SERVER_NOT_READY..=code::SERVER_RESTARTING).contains(&error.code())
@@ -149,7 +149,7 @@ mod tests {
                 assert_eq!(on(Error::from_origin(origin, code, "no")), Verdict::Unknown, "{origin:?} {code}");
             }
         }
-        assert_eq!(on(Error::timeout("late").with_source(NotExecuted)), Verdict::Release);
+        assert_eq!(on(Error::timeout("late").not_executed()), Verdict::Release);
         assert_eq!(on(Error::input_required()), Verdict::Release);
         assert_eq!(Verdict::on(&Err(Error::timeout("late")), true), Verdict::Release);
         assert_eq!(on(crate::refusal::cut_off()), Verdict::Unknown);

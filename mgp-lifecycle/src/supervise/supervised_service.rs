@@ -16,7 +16,7 @@ use super::supervisor_shared::{InFlightCall, SupervisorShared};
 /// Passes calls to the current incarnation of a supervised server, and refuses them while there is none.
 ///
 /// The gate sits where a connection would, innermost. A refusal is 2000, 2001 or 2002, tells when to try again, and is
-/// marked as [`NotExecuted`](crate::call::NotExecuted). A call is answered by the incarnation it was sent to: if that
+/// marked as [not executed](mgp_types::Error::is_not_executed). A call is answered by the incarnation it was sent to: if that
 /// one ends, so does the call, with an error of the service or of the gate
 /// ([`Origin::Connection`](mgp_types::Origin)). A drain waits for calls, not for `subscriptions/listen`, which ends
 /// when its server does, and lets in requests that help the others to finish: notifications, requests that end work,

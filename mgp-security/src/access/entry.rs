@@ -351,6 +351,7 @@ impl ExpiringEntries {
             ended.retain(|stored| stored.entry.expires_at.is_some_and(has_ended));
             if !ended.is_empty() {
                 self.reported_until = until;
+                self.policy.tell_change();
                 return ended;
             }
             let wait = next.map_or(LONGEST_WAIT, |end| {

@@ -2,13 +2,13 @@
 
 use std::mem;
 
-use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
+use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId};
 use mgp_types::{
     AskedRule, Context, Error, Flow, Gate, Method, MethodRule, Principal, Request, RequestConcern, Response,
     code,
 };
 
-use super::{AccessPolicy, AccessVerdict};
+use super::{AccessPolicy, AccessVerdict, ServerUse};
 use crate::listing::keep_listed;
 use crate::refusal::refusal;
 
@@ -33,8 +33,8 @@ use crate::refusal::refusal;
 /// that is recorded.
 ///
 /// A refusal is 1001 and the same whether the tool exists or not. A request that passes costs no allocation, with two
-/// exceptions: the name of an unresolved tool is copied where there is a trail to note it on, and a list is filtered.
-/// The gate never waits.
+/// exceptions: the name of an unresolved tool is copied, and a list is filtered. The gate never waits. A request that
+/// runs already is ended by [`RunningAccessLayer`](super::RunningAccessLayer).
 #[derive(Debug, Clone)]
 pub struct AccessGate {
     policy: AccessPolicy,
@@ -67,39 +67,14 @@ impl AccessGate {
             let is_for_this_process = request.method.is_mgp() || request.method == Method::SET_LEVEL;
             return if is_for_this_process { Ok(None) } else { Err(denied(request, "unresolved")) };
         };
-        match concern {
-            Some(RequestConcern::ToolList) => Ok(Some((AgentId::new(agent), server.clone()))),
-            Some(RequestConcern::Tool) => {
-                let named;
-                let tool = if let Some(resolved) = resolved {
-                    resolved.name.as_str()
-                } else {
-                    // The body is what the server will read.
-                    let name = request.params.text("name").filter(|name| !name.is_empty());
-                    named = name.ok_or_else(|| Error::invalid_params("`name` is missing"))?;
-                    &*named
-                };
-                if let Some(trail) = &request.context.trail {
-                    match resolved {
-                        Some(resolved) => trail.note_target(server, Some(&resolved.name)),
-                        None => trail.note_target(server, Some(&ToolName::new(tool))),
-                    }
-                }
-                decided(request, principal, &self.policy.decide(agent, server.as_str(), Some(tool)))
-            }
-            // An unknown request needs the most: access to the server as a whole.
-            _ => {
-                if let Some(trail) = &request.context.trail {
-                    trail.note_target(server, None);
-                }
-                let needs_anything =
-                    matches!(concern, Some(RequestConcern::Running | RequestConcern::Logging));
-                if needs_anything && self.policy.reaches(agent, server.as_str()) {
-                    return Ok(None);
-                }
-                decided(request, principal, &self.policy.decide(agent, server.as_str(), None))
-            }
+        if concern == Some(RequestConcern::ToolList) {
+            return Ok(Some((AgentId::new(agent), server.clone())));
         }
+        let used = ServerUse::of(request, server)?;
+        if let Some(trail) = &request.context.trail {
+            trail.note_target(&used.server, used.tool());
+        }
+        decided(request, principal, &used.verdict(&self.policy, agent))
     }
 }
 

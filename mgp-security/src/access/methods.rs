@@ -183,6 +183,11 @@ impl UnmatchedTarget {
         self
     }
 
+    /// Returns the description of what is missing, without what is probably meant.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
     /// Returns the target that is probably meant, written as `server` or `server.tool`.
     pub fn suggestion(&self) -> Option<String> {
         let MeantTarget { server_id, tool_name } = self.meant.as_ref()?;
@@ -193,7 +198,7 @@ impl UnmatchedTarget {
     }
 
     fn reason(&self) -> String {
-        format!("{}, so this would stand for nothing", self.what)
+        format!("{}, so this would have no effect", self.what)
     }
 }
 

@@ -28,6 +28,7 @@
 //! |---|---|
 //! | [`AccessPolicy`], [`AccessVerdict`] | the decision who may use what, and its reason |
 //! | [`AccessGate`] | holds requests to the policy |
+//! | [`RunningAccessLayer`], [`RunningAccess`] | ends requests whose caller loses access while they run |
 //! | [`AccessMethodsGate`] | lets operators query and change the policy |
 //! | [`KnownTargets`], [`UnmatchedTarget`] | keep operators from entries that match nothing |
 //! | [`ExpiringEntries`] | reports entries that expire |
@@ -37,12 +38,16 @@ mod entry;
 mod gate;
 mod methods;
 mod policy;
+mod running;
+mod server_use;
 mod table;
 
 pub use self::entry::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
 pub use self::gate::AccessGate;
 pub use self::methods::{AccessMethodsGate, KnownTargets, UnmatchedTarget};
 pub use self::policy::{AccessPolicy, AccessPolicySettings, AccessVerdict};
+pub use self::running::{RunningAccess, RunningAccessLayer};
+use self::server_use::ServerUse;
 
 #[cfg(test)]
 mod tests;

@@ -37,8 +37,8 @@ struct AccessPolicyInner {
     changes: AtomicU64,
     /// True if there has ever been an entry that expires.
     has_ends: AtomicBool,
-    /// A signal that is sent when an entry that expires is added.
-    ends: watch::Sender<()>,
+    /// A signal that is sent when decisions may have changed.
+    changed: watch::Sender<()>,
     /// A lock that admits one change at a time, because the table must change in the same order as the store.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -77,6 +77,9 @@ impl AccessPolicy {
     /// Fails if the store cannot be read.
     pub fn open(settings: AccessPolicySettings) -> Result<Self, StoreError> {
         let AccessPolicySettings { default_policy, database, audit, clock, groups } = settings;
+        let changed = watch::Sender::new(());
+        let by_groups = changed.clone();
+        groups.on_change(move || by_groups.send_replace(()));
         let policy = AccessPolicyInner {
             table: ArcSwap::from_pointee(EntryTable::new([], default_policy)),
             groups,
@@ -86,7 +89,7 @@ impl AccessPolicy {
             latest: LatestTime::default(),
             changes: AtomicU64::new(0),
             has_ends: AtomicBool::new(false),
-            ends: watch::Sender::new(()),
+            changed,
             turn: Arc::default(),
         };
         policy.reload()?;
@@ -163,10 +166,20 @@ impl AccessPolicy {
         changes | (self.0.clock.now().as_millis().unsigned_abs() / 1000)
     }
 
-    /// Returns a stream of the entries that expire from now on.
+    /// Returns a stream of the entries that expire from now on. While it is read, [requests that run](super::RunningAccessLayer)
+    /// end with the entries that allowed them.
     pub fn endings(&self) -> ExpiringEntries {
-        let (policy, changed) = (self.clone(), self.0.ends.subscribe());
+        let (policy, changed) = (self.clone(), self.changes());
         ExpiringEntries { policy, changed, reported_until: whole_seconds(self.now()) }
+    }
+
+    /// Returns a receiver of the signal that decisions may have changed.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.0.changed.subscribe()
+    }
+
+    pub(super) fn tell_change(&self) {
+        self.0.changed.send_replace(());
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -224,9 +237,6 @@ impl AccessPolicy {
             let stored = Arc::new(StoredEntry { id: inner.store.put(&entry)?, entry });
             inner.has_ends.fetch_or(stored.entry.expires_at.is_some(), Ordering::Relaxed);
             inner.table.rcu(|table| table.replaced(&stored.entry.key(), Some(&stored)));
-            if stored.entry.expires_at.is_some() {
-                inner.ends.send_replace(());
-            }
             Ok(stored)
         })
         .await
@@ -345,6 +355,7 @@ impl AccessPolicy {
             let _turn = turn;
             let outcome = apply(&inner)?;
             inner.changes.fetch_add(1, Ordering::Release);
+            inner.changed.send_replace(());
             Ok(outcome)
         })
         .await
@@ -360,7 +371,6 @@ impl AccessPolicyInner {
         self.table.store(Arc::new(table));
         if different.iter().any(|stored| stored.entry.expires_at.is_some()) {
             self.has_ends.store(true, Ordering::Relaxed);
-            self.ends.send_replace(());
         }
         Ok(different)
     }

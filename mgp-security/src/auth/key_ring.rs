@@ -146,9 +146,11 @@ impl KeyRing {
         self.change(move |inner| {
             // Another kernel may have issued the key a moment ago.
             let was_there = inner.store.remove(id)?;
-            if let Some(key) = inner.edit(|keys| keys.remove(&id)) {
+            // The calls that may finish are known before its groups end.
+            if let Some(key) = inner.keys.load().get(&id) {
                 key.validity.end(calls);
             }
+            inner.edit(|keys| keys.remove(&id));
             Ok(was_there)
         })
         .await

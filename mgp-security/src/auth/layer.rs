@@ -100,7 +100,8 @@ mgp_types::layer!(AuthLayer, self, inner => Auth { inner, layer: self.clone() })
 /// 3000 with one that is used too often, and 1000 for a request that the key does not permit.
 ///
 /// The credential goes no further: `Authorization` is removed from the head of the HTTP request. The reason for a
-/// refusal goes into `context.trail`, if there is one so far. A running call whose key is revoked or expires ends with 1002, unless it may
+/// refusal goes into `context.trail`, if there is one so far. The extensions of the request tell further in what the key is
+/// for, and its [`Validity`]. A running call whose key is revoked or expires ends with 1002, unless it may
 /// finish; a call that listens ends in any case. Without an HTTP request, it allocates on refusal and for lists only.
 /// It never waits; dropping its future drops that of the service further in, and the use of the key stays counted.
 #[derive(Debug, Clone)]
@@ -126,6 +127,7 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                 request.context.principal = Some(principal);
                 // Only this layer may say what the key is for.
                 request.extensions.remove::<KeyScope>();
+                request.extensions.remove::<Validity>();
                 request.extensions.remove::<crate::oauth::StepUp>();
                 request.context.scopes = None;
                 let (mut validity, mut visible) = (None, None);
@@ -133,7 +135,8 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                     let Authenticated { permissions, validity: held, token, .. } = caller;
                     visible = (request.method == Method::TOOLS_LIST).then(|| permissions.clone());
                     validity = Some(held.clone());
-                    request.extensions.insert(KeyScope { permissions, is_call_held, validity: held });
+                    request.extensions.insert(held);
+                    request.extensions.insert(KeyScope { permissions, is_call_held });
                     if let Some(token) = &token {
                         request.context.scopes = Some(Arc::clone(&token.scopes));
                         request.extensions.insert(token.step_up.clone());
@@ -226,7 +229,6 @@ pub struct KeyScope {
     permissions: ApiPermissions,
     /// True if the request calls a tool, and its key is still to be held to that.
     is_call_held: bool,
-    validity: Validity,
 }
 
 impl KeyScope {
@@ -236,7 +238,7 @@ impl KeyScope {
     where
         F: Future<Output = Result<Response, Error>>,
     {
-        let validity = request.extensions.get::<Self>().map(|scope| scope.validity.clone());
+        let validity = request.extensions.get::<Validity>().cloned();
         WhileValid { call: Some(call), validity, listens: false, watch: None, finish: None }
     }
 

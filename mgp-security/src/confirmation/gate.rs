@@ -1,26 +1,19 @@
 //! The gate that holds a call until a human has confirmed it, and the settings for which calls need that.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foldhash::fast::RandomState;
 use futures_util::future::{Either, select};
 use mgp_types::ext::ToolDeclaration;
-use mgp_types::mgp::{
-    Asking, CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code,
-};
+use mgp_types::mgp::{Asking, CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, code};
 use mgp_types::{
     AskedRule, Error, Flow, Gate, GateKind, Method, Object, Origin, Principal, RawJson, Request, Response,
-    ResultKind,
 };
-use parking_lot::Mutex;
-use tokio::sync::watch;
-use tokio::time::Instant;
 
 use super::binding::{ConfirmationBinding, EditedCall, canonical};
+use super::standing::{ConfirmedCalls, ConfirmedRounds};
 use crate::permission::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, GrantBook, GrantedOnce,
     ShownArguments, WaitingSubject, check_operator, waits_for_approval,
@@ -124,11 +117,9 @@ struct ConfirmationShared {
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
     /// The confirmed calls whose servers asked for input before they went on.
-    rounds: StandingConfirmations,
+    rounds: ConfirmedRounds,
     /// The confirmations of several calls of a tool by an agent, with whatever arguments.
-    batches: StandingConfirmations,
-    /// The number of times that several calls were confirmed at once.
-    given: watch::Sender<u64>,
+    batches: ConfirmedCalls,
 }
 
 impl ConfirmationGate {
@@ -137,10 +128,18 @@ impl ConfirmationGate {
         Self(Arc::new(ConfirmationShared {
             settings,
             approver,
-            rounds: StandingConfirmations::default(),
-            batches: StandingConfirmations::default(),
-            given: watch::Sender::new(0),
+            rounds: ConfirmedRounds::default(),
+            batches: ConfirmedCalls::default(),
         }))
+    }
+
+    /// Shares the confirmations of several calls with other gates, in `batches`.
+    #[must_use]
+    pub fn sharing(mut self, batches: ConfirmedCalls) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.0) {
+            shared.batches = batches;
+        }
+        self
     }
 }
 
@@ -175,7 +174,7 @@ impl Gate for ConfirmationGate {
                 AskedRule::judged("confirmation", Ok("a person confirmed calls of this tool before"))
             }
             Ok(Some(call)) if call.is_asked_once => {
-                AskedRule::asks("confirmation", "a person confirms it, and a yes holds a day")
+                AskedRule::asks("confirmation", "a person confirms it, and an approval lasts a day")
             }
             Ok(Some(_)) => AskedRule::asks("confirmation", "a person confirms it each time"),
             admitted => AskedRule::judged("confirmation", admitted.map(|_| "")),
@@ -185,76 +184,6 @@ impl Gate for ConfirmationGate {
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
         if let (Some((binding, approver)), Ok(response)) = (pass, outcome) {
             self.0.rounds.note(binding, approver, response);
-        }
-    }
-}
-
-/// Confirmations that are used up by a number of calls, and end by time and with the gate.
-#[derive(Debug, Default)]
-struct StandingConfirmations(Mutex<HashMap<ConfirmationBinding, StandingConfirmation, RandomState>>);
-
-#[derive(Debug)]
-struct StandingConfirmation {
-    approver: Principal,
-    left: u32,
-    end: Instant,
-}
-
-impl StandingConfirmations {
-    /// Uses up one call of a confirmation, and returns who gave it.
-    fn take(&self, key: ConfirmationBinding) -> Option<Principal> {
-        let mut open = self.0.lock();
-        let standing = open.get_mut(&key)?;
-        let taken = (Instant::now() < standing.end).then(|| standing.approver.clone());
-        standing.left -= 1;
-        if standing.left == 0 || taken.is_none() {
-            open.remove(&key);
-        }
-        taken
-    }
-
-    /// Returns whether a confirmation holds for one more call.
-    fn holds(&self, key: ConfirmationBinding) -> bool {
-        self.0.lock().get(&key).is_some_and(|standing| Instant::now() < standing.end)
-    }
-
-    fn put(&self, key: ConfirmationBinding, approver: Principal, left: u32, lasts: Duration) {
-        let now = Instant::now();
-        let mut open = self.0.lock();
-        open.retain(|_, standing| now < standing.end);
-        if open.len() < MAX_STANDING {
-            open.insert(key, StandingConfirmation { approver, left, end: now + lasts });
-        }
-    }
-
-    /// Notes the calls of `tool` that `answer` confirms beyond the one that it was asked for, and returns whether there are
-    /// any: `all` for a day, or else as many as it says. A later answer takes the place of an earlier one.
-    fn give(&self, tool: ConfirmationBinding, answer: &ApprovalAnswer, all: bool) -> bool {
-        let left = if all { u32::MAX } else { answer.max_uses.saturating_sub(1) };
-        let end = answer.terms.expires_at.filter(|_| !all).map(|end| end.since(Timestamp::now()));
-        let lasts = end.unwrap_or(if all { MAX_VALIDITY } else { VALIDITY });
-        if left > 0 {
-            self.put(tool, answer.approver.clone(), left, lasts.min(MAX_VALIDITY));
-        }
-        left > 0
-    }
-
-    /// Returns who confirmed the call that `request` continues: the round that brings the input which its server asked for
-    /// belongs to the same call, and goes on under the same confirmation, once.
-    fn take_round(&self, call: ConfirmationBinding, request: &Request) -> Option<Principal> {
-        let state = request.params.text("requestState");
-        if state.is_none() && request.params.get("inputResponses").is_none() {
-            return None;
-        }
-        self.take(call.with_state(state.as_deref()))
-    }
-
-    /// Notes that `call`, which `approver` confirmed, has another round if `response` asks for one.
-    fn note(&self, call: ConfirmationBinding, approver: Principal, response: &Response) {
-        if response.result.kind() == ResultKind::InputRequired
-            && let Ok(result) = Object::from_raw(&response.result)
-        {
-            self.put(call.with_state(result.text("requestState").as_deref()), approver, 1, VALIDITY);
         }
     }
 }
@@ -308,21 +237,9 @@ impl ConfirmationShared {
     /// other calls of its tool.
     fn known(&self, call: &UnconfirmedCall, request: &Request) -> Option<Principal> {
         let edited = request.extensions.get::<EditedCall>().filter(|edited| edited.binding == call.binding);
-        let in_round = || self.rounds.take_round(call.binding, request);
+        let in_round = || self.rounds.take(call.binding, request);
         let in_batch = || if has_new_flow(request) { None } else { self.batches.take(call.any) };
         edited.map(|edited| edited.approver.clone()).or_else(in_round).or_else(in_batch)
-    }
-
-    /// Waits for a confirmation that is given to other calls, and is for this one, too.
-    async fn given(&self, call: &UnconfirmedCall) -> Principal {
-        let mut given = self.given.subscribe();
-        loop {
-            if let Some(approver) = self.batches.take(call.any) {
-                return approver;
-            }
-            // The sender is held here, so it cannot be dropped.
-            let _ = given.changed().await;
-        }
     }
 
     /// Waits until a human confirms `call`, and returns who did.
@@ -367,8 +284,9 @@ impl ConfirmationShared {
         }
         // What is dangerous is confirmed call by call.
         let may_batch = call.is_asked_once || risk(&call.tool, request) < RiskLevel::Dangerous;
-        if may_batch && self.batches.give(call.any, &answer, call.is_asked_once) {
-            self.given.send_modify(|given| *given += 1);
+        if may_batch {
+            let what = (call.tool.server.clone(), call.tool.name.clone(), request.context.principal.clone());
+            self.batches.give(call.any, what, &answer, call.is_asked_once);
         }
         Ok(answer.approver)
     }
@@ -391,11 +309,12 @@ impl ConfirmationShared {
                 && RawJson::parse(arguments.whole().to_owned()).is_ok(),
             arguments,
             binding: call.binding.0.to_string(),
+            of_tool: call.any.0.to_string(),
         };
         let question = ApprovalQuestion::new(call.tool.server.clone(), subject, (*request.context).clone());
         let question = question.for_call(request, self.settings.patience);
         let reply = self.approver.ask(question.clone());
-        match select(reply, pin!(self.given(call))).await {
+        match select(reply, pin!(self.batches.given(call.any))).await {
             Either::Left((reply, _)) => reply,
             Either::Right((approver, asking)) => {
                 drop(asking);
@@ -429,12 +348,3 @@ fn note_refusal(reason: &'static str, request: &Request) {
     let refusal = Refusal::new("confirmation", reason).with_event(EventType::PermissionDenied);
     request.context.note_refusal(refusal);
 }
-
-/// The time that a client has to bring the input, and for which a confirmation of several calls holds if its operator
-/// says nothing else.
-const VALIDITY: Duration = Duration::from_mins(10);
-/// The longest time for which a confirmation of several calls holds, and the time for which one holds that is asked for
-/// once.
-const MAX_VALIDITY: Duration = Duration::from_hours(24);
-/// The largest number of standing confirmations of a kind; beyond it, each call is asked about.
-const MAX_STANDING: usize = 4096;

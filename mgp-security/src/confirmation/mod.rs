@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`ConfirmationGate`] | holds calls until they are confirmed |
 //! | [`ConfirmationSettings`] | the calls that need confirmation |
+//! | [`ConfirmedCalls`] | confirmations of several calls of a tool |
 //! | [`EditedCallGate`] | tells callers of calls that an operator edited |
 //! | [`FlowGate`] | what sessions took in, and the calls that may carry it out |
 //! | [`AskGate`] | the operators' rules, which decide before those settings |
@@ -17,11 +18,13 @@ mod ask;
 mod binding;
 mod flow;
 mod gate;
+mod standing;
 
 pub use self::ask::AskGate;
 pub use self::binding::{EditedCall, EditedCallGate};
 pub use self::flow::FlowGate;
 pub use self::gate::{ConfirmationGate, ConfirmationSettings};
+pub use self::standing::{ConfirmedBatch, ConfirmedCalls};
 
 #[cfg(test)]
 mod tests;

@@ -295,6 +295,31 @@ async fn a_yes_for_several_calls_lets_others_through_that_wait() {
     assert_eq!(passed, 2);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_yes_for_several_calls_that_nobody_waited_for_lets_any_call_of_the_tool_through() {
+    let pending = pending(Clock::system()).await;
+    let confirmed = ConfirmedCalls::default();
+    let gate = ConfirmationGate::new(asking_if_moderate(), Arc::new(pending.clone()));
+    let gate = gate.sharing(confirmed.clone());
+    let call = async |risk, path: &str| {
+        let mut request = tool_call(risk, &[], &format!(r#"{{"path":"{path}"}}"#));
+        request.context.unattended = true;
+        gate.layer(TestServer::new()).call(request).await
+    };
+    assert!(call(RiskLevel::Moderate, "/a").await.is_err());
+    let question = pending.list()[0].id.clone();
+    let yes = ApprovalAnswer { max_uses: 3, ..ApprovalAnswer::new(ada(), Decision::Approved) };
+    pending.decide(&ada(), &question, &yes).await.unwrap();
+    assert!(call(RiskLevel::Dangerous, "/b").await.is_err(), "what is dangerous is asked about each time");
+    assert!(call(RiskLevel::Moderate, "/c").await.is_ok(), "other arguments, and first");
+    let left = || confirmed.list().iter().map(|batch| (batch.left, batch.calls)).collect::<Vec<_>>();
+    assert_eq!(left(), [(2, Some(3))]);
+    assert!(call(RiskLevel::Moderate, "/a").await.is_ok());
+    assert_eq!(left(), [(1, Some(3))]);
+    assert!(confirmed.forget(&question) && left().is_empty());
+    assert!(call(RiskLevel::Moderate, "/d").await.is_err());
+}
+
 /// A client that is asked by an answer, and calls again with the reply.
 mod replies {
     use mgp_types::{InputExchange, Object, Revision, Session};

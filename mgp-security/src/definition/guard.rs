@@ -10,7 +10,7 @@ use mgp_types::Object;
 use super::order::are_alike;
 use super::{
     ApproveError, Definition, DefinitionKind, DefinitionName, DefinitionStatus, PinState, PinnedDefinitions,
-    RemarkKind, ServerId, hold, is_rule, judge_definition,
+    RemarkKind, ServerId, hold, is_rule, judge_definition, well_formed,
 };
 use crate::tool::MAX_TOOLS;
 use crate::{Digest, Finding, Schema, StoreError};
@@ -331,6 +331,9 @@ impl DefinitionGuard {
         let mut known = HashSet::new();
         let judge = |listed: &Object| {
             let held = |finding: Finding| DefinitionFindings::held(vec![finding], None);
+            if let Err(fault) = well_formed(kind, listed) {
+                return held(Finding::new("malformed-definition", fault.to_string()));
+            }
             let definition = Definition::read(kind, listed);
             if let Some(schema) = listed.get("inputSchema").filter(|_| kind == DefinitionKind::Tool)
                 && Schema::unfolds_too_far(&schema)
@@ -392,10 +395,10 @@ impl DefinitionGuard {
         // Of two definitions of one name the first may be sound; the second is refused by itself.
         let usable: HashSet<_> =
             judged.iter().filter_map(|judged| Some(judged.admissible()?.name().as_str())).collect();
-        let found = listed.iter().zip(judged).filter_map(|(listed, judged)| {
-            let name = kind.name_in(listed);
+        let found = listed.iter().zip(judged).enumerate().filter_map(|(place, (listed, judged))| {
+            let name = kind.name_at(place, listed);
             let is_other = judged.is_held && usable.contains(&*name);
-            let is_found = !judged.findings.is_empty() && !name.is_empty() && !is_other;
+            let is_found = !judged.findings.is_empty() && !is_other;
             is_found.then(|| (Box::<str>::from(name), judged.clone()))
         });
         let found: Vec<_> = found.collect();

@@ -77,7 +77,7 @@ impl DefinitionStatus {
                 held_back(&format!("changed since the configuration of `{}` changed", server_of(holder)))
             }
             Self::Found(rule) => format!("is held back by the rule {rule} until an operator has approved it"),
-            Self::Refused(rule) => format!("is refused by the rule {rule} until its server has mended it"),
+            Self::Refused(rule) => format!("is left out until its server corrects it (rule {rule})"),
             Self::Unlisted => "is not listed".to_owned(),
             Self::Flagged(rule) => format!("is flagged by the rule {rule}, and is offered"),
         };
@@ -185,7 +185,7 @@ mod tests {
         assert!(found.contains("`mgp pin approve files") && !found.contains('\u{1b}'), "{found}");
         assert!(found.contains("rule = \"hidden-instruction\" }]`"), "{found}");
         let refused = text(DefinitionStatus::Refused("shadowed-name"), "read");
-        assert!(!refused.contains("pin approve") && refused.contains("mended"), "{refused}");
+        assert!(!refused.contains("pin approve") && refused.contains("corrects"), "{refused}");
     }
 
     #[test]

@@ -82,6 +82,12 @@ impl DefinitionKind {
         Self::ALL.into_iter().find(|kind| kind.list_method().as_ref() == Some(&request.method))
     }
 
+    /// Returns the name by which messages call the definition at this place of a list: its own, or the place.
+    pub(super) fn name_at(self, place: usize, definition: &Object) -> String {
+        let name = self.name_in(definition);
+        if name.is_empty() { format!("[{place}]") } else { name }
+    }
+
     /// Returns the name that `definition` gives itself; an empty text if it has none.
     pub(super) fn name_in(self, definition: &Object) -> String {
         definition.text(self.name_member()).map(String::from).unwrap_or_default()

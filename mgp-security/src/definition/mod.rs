@@ -1,8 +1,9 @@
 //! Definitions of tools, prompts, templates and resources: pinned, compared, and searched for hidden instructions.
 //!
 //! A model obeys what it reads, and the definitions are the first text of a server that it reads. So each list is
-//! examined before anybody sees it: no name may imitate that of another server or of the kernel, no text may hide
-//! instructions, and an approved definition stays as it was or waits for approval again.
+//! examined before anybody sees it: each must have the shape that clients demand, no name may imitate that of another
+//! server or of the kernel, no text may hide instructions, and an approved definition stays as it was or waits for
+//! approval again.
 
 mod diff;
 mod fold;
@@ -15,6 +16,7 @@ mod names;
 mod order;
 mod pin;
 mod scan;
+mod shape;
 mod store;
 
 pub use self::diff::{DefinitionChange, Diff};
@@ -27,6 +29,7 @@ pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, PinnedDefinitions};
 use self::scan::is_rule;
 pub use self::scan::{RULES, free_unused_patterns, judge_definition, scan_text};
+pub use self::shape::{ShapeFault, well_formed};
 use self::store::{PinAnnotations, Remark, RemarkKind};
 pub use self::store::{PinState, pinned_for, server_of};
 

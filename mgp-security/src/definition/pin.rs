@@ -353,7 +353,7 @@ pub enum ApproveError {
     #[error("{0} found something in the definition: whoever approves it has to name that")]
     Found(&'static str),
     /// The form or the name of the definition is wrong, so that it cannot be used as it is.
-    #[error("the definition is refused by {0}, and can be approved only after its server has mended it")]
+    #[error("the definition breaks the rule {0}, and can be approved only after its server has corrected it")]
     Refused(&'static str),
     /// The store failed.
     #[error(transparent)]

@@ -272,7 +272,6 @@ proptest! {
     }
 }
 
-// covers: EXT-01-07
 #[tokio::test(start_paused = true)]
 async fn what_is_left_of_a_limit_falls_with_each_request_and_returns_with_time() {
     let layer = LimitGate::new(Limits::new().per_principal(minute(3).per_day(n(100))));

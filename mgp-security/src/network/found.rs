@@ -10,30 +10,45 @@ use crate::percent::percent_decoded;
 
 /// Checks a text that consists of URLs and addresses, as it stands and with one layer of percent-encoding decoded. A
 /// text that only mentions one is for people, and passes. URLs of schemes that lead to no host pass, too.
-pub(crate) fn check_addresses(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
-    if let Some(decoded) = percent_decoded(text) {
-        check_all_addresses(&decoded, policy)?;
-    }
-    check_all_addresses(text, policy)
+///
+/// Returns whether a URL leads to a service of this machine that only a client of its own scheme reaches, as in
+/// `mongodb://localhost`: whether a call may go there is for a person to say.
+pub(crate) fn check_addresses(text: &str, policy: &NetworkPolicy) -> Result<bool, Finding> {
+    let is_decoded_local = match percent_decoded(text) {
+        Some(decoded) => check_all_addresses(&decoded, policy)?,
+        None => false,
+    };
+    Ok(check_all_addresses(text, policy)? || is_decoded_local)
 }
 
-fn check_all_addresses(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
+fn check_all_addresses(text: &str, policy: &NetworkPolicy) -> Result<bool, Finding> {
     let mut words = text.split(is_delimiter).filter(|word| !word.is_empty());
     if !words.all(|word| target::is_metadata(word) || find_urls(word).next().is_some()) {
-        return Ok(());
+        return Ok(false);
     }
     let mut words = text.split(is_delimiter).filter(|word| target::is_metadata(word));
     words.try_for_each(|word| check_bare(word, policy))?;
-    find_urls(text).try_for_each(|found| match found.split_once("://") {
-        None => check_bare(found, policy),
-        Some((scheme, _)) if is_network_scheme(scheme) => check_url(found, policy),
-        Some((_, rest)) => {
-            let host = target::host_of(rest);
-            let is_address = target::is_metadata(host) || is_address(&format!("{host}/"));
-            if is_address { check_bare(host, policy) } else { Ok(()) }
+    let mut has_local_service = false;
+    for found in find_urls(text) {
+        match found.split_once("://") {
+            None => check_bare(found, policy)?,
+            Some((scheme, _)) if is_network_scheme(scheme) => check_url(found, policy)?,
+            Some((_, rest)) => {
+                let host = target::host_of(rest);
+                if target::is_metadata(host) || is_address(&format!("{host}/")) {
+                    match check_bare(host, policy) {
+                        Err(finding) if finding.rule == LOOPBACK => has_local_service = true,
+                        judged => judged?,
+                    }
+                }
+            }
         }
-    })
+    }
+    Ok(has_local_service)
 }
+
+/// The rule that refuses the addresses of this machine.
+const LOOPBACK: &str = "loopback";
 
 /// Checks every URL and address in free text, such as the arguments of a command.
 pub(crate) fn check_text(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {

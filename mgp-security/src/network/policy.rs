@@ -178,10 +178,13 @@ fn is_localhost(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Returns whether URIs of the scheme name a network host, to which programs connect.
+/// Returns whether URIs of the scheme, or of the one whose encrypted form it is, name a network host, to which programs of
+/// any purpose connect.
 #[cfg(feature = "validate")]
 pub(crate) fn is_network_scheme(scheme: &str) -> bool {
-    host::LISTS["network schemes"].iter().any(|known| known.eq_ignore_ascii_case(scheme))
+    let is_known =
+        |scheme: &str| host::LISTS["network schemes"].iter().any(|known| known.eq_ignore_ascii_case(scheme));
+    is_known(scheme) || scheme.strip_suffix(['s', 'S']).is_some_and(is_known)
 }
 
 /// The schemes of URLs that may be used.

@@ -195,8 +195,8 @@ impl TokenHolders {
             holders.extract_if(|principal, holder| is_over(principal, holder)).collect()
         };
         for (principal, holder) in over {
-            groups.forget_token(principal.as_str());
             holder.validity.end(calls);
+            groups.forget_token(principal.as_str());
         }
     }
 }

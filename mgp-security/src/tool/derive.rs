@@ -78,7 +78,6 @@ fn effect_of(
     let is_any = |heading: &str| name.iter().any(|word| is_listed(heading, word));
     let by_manner = match (manner, hints.destructive_hint) {
         (NameManner::Runs | NameManner::Unclear, _) if only_queries(natures) => CallEffect::Reads,
-        (NameManner::Unclear, Some(true)) => CallEffect::Destroys,
         (NameManner::Writes, Some(true)) if is_any("word of infrastructure") => CallEffect::Destroys,
         // A server knows whether what it ends can begin again.
         (NameManner::Ends, Some(false)) => CallEffect::Writes,

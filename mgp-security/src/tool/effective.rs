@@ -1,7 +1,8 @@
 //! The effective security of a tool, computed from all sources that have a say in it, and the operator's rules among them.
 
 use mgp_types::mgp::{
-    EXTENSION_ID, EffectiveSecurity, Permission, RiskLevel, ToolSecurity, TrustLevel, ValidatorName,
+    CallEffect, EXTENSION_ID, EffectiveSecurity, Permission, RiskLevel, ToolSecurity, TrustLevel,
+    ValidatorName,
 };
 use mgp_types::{Object, RawJson};
 
@@ -35,10 +36,11 @@ impl ToolRules {
 }
 
 /// Returns the effective security of a tool: the strictest of the server's declaration, the operator's configuration,
-/// and the demands of the trust level, the validators and the permissions.
+/// and the demands of the trust level and the permissions.
 ///
 /// A server can add checks and never remove any. The guess from the definition (§8.2) counts unless a trusted server
-/// declares its security; a declaration that cannot be read counts as the worst.
+/// declares its security; where it says nothing of the effect of a call, the risk that a server declares does, unless the
+/// server is sandboxed. A declaration that cannot be read counts as the worst.
 ///
 /// ```
 /// use mgp_security::tool::{ToolRules, effective};
@@ -70,6 +72,16 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
     add_rules(&mut security, rules);
     settle(&mut security, rules);
     security.effect = guess.as_ref().and_then(|guess| guess.effect);
+    //= mgp §4.4
+    //# No side effects, read-only operations
+    // A name that tells nothing is no evidence against what a server declares.
+    if security.effect == Some(CallEffect::Unknown)
+        && !security.derived
+        && rules.trust > TrustLevel::Sandboxed
+    {
+        let is_safe = security.risk == RiskLevel::Safe;
+        security.effect = Some(if is_safe { CallEffect::Reads } else { CallEffect::Writes });
+    }
     // A guess covers the whole risk; a declaration is as dangerous as the worst item that it names.
     if let Some(guess) = guess.filter(|_| security.derived) {
         security.risk = security.risk.max(guess.risk);
@@ -155,8 +167,8 @@ pub(super) fn add_rules(security: &mut EffectiveSecurity, rules: &ToolRules) {
     add_new(&mut security.validators, rules.validators.iter().cloned());
 }
 
-/// Settles the values that follow from others: the risk of the permissions, the validators and the trust level. A
-/// `none` beside another validator is removed.
+/// Settles the values that follow from others: the risk of the permissions and the trust level. A `none` beside another
+/// validator is removed. A validator raises no risk: it is a check that a declared risk was declared with.
 pub(super) fn settle(security: &mut EffectiveSecurity, rules: &ToolRules) {
     if security.validators.iter().any(|validator| *validator != ValidatorName::None) {
         security.validators.retain(|validator| *validator != ValidatorName::None);
@@ -166,18 +178,8 @@ pub(super) fn settle(security: &mut EffectiveSecurity, rules: &ToolRules) {
         TrustLevel::Standard | TrustLevel::Trusted => RiskLevel::Safe,
     };
     let of_permissions = security.permissions.iter().map(Permission::risk);
-    let of_validators = security.validators.iter().map(risk_of_validator);
-    security.risk = of_permissions.chain(of_validators).fold(security.risk.max(of_trust), RiskLevel::max);
+    security.risk = of_permissions.fold(security.risk.max(of_trust), RiskLevel::max);
     security.risk_of_reading = security.risk;
-}
-
-/// Returns the least risk of a tool whose arguments need this validator.
-fn risk_of_validator(validator: &ValidatorName) -> RiskLevel {
-    match validator {
-        ValidatorName::Sandbox | ValidatorName::CodeSafety => RiskLevel::Dangerous,
-        ValidatorName::NetworkRestricted => RiskLevel::Moderate,
-        _ => RiskLevel::Safe,
-    }
 }
 
 fn add_new<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {

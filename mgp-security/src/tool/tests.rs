@@ -1,5 +1,5 @@
 use mgp_types::Object;
-use mgp_types::mgp::{EffectiveSecurity, Permission, RiskLevel, TrustLevel, ValidatorName};
+use mgp_types::mgp::{CallEffect, EffectiveSecurity, Permission, RiskLevel, TrustLevel, ValidatorName};
 
 use super::*;
 
@@ -25,15 +25,34 @@ fn the_risk_is_the_strictest_that_anybody_says() {
         of(safe, &ToolRules { risk_at_least: Some(RiskLevel::Dangerous), ..trusted() }).risk,
         RiskLevel::Dangerous
     );
-    assert_eq!(
-        of(safe, &ToolRules { validators: vec![ValidatorName::Sandbox], ..trusted() }).risk,
-        RiskLevel::Dangerous
-    );
+    let checked = ToolRules { validators: vec![ValidatorName::Sandbox], ..trusted() };
+    assert_eq!(of(safe, &checked).risk, RiskLevel::Safe, "a validator is a check, and no danger");
     let camera = r#"{"name":"x","security":{"risk_level":"safe","permissions_required":["camera"]}}"#;
     assert_eq!(of(camera, &trusted()).risk, RiskLevel::Dangerous);
     let configured_down = ToolRules { risk_at_least: Some(RiskLevel::Safe), ..trusted() };
     let dangerous = r#"{"name":"x","security":{"risk_level":"dangerous"}}"#;
     assert_eq!(of(dangerous, &configured_down).risk, RiskLevel::Dangerous);
+}
+
+#[test]
+fn a_declared_risk_tells_the_effect_of_a_tool_whose_name_does_not() {
+    let standard = ToolRules::new(TrustLevel::Standard);
+    let effect = |name: &str, security: &str, rules: &ToolRules| {
+        of(&format!(r#"{{"name":"{name}"{security}}}"#), rules).effect.unwrap()
+    };
+    let safe = r#","security":{"risk_level":"safe"}"#;
+    let moderate = r#","security":{"risk_level":"moderate"}"#;
+    let camera = r#","security":{"risk_level":"safe","permissions_required":["camera"]}"#;
+    for (name, security, rules, expected) in [
+        ("frobnicate", safe, &standard, CallEffect::Reads),
+        ("frobnicate", moderate, &standard, CallEffect::Writes),
+        ("frobnicate", camera, &standard, CallEffect::Writes),
+        ("frobnicate", "", &standard, CallEffect::Unknown),
+        ("frobnicate", safe, &ToolRules::default(), CallEffect::Unknown),
+        ("delete_all", safe, &standard, CallEffect::Destroys),
+    ] {
+        assert_eq!(effect(name, security, rules), expected, "{name} {security} {:?}", rules.trust);
+    }
 }
 
 // covers: EXT-03-05
@@ -113,7 +132,7 @@ fn a_description_keeps_the_servers_words_and_adds_what_they_come_to() {
     let shown = describe(&definition, &effective(&definition, &ToolRules::default()));
     let security = Object::from_raw(&shown.get("security").unwrap()).unwrap();
     assert_eq!(security.text("risk_level").as_deref(), Some("safe"));
-    assert_eq!(security.text("effective_risk_level").as_deref(), Some("dangerous"));
+    assert_eq!(security.text("effective_risk_level").as_deref(), Some("moderate"));
     assert!(security.contains("their") && !security.contains("derived"));
     let plain = Object::parse(r#"{"name":"get_weather"}"#).unwrap();
     let shown = describe(&plain, &effective(&plain, &ToolRules::default()));

@@ -50,6 +50,11 @@ pub trait Validator: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// Returns the reason why the call must not be forwarded.
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall>;
+
+    /// Returns whether a person is to be asked before a call that passed is forwarded.
+    fn asks_about(&self, _call: &ValidatedCall<'_>) -> bool {
+        false
+    }
 }
 
 /// The reason why a call is not forwarded.

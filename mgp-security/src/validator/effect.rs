@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use self::command::{of_code, of_command, of_vector};
 use self::member::{MAX_CHOICE_BYTES, Member, MemberList, MemberLists, chosen, of_member};
-use super::readonly::check_sql;
+use super::readonly::{check_sql, only_adds_rows};
 use crate::tool::{
     ArgumentNature, ArgumentNatures, NameManner, effect_if_told_to_read, is_listed, list, phrase_effects,
 };
@@ -301,7 +301,13 @@ impl CallEffects {
                 || is_in(MemberList::Variable) && self.is_reader() && names_secret(text)
         };
         let of_nature = match natures.nature(member.name) {
-            ArgumentNature::Sql if !only_reads(text) && !self.looks_at_text() => CallEffect::Destroys,
+            ArgumentNature::Sql if !only_reads(text) && !self.looks_at_text() => {
+                if only_adds_rows(text) {
+                    CallEffect::Writes
+                } else {
+                    CallEffect::Destroys
+                }
+            }
             // What is typed into a program may be read by a shell or by an interpreter.
             ArgumentNature::Command if member.name == "input" => of_command(text).max(of_code(text)),
             ArgumentNature::Command => of_command(text),

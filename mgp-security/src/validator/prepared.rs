@@ -98,7 +98,9 @@ impl PreparedTool {
         let (mut effect, mut source) = (None, None);
         for value in std::iter::once(&value).chain(&both) {
             self.names.check(value, "")?;
-            self.check_texts(value, folders)?;
+            if self.check_texts(value, folders)? {
+                effect = effect.max(Some(CallEffect::Unknown));
+            }
             if let Some(effects) = &self.effects {
                 effect = effect.max(Some(effects.of_call(value, &self.natures)));
                 source = source.or_else(|| self.sources.of_call(value, &self.natures, folders.own()));
@@ -107,13 +109,14 @@ impl PreparedTool {
         Ok(CheckedArguments { converted, effect, source })
     }
 
-    /// Checks the texts among the arguments with each validator.
-    fn check_texts(&self, arguments: &Value, folders: CallFolders<'_>) -> Result<(), BlockedCall> {
+    /// Checks the texts among the arguments with each validator, and returns whether one of them has a person asked.
+    fn check_texts(&self, arguments: &Value, folders: CallFolders<'_>) -> Result<bool, BlockedCall> {
         if self.validators.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let call = ValidatedCall::read(&self.tool, &self.natures, self.access, folders, arguments)?;
-        self.validators.iter().try_for_each(|validator| validator.check(&call))
+        self.validators.iter().try_for_each(|validator| validator.check(&call))?;
+        Ok(self.validators.iter().any(|validator| validator.asks_about(&call)))
     }
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use mgp_types::mgp::{CallRecord, ResolvedTool, ServerId, ToolName, TrustLevel, ValidatorName};
-use mgp_types::{Error, Gate, Method, Object, RawJson, Request, Response};
+use mgp_types::mgp::{CallEffect, CallRecord, ResolvedTool, ServerId, ToolName, TrustLevel, ValidatorName};
+use mgp_types::{Error, Flow, Gate, Method, Object, RawJson, Request, Response};
 use tower_service::Service;
 
 use super::*;
@@ -259,4 +259,20 @@ async fn directories_that_were_named_hold_what_exists_beside_them_out() {
     read.is_blocked(r#"{"path":"../b.txt"}"#).await;
     let error = read.is_blocked(&format!(r#"{{"path":"{}"}}"#, directory.path().display())).await;
     assert!(error.message().contains("`mgp open "), "{error}");
+}
+
+#[test]
+fn a_local_service_that_only_its_own_client_reaches_is_asked_about() {
+    let connect = Case::with_argument("connectionString", AddressesValidator::NAME);
+    let effect = |url: &str| {
+        let mut request = connect.request(&format!(r#"{{"connectionString":"{url}"}}"#));
+        let passed =
+            matches!(ValidateGate::new(connect.validators.clone()).enter(&mut request), Flow::Pass(()));
+        (passed, request.context.effect)
+    };
+    assert_eq!(effect("mongodb://localhost:27017/shop"), (true, Some(CallEffect::Unknown)));
+    assert_eq!(effect("mongodb://db.example.com/shop"), (true, None));
+    for refused in ["http://localhost:27017/", "mongodb://10.0.0.7/shop", "mongodb://169.254.169.254/shop"] {
+        assert!(!effect(refused).0, "{refused}");
+    }
 }

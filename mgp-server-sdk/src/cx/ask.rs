@@ -1,5 +1,7 @@
 //! The questions of a handler to its caller.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use mgp_stream::callback::{Callback, Callbacks};
 use mgp_types::mcp::{
@@ -10,9 +12,13 @@ use mgp_types::{Error, Method, Object, Origin, RawJson, Revision};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use super::Cx;
 use crate::schema;
+
+/// The time that the caller has for an answer, which is as long as a client waits for a call at most.
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// A question for the caller whose answer is a `T`, for [`Cx::ask_all`].
 pub struct Ask<T> {
@@ -130,14 +136,18 @@ impl Cx {
     /// question and has to be the same in each run. Handlers pass errors on with `?`: the one that carries the question
     /// must reach the caller.
     ///
+    /// A question without an answer is taken back after ten minutes.
+    ///
     /// # Errors
-    /// The caller cannot be asked this, refuses, or the answer is still to come.
+    /// The caller cannot be asked this, refuses, or does not answer in time (3003); or the answer is still to come.
     pub async fn ask(&self, key: &str, method: impl Into<Method>, params: Object) -> Result<RawJson, Error> {
         let method = method.into();
-        match self.task() {
-            Some(task) => task.ask(self.context(), key, method, params).await,
-            None => self.context().ask(key, method, params).await,
+        // A task has a time of its own.
+        if let Some(task) = self.task() {
+            return task.ask(self.context(), key, method, params).await;
         }
+        let answer = timeout(ANSWER_TIMEOUT, self.context().ask(key, method, params)).await;
+        answer.unwrap_or_else(|_| Err(Error::timeout("the client did not answer the question in time")))
     }
 
     /// Asks several questions in one round. See [`ask`](Self::ask).

@@ -94,6 +94,23 @@ impl Cx {
         self.extras().server.as_ref().is_some_and(|server| server.about.tokens.shares(id, self.request()))
     }
 
+    /// Returns the one of these media types of a result that the caller accepts most (`_meta.accept`, in the caller's order;
+    /// `image/*` accepts all images), and the first one if the caller does not say. `None` if it accepts none of them: a
+    /// wish, which a tool need not fulfil.
+    pub fn accepted_type<'t>(&self, offered: &[&'t str]) -> Option<&'t str> {
+        let accepted: Option<Vec<String>> = self.meta("accept").and_then(|accepted| accepted.to().ok());
+        let Some(accepted) = accepted else { return offered.first().copied() };
+        let fits = |pattern: &str, media_type: &str| {
+            pattern == "*/*"
+                || pattern == media_type
+                || pattern
+                    .strip_suffix('*')
+                    .is_some_and(|family| family.ends_with('/') && media_type.starts_with(family))
+        };
+        let best = |pattern: &String| offered.iter().copied().find(|media_type| fits(pattern, media_type));
+        accepted.iter().find_map(best)
+    }
+
     /// Returns whether the caller asks for a reference to the result, instead of the result: `_meta.return_reference`.
     pub fn wants_reference(&self) -> bool {
         self.meta("return_reference").is_some_and(|wish| wish.as_bytes() == b"true")

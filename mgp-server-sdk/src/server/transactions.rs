@@ -40,7 +40,8 @@ impl<L> Server<L> {
     ///
     /// A tool says with [`Tool::undone_by`](crate::Tool::undone_by) which tool takes its effect back, and its handler with
     /// [`Cx::undo_with`](crate::Cx::undo_with) which arguments that takes. Such a call passes the layers that are added
-    /// after this, in the name of the one that began the transaction.
+    /// after this, in the name of the one that began the transaction. A tool that a person has to confirm is not called:
+    /// its step counts as not taken back, and the client makes the call itself.
     ///
     /// There is no isolation: what a step does is seen by everybody at once.
     ///
@@ -238,9 +239,14 @@ struct InnerCompensator<S> {
 impl<S: RpcService + Sync> Compensator for InnerCompensator<S> {
     fn compensate(&self, call: CompensationCall) -> BoxFuture<'_, Result<(), Error>> {
         let service = self.service.clone();
+        let tool = call.compensation.tool.clone();
         let request = request(call, Arc::clone(&self.session));
         Box::pin(async move {
-            let response = call_once(service, request).await?;
+            let outcome = call_once(service, request).await;
+            let response = outcome.map_err(|error| match error.code() {
+                code::CONFIRMATION_REQUIRED => unconfirmed(&tool),
+                _ => error,
+            })?;
             match response.result.ending() {
                 CallEnding::Done => Ok(()),
                 CallEnding::Asking => Err(Error::new(
@@ -251,6 +257,15 @@ impl<S: RpcService + Sync> Compensator for InnerCompensator<S> {
             }
         })
     }
+}
+
+/// Returns the error of a step that only a call takes back which a person has to confirm: a rollback asks nobody.
+fn unconfirmed(tool: &str) -> Error {
+    let message = format!(
+        "a person has to confirm `{tool}`, and a rollback asks nobody: call `{tool}` with the arguments of the step's \
+         `compensation`"
+    );
+    Error::new(code::CONFIRMATION_REQUIRED, message)
 }
 
 fn request(call: CompensationCall, session: Arc<Session>) -> Request {

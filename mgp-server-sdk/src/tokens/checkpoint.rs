@@ -7,7 +7,7 @@ use std::time::Duration;
 use mgp_stream::call::FIRST_INDEX;
 use mgp_transport::token::{TokenBinding, TokenError, TokenPurpose};
 use mgp_types::ext::{ExtensionId, MAX_CHECKPOINT_BYTES, RESUME, Resume};
-use mgp_types::{Error, Object, RawJson, Request, code};
+use mgp_types::{Error, Object, RawJson, Request};
 use serde::{Deserialize, Serialize};
 
 use super::{TokenKeys, TokenSettings, TokenTool, call_binding, meta};
@@ -55,7 +55,7 @@ impl CallCheckpoints {
         }
         let meta = meta(&request.params);
         if !supports {
-            return if meta.contains(RESUME) { Err(unsupported(&tool.name)) } else { Ok(None) };
+            return if meta.contains(RESUME) { Err(Resume::unsupported(&tool.name)) } else { Ok(None) };
         }
         let binding = call_binding(TokenPurpose::Checkpoint, tool, request)?;
         let keys = settings.keys()?.clone();
@@ -105,23 +105,9 @@ mgp_types::partial_debug!(CallCheckpoints, self => operation: self.operation, fi
 
 fn opened(keys: &TokenKeys, binding: &TokenBinding, resume: &Resume) -> Result<SealedCheckpoint, Error> {
     let content = keys.sealing.open(&resume.checkpoint_token, binding).map_err(|why| match why {
-        TokenError::Expired => {
-            let message = "the checkpoint is too old; make the call again without `_meta.resume`";
-            Error::new(code::CHECKPOINT_EXPIRED, message).with_usual_recovery()
-        }
-        _ => invalid(),
+        TokenError::Expired => Resume::expired(),
+        _ => Resume::invalid(),
     })?;
     let sealed = RawJson::parse(content).ok().and_then(|content| content.to::<SealedCheckpoint>().ok());
-    sealed.filter(|sealed| sealed.operation == resume.operation_id).ok_or_else(invalid)
-}
-
-fn invalid() -> Error {
-    let message = "the checkpoint is none of this call: its tool, its arguments or its caller differ, or it was \
-                   changed; make the call again without `_meta.resume`";
-    Error::new(code::CHECKPOINT_INVALID, message).with_usual_recovery()
-}
-
-fn unsupported(tool: &str) -> Error {
-    let message = format!("tool `{tool}` has no checkpoints: make the call again without `_meta.resume`");
-    Error::new(code::METHOD_NOT_FOUND, message)
+    sealed.filter(|sealed| sealed.operation == resume.operation_id).ok_or_else(Resume::invalid)
 }

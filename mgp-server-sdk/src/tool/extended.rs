@@ -205,6 +205,16 @@ impl ToolEntry {
         {
             return Ok(Box::pin(ready(answer.map(ToolResult::from))));
         }
+        let most = self.declared().and_then(|declared| declared.max_output_size_bytes);
+        let call = self.start_within_bounds(input)?;
+        Ok(match most {
+            Some(most) => bounded(most, call),
+            None => call,
+        })
+    }
+
+    #[inline]
+    fn start_within_bounds(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
         if self.extensions.checks.is_of_signature() {
             return Ok(self.start_checked(input));
         }
@@ -262,6 +272,15 @@ fn judged(tool: Arc<str>, judge: Arc<ArgumentJudge>, call: ToolFuture, is_strict
     })
 }
 
+/// Refuses a result with more bytes than its tool declares.
+fn bounded(most: u64, call: ToolFuture) -> ToolFuture {
+    Box::pin(async move {
+        let result = call.await?;
+        let refused = result.successful_json().and_then(|result| ToolDeclaration::too_large(&result, most));
+        Ok(refused.map_or(result, ToolResult::from))
+    })
+}
+
 fn refused(found: &[Violation]) -> ToolFuture {
     Box::pin(ready(Ok(ToolResult::from(failure(found)))))
 }
@@ -306,6 +325,17 @@ impl ToolResult {
         match &self.0 {
             ResultForm::Full(result) => result.structured_content.as_ref(),
             ResultForm::Text { .. } | ResultForm::Written(_) => None,
+        }
+    }
+
+    /// Returns the result as JSON; `None` if it is a failure, or the call goes on elsewhere.
+    fn successful_json(&self) -> Option<RawJson> {
+        match &self.0 {
+            ResultForm::Text { text, is_error: false } => {
+                RawJson::from_value(&CallToolResult::text(text.clone())).ok()
+            }
+            ResultForm::Full(result) => RawJson::from_value(result).ok(),
+            ResultForm::Text { is_error: true, .. } | ResultForm::Written(_) => None,
         }
     }
 

@@ -1,8 +1,9 @@
 //! Questions and notifications to the client, in both eras.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::peer::{Answers, Era, Peer};
+use crate::peer::{Answers, Era, Peer, Raw};
 use mgp_server_sdk::mcp::{CreateMessageParams, LogLevel, Role, SamplingMessage};
 use mgp_server_sdk::{Ask, Cx, Server, Tool, ToolError};
 use serde_json::json;
@@ -50,6 +51,28 @@ async fn an_answer_that_does_not_fit_is_an_error() {
         let mut peer = Peer::with(server(), era, json!({"elicitation": {}}), answers).await;
         assert_eq!(peer.tool("name", json!({})).await.unwrap_err().code(), -32602);
     }
+}
+
+// covers: BASE-28
+#[tokio::test(start_paused = true)]
+async fn a_question_without_an_answer_is_taken_back_and_a_late_answer_ignored() {
+    let mut raw = Raw::of(server());
+    raw.hello("2025-11-25", &json!({"elicitation": {}})).await;
+    raw.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"name","arguments":{}}}"#;
+    let question = raw.ask(call).await;
+    assert_eq!(question["method"], "elicitation/create");
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let (one, other) = (raw.read().await, raw.read().await);
+    let (cancelled, answer) = if one["method"].is_null() { (other, one) } else { (one, other) };
+    assert_eq!(cancelled["method"], "notifications/cancelled", "{cancelled}");
+    assert_eq!(cancelled["params"]["requestId"], question["id"]);
+    assert_eq!(answer["id"], 2, "{answer}");
+    assert!(answer.to_string().contains("did not answer the question in time"), "{answer}");
+    let late = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}});
+    raw.write(&late.to_string()).await;
+    let next = raw.ask(r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#).await;
+    assert_eq!(next, json!({"jsonrpc": "2.0", "id": 3, "result": {}}), "nothing came of the late answer");
 }
 
 #[tokio::test]

@@ -126,8 +126,18 @@ async fn a_token_lets_one_call_pass() {
 async fn a_token_is_for_the_arguments_that_a_person_saw_and_for_its_server() {
     for era in Era::BOTH {
         let (server, calls) = server();
+        let archived = calls.clone();
+        let archive =
+            Tool::new("archive", "Archives a repository.").confirm("Archive {repo}?", Impact::Reversible);
+        let server = server.tool(archive, move |_: Object| {
+            archived.fetch_add(1, Ordering::SeqCst);
+            async { "archived" }
+        });
         let mut peer = client(server, era).await;
         let token = asked(&mut peer, json!({"repo": "web"})).await;
+        let elsewhere = json!({"name": "archive", "arguments": {"repo": "web"}, "_meta": confirmed(&token)});
+        let refused = peer.call("tools/call", elsewhere).await.unwrap_err();
+        assert_eq!(refused.code(), code::CONFIRMATION_INVALID, "the token is for another tool");
         for other in [json!({"repo": "db"}), json!({"repo": "web", "force": true}), json!({})] {
             let refused = delete(&mut peer, other.clone(), confirmed(&token)).await.unwrap_err();
             assert_eq!(refused.code(), code::CONFIRMATION_INVALID, "{other}");
@@ -140,6 +150,8 @@ async fn a_token_is_for_the_arguments_that_a_person_saw_and_for_its_server() {
         let refused = delete(&mut restarted, json!({"repo": "web"}), confirmed(&token)).await.unwrap_err();
         assert_eq!(refused.code(), code::CONFIRMATION_INVALID);
         assert_eq!(calls.load(Ordering::SeqCst), 0);
+        delete(&mut peer, json!({"repo": "web"}), confirmed(&token)).await.unwrap();
+        assert_eq!(calls.load(Ordering::SeqCst), 1, "the token was good all the time");
     }
 }
 

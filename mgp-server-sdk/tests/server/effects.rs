@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::peer::{Era, Peer, declaring};
+use crate::peer::{Era, Peer, declaring, speaking};
 use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::store::EffectStore;
 use mgp_lifecycle::transaction::TransactionBook;
+use mgp_server_sdk::mgp::{Extension, Offer};
 use mgp_server_sdk::types::Error;
-use mgp_server_sdk::types::ext::{PREFIX, StructuredError};
+use mgp_server_sdk::types::ext::{Impact, PREFIX, StructuredError};
 use mgp_server_sdk::{Cx, Object, RawJson, Server, ServerCore, Tool, ToolError};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -39,6 +40,11 @@ fn title(arguments: &Object) -> String {
 
 /// Adds the tools of a tracker: `create` is taken back by `delete`, `mail` by nothing, `find` changes nothing.
 fn tools<L>(server: Server<L>, tracker: &Arc<Tracker>) -> Server<L> {
+    tools_with(server, tracker, Tool::new("delete", "Deletes a ticket."))
+}
+
+/// Adds the tools of a tracker, of which this is `delete`.
+fn tools_with<L>(server: Server<L>, tracker: &Arc<Tracker>, delete: Tool) -> Server<L> {
     let [creating, deleting, mailing, finding] = std::array::from_fn(|_| Arc::clone(tracker));
     server
         .tool(
@@ -61,7 +67,7 @@ fn tools<L>(server: Server<L>, tracker: &Arc<Tracker>) -> Server<L> {
                 }
             },
         )
-        .tool(Tool::new("delete", "Deletes a ticket."), move |arguments: Object| {
+        .tool(delete, move |arguments: Object| {
             let tracker = Arc::clone(&deleting);
             async move {
                 let title = title(&arguments);
@@ -282,6 +288,46 @@ async fn stored_transactions_need_stored_keys() {
     let error = serve(IdempotencyBook::in_memory()).err().unwrap().to_string();
     assert!(error.contains("open both books in a store"), "{error}");
     assert!(serve(IdempotencyBook::open(store).unwrap()).is_ok());
+}
+
+// covers: EXT-05-45
+#[tokio::test]
+async fn a_rollback_calls_no_tool_that_a_person_has_to_confirm() {
+    for era in Era::BOTH {
+        for extensions in
+            [&["transactions", "idempotency", "human_in_the_loop"][..], &["transactions", "idempotency"]]
+        {
+            let tracker = Arc::new(Tracker::default());
+            let delete =
+                Tool::new("delete", "Deletes a ticket.").confirm("Delete {title}?", Impact::Destructive);
+            let server = Server::new("tracker", "1.0.0")
+                .mgp(Offer::new(Extension::ToolSecurity))
+                .transactions(&TransactionBook::in_memory(), &IdempotencyBook::in_memory());
+            let server = tools_with(server, &tracker, delete);
+            let mut peer = Peer::silent(server, era, speaking(era, &["tool_security"], extensions)).await;
+            begin(&mut peer, 300).await.unwrap();
+            let made = step(&mut peer, "a").await;
+            let report = end(&mut peer, "rollback").await.unwrap();
+            assert_eq!(report["status"], "partially_rolled_back", "{report}");
+            let left = &report["steps_compensated"][0];
+            assert_eq!(
+                (&left["status"], &left["error"]["code"]),
+                (&json!("compensation_failed"), &json!("CONFIRMATION_REQUIRED")),
+                "{report}"
+            );
+            assert_eq!(tracker.done(), ["create a"]);
+            // The client makes the call itself, where a person confirms it: its own, or that of a kernel.
+            let undo = &made["_meta"]["transaction"]["compensation"];
+            let mut params = json!({"name": undo["tool"], "arguments": undo["arguments"], "_meta": {}});
+            if extensions.contains(&"human_in_the_loop") {
+                let asked = peer.call("tools/call", params.clone()).await.unwrap();
+                let token = &asked["_meta"]["confirmation"]["confirmation_token"];
+                params["_meta"] = json!({"confirmation_token": token, "user_confirmed": true});
+            }
+            peer.call("tools/call", params).await.unwrap();
+            assert_eq!(tracker.done(), ["create a", "delete a"]);
+        }
+    }
 }
 
 // covers: EXT-05-32

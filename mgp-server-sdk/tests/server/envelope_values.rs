@@ -126,6 +126,8 @@ struct Values {
     map: BTreeMap<String, i64>,
     missing: Option<String>,
     path: PathBuf,
+    #[schemars(with = "String")]
+    at: Timestamp,
 }
 
 /// A server that reads values into their types and writes them back.
@@ -149,6 +151,7 @@ async fn each_type_has_its_form_in_json_and_comes_back_as_it_went() {
         ("list", "array"),
         ("map", "object"),
         ("path", "string"),
+        ("at", "string"),
     ] {
         assert_eq!(properties[name]["type"], kind, "{name}");
     }
@@ -156,7 +159,7 @@ async fn each_type_has_its_form_in_json_and_comes_back_as_it_went() {
 
     let arguments = concat!(
         r#"{"text":"日本 größe 🦀","small":-9007199254740993,"large":18446744073709551615,"ratio":0.1,"flag":true,"#,
-        r#""list":["z","a","m"],"map":{"b":2},"missing":null,"path":"/srv/données"}"#
+        r#""list":["z","a","m"],"map":{"b":2},"missing":null,"path":"/srv/données","at":"2024-01-15T10:30:00.000Z"}"#
     );
     let result = call(typed(), format!(r#"{{"tool_name":"test.echo","arguments":{arguments}}}"#)).await;
     assert_eq!(result.data().unwrap().to_raw().to_string(), arguments);

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::peer::{Era, Peer, declaring};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use mgp_server_sdk::types::code;
 use mgp_server_sdk::types::ext::{
     Confidence, Cost, LatencyClass, Provenance, Quota, Suggestion, ToolDeclaration,
 };
+use mgp_server_sdk::types::mcp::{ContentBlock, ImageContent};
 use mgp_server_sdk::{Cx, Object, Server, Tool, ToolError};
 use serde_json::{Value, json};
 
@@ -35,6 +38,18 @@ fn server() -> (Server, Arc<AtomicUsize>) {
                 "done"
             }
         })
+        .tool(
+            Tool::new("paint", "Paints as many bytes as it is told.").declare(ToolDeclaration {
+                output_types: vec!["image/png".into(), "image/webp".into()],
+                max_output_size_bytes: Some(10),
+                ..ToolDeclaration::default()
+            }),
+            async |arguments: Object, cx: Cx| {
+                let size = arguments.get("size").and_then(|size| size.to().ok()).unwrap_or_default();
+                let media_type = cx.accepted_type(&["image/png", "image/webp"]).unwrap_or("none");
+                ContentBlock::Image(ImageContent::new(STANDARD.encode(vec![7_u8; size]), media_type))
+            },
+        )
         .tool(Tool::new("why", "Says why it was called."), async |cx: Cx| {
             let intent = cx.intent()?;
             Ok::<_, ToolError>(intent.map_or_else(|| "no reason".to_owned(), |intent| intent.text.into()))
@@ -57,7 +72,7 @@ async fn render(
 
 const ALL: [&str; 3] = ["intent_hints", "cost_transparency", "provenance"];
 
-// covers: EXT-03-01, EXT-03-02, EXT-10-06
+// covers: EXT-03-01, EXT-03-02
 #[tokio::test]
 async fn what_a_tool_declares_stands_on_the_top_level_of_its_definition() {
     for era in Era::BOTH {
@@ -70,6 +85,37 @@ async fn what_a_tool_declares_stands_on_the_top_level_of_its_definition() {
             (&tool["max_input_size_bytes"], &tool["max_output_size_bytes"]),
             (&json!(12), &json!(1_000_000))
         );
+    }
+}
+
+// covers: EXT-10-06
+#[tokio::test]
+async fn a_result_has_as_many_bytes_as_declared_and_a_type_that_the_caller_accepts() {
+    for era in Era::BOTH {
+        let mut peer = client(server().0, era, &["multimodal_signatures"]).await;
+        for (size, accept, media_type) in [
+            (10, json!(null), Some("image/png")),
+            (10, json!(["image/webp", "image/png"]), Some("image/webp")),
+            (10, json!(["image/*"]), Some("image/png")),
+            (10, json!(["audio/ogg"]), Some("none")),
+            (11, json!(null), None),
+            (5_000, json!(null), None),
+        ] {
+            let mut params = json!({"name": "paint", "arguments": {"size": size}, "_meta": {}});
+            if !accept.is_null() {
+                params["_meta"]["accept"] = accept;
+            }
+            let result = peer.call("tools/call", params).await.unwrap();
+            assert_eq!(result["content"][0]["mimeType"].as_str(), media_type, "{era:?}: {result}");
+            if media_type.is_none() {
+                assert_eq!(result["isError"], true);
+                assert_eq!(result["_meta"]["error"]["code"], "PAYLOAD_TOO_LARGE");
+                assert_eq!(
+                    result["_meta"]["error"]["details"],
+                    json!({"size_bytes": size, "max_output_size_bytes": 10})
+                );
+            }
+        }
     }
 }
 

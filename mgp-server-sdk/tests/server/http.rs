@@ -99,7 +99,6 @@ fn accept() -> ServerAccept<impl RpcService + Sync + Unpin> {
     server().accept().expect("it can be served")
 }
 
-// covers: GGEN-10-02
 #[tokio::test]
 async fn handlers_see_the_head_of_their_request() {
     for client in [Client::new(accept()), Client::in_session(accept()).await] {

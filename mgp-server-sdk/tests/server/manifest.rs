@@ -77,6 +77,25 @@ async fn a_tool_has_what_it_declares_and_else_the_defaults() {
     }
 }
 
+// covers: EXT-01-03
+#[tokio::test]
+async fn a_manifest_says_which_server_it_is_about() {
+    for (era, revision) in [(Era::Session, "2025-11-25"), (Era::Stateless, "2026-07-28")] {
+        let (written, _) = manifest(server().website("https://tracker.example"), era).await;
+        let expected = json!({
+            "name": "tracker", "version": "1.4.2", "mcp_spec_version": revision,
+            "description": "Tickets of a project.", "homepage": "https://tracker.example",
+        });
+        assert_eq!(written["server"], expected);
+        // A version of another form becomes one that begins with three numbers.
+        let (written, _) = manifest(Server::new("plain", "v2").offer_manifest(), era).await;
+        assert_eq!(
+            written["server"],
+            json!({"name": "plain", "version": "0.0.0+v2", "mcp_spec_version": revision})
+        );
+    }
+}
+
 // covers: EXT-01-10
 #[tokio::test]
 async fn a_server_recommends_others_in_its_manifest() {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 const ANALYZER: &str = "FinancialAnalyzer";
 
-// covers: GGEN-3-01, GGEN-3-03, GGEN-3-04, GGEN-3-08, GGEN-3-11, GGEN-3-12
+// covers: GGEN-3-03, GGEN-3-04, GGEN-3-08, GGEN-3-11, GGEN-3-12
 #[tokio::test]
 async fn the_definition_of_the_example_is_that_of_the_specification() {
     for era in Era::BOTH {
@@ -125,11 +125,19 @@ async fn the_exported_examples_are_valid_calls() {
     }
 }
 
-// covers: GGEN-2-04, GGEN-5-18
+// covers: GGEN-2-04, GGEN-3-01, GGEN-5-18
 #[tokio::test]
 async fn a_bad_symbol_has_the_reason_and_the_suggestions_of_the_specification() {
     for era in Era::BOTH {
         let mut peer = Peer::open(example::server(), era).await;
+        let definition = peer.listed(ANALYZER).await;
+        assert!(definition["description"].is_string(), "{definition}");
+        let schema = &definition["inputSchema"];
+        assert_eq!(
+            (&schema["type"], &schema["required"]),
+            (&json!("object"), &json!(["ticker_symbol", "period_days"]))
+        );
+        assert!(schema["properties"]["ticker_symbol"]["pattern"].is_string(), "{definition}");
         for method in ["tools/validate", "mgp/tools/validate"] {
             let bad = arguments_of(
                 ANALYZER,

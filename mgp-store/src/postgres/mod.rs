@@ -12,7 +12,7 @@ use deadpool_postgres::{Object, Pool};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Config, Row};
+use tokio_postgres::{Config, Row, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use self::order::PostgresOrder;
@@ -73,6 +73,26 @@ impl Postgres {
         }
         let (found, known) = (found.cast_unsigned(), TABLES_VERSION.cast_unsigned());
         Err(StoreError::Newer { section: "shared".to_owned(), found, known, way_back: String::new() })
+    }
+
+    /// Checks that each connection is one of the database for as long as it lasts: kernels listen to each other on one, and
+    /// prepare statements on others.
+    ///
+    /// # Errors
+    /// [`StoreError::Pooled`] if a pooler gives the connections of the database to others between transactions; other errors
+    /// if the database cannot be reached.
+    pub async fn check_connections(&self) -> Result<()> {
+        let (client, mut other) = (self.client().await?, self.client().await?);
+        for _ in 0..POOLER_ROUNDS {
+            let before = backend(client.simple_query(BACKEND)).await?;
+            let open = in_time(other.transaction()).await?;
+            let others = backend(open.simple_query(BACKEND)).await?;
+            let after = backend(client.simple_query(BACKEND)).await?;
+            if is_pooled(&before, &others, &after) {
+                return Err(StoreError::Pooled);
+            }
+        }
+        Ok(())
     }
 
     /// Makes the tables, if they are missing.
@@ -143,6 +163,30 @@ impl Postgres {
     }
 }
 
+/// Returns the number of the process of the database that answers a connection.
+async fn backend(
+    query: impl Future<Output = Result<Vec<SimpleQueryMessage>, tokio_postgres::Error>>,
+) -> Result<String> {
+    let messages = in_time(query).await?;
+    let found = messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    });
+    found.ok_or_else(|| StoreError::Unavailable("PostgreSQL tells no process".into()))
+}
+
+/// Returns whether two connections use processes of the database in turn: one used that of the other while this one had a
+/// transaction open, or got another process after it.
+fn is_pooled(before: &str, others: &str, after: &str) -> bool {
+    before == others || before != after
+}
+
+/// The statement about the process. It is not prepared, as a pooler may not find it again.
+const BACKEND: &str = "SELECT pg_backend_pid()";
+
+/// The number of times that connections are compared: a pooler may happen to give each its own process.
+const POOLER_ROUNDS: u32 = 3;
+
 /// Returns the rows that a statement selects, which the connection prepares once: that saves two of three messages and answers.
 /// Its plan must not depend on the values, as it may be made once too.
 async fn query_prepared(client: &Object, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
@@ -172,3 +216,17 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The time until a lost connection is made again.
 const PAUSE: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_that_share_processes_of_the_database_are_those_of_a_pooler() {
+        // Directly, and through a pooler in session mode, each connection keeps its own.
+        assert!(!is_pooled("41", "42", "41"));
+        // The other one got the process that the first one had just used, and that one has another now.
+        assert!(is_pooled("41", "41", "42"));
+        assert!(is_pooled("41", "42", "43"), "somebody else got it");
+    }
+}

@@ -1,7 +1,7 @@
 //! The final result of a streamed call, with the summary that MGP adds to it and clients read, and the answers to a
 //! cancelled one (§12.7).
 
-use mgp_types::mgp::{MEMBER, StreamSummary};
+use mgp_types::mgp::{MEMBER, StreamCancelled, StreamSummary};
 use mgp_types::{Object, RawJson, Response, ResultShape};
 use serde::Deserialize;
 
@@ -82,6 +82,21 @@ pub(super) fn cancellation_answer(content: &StreamedContent) -> Response {
     }
     out.extend_from_slice(b"}}");
     Response::plain(RawJson::from_written(out))
+}
+
+/// Returns the content that an answer to a cancellation has.
+pub(super) fn partial_content(answer: &Response) -> StreamedContent {
+    let mut content = StreamedContent::default();
+    let partial = answer.body::<StreamCancelled>().ok().and_then(|cancelled| cancelled.partial_result);
+    if let Some(partial) = partial {
+        partial
+            .content
+            .iter()
+            .filter_map(|block| RawJson::from_value(block).ok())
+            .for_each(|block| content.push(&block));
+        content.truncated |= partial.truncated;
+    }
+    content
 }
 
 /// Returns the result of the cancelled call itself, which is answered in any case.

@@ -11,7 +11,8 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::active::ActiveCall;
-use super::content;
+use super::complete::partial_content;
+use super::content::{self, StreamedContent};
 use super::registry::{CallRegistry, CallWork};
 use crate::session::negotiated;
 
@@ -31,8 +32,8 @@ impl StreamLayer {
     }
 
     /// Creates a layer for a gateway, which cancels calls and streams nothing itself: chunks and messages about them
-    /// pass unchanged. `upstream` asks the server behind to cancel its call; that server then answers with the partial
-    /// result. Any other call ends here, which takes it back from its server.
+    /// pass unchanged. `upstream` asks the server behind to cancel its call, and to answer with the partial result. The call
+    /// ends here in any case, which takes it back from its server.
     pub fn relaying(upstream: impl CancelsUpstream) -> Self {
         Self { upstream: Some(Arc::new(upstream)), ..Self::new() }
     }
@@ -54,6 +55,8 @@ mgp_types::partial_debug!(StreamLayer);
 /// port of `context.outbox` for calls of tools that ask for chunks, and finds the call that a message is about by
 /// `context.outbox.stream()`. Streams are unique in the process and a connection names only the streams of its own
 /// requests, so that no peer reaches the call of another session. A cancelled call is noted on `context.trail`.
+///
+/// A result of more than 64 KiB whose handler sent no chunks is sent in chunks before it is the answer.
 ///
 /// An outer service may send chunks only if the call asks for them
 /// ([`CallOptions::stream`](mgp_types::mgp::CallOptions::stream)) in a session that has the extension: for other calls
@@ -93,14 +96,21 @@ impl<S: RpcService> StreamService<S> {
                 let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());
                 let active = streams.then(|| watch(&mut request));
                 let work = CallWork { registry, stream, trail, active, entered: None };
-                State::Watched { future: self.inner.call(request), work }
+                State::Watched { future: self.inner.call(request), work: Some(work) }
             }
             (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
                 Some(upstream) if self.layer.registry.begin_asking(stream) => {
-                    // A call that its server did not cancel is cancelled here.
                     let (calls, asked) = (Arc::clone(&self.layer.registry), upstream.cancel(request));
-                    let cancelled =
-                        async move { asked.await.map_or_else(|| cancel_here(&calls, stream), Ok) };
+                    let cancelled = async move {
+                        match asked.await {
+                            // The server need not answer the call itself any more.
+                            Some(answer) => {
+                                calls.cancel(stream, partial_content(&answer));
+                                Ok(answer)
+                            }
+                            None => cancel_here(&calls, stream),
+                        }
+                    };
                     State::Waiting { future: Box::pin(cancelled) }
                 }
                 _ => State::answered(cancel_here(&self.layer.registry, stream)),
@@ -149,7 +159,7 @@ pin_project! {
     #[project = StateProj]
     enum State<F> {
         Passed { #[pin] future: F },
-        Watched { #[pin] future: F, work: CallWork },
+        Watched { #[pin] future: F, work: Option<CallWork> },
         Answered { answer: Option<Result<Response, Error>> },
         Waiting { future: BoxFuture<'static, Result<Response, Error>> },
     }
@@ -164,24 +174,37 @@ impl<F> State<F> {
 impl<F: Future<Output = Result<Response, Error>>> Future for StreamFuture<F> {
     type Output = Result<Response, Error>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.project().state;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.as_mut().project().state;
         let answer = match state.as_mut().project() {
             StateProj::Passed { future } => return future.poll(cx),
             StateProj::Waiting { future } => return future.as_mut().poll(cx),
             StateProj::Answered { answer } => {
                 return Poll::Ready(answer.take().expect("a future is not polled again after it was ready"));
             }
-            StateProj::Watched { future, work } => match work.ended(cx) {
-                Some(answer) => answer,
-                None => match future.poll(cx) {
-                    Poll::Ready(outcome) => work.finish(outcome),
-                    Poll::Pending => {
-                        work.enter(cx);
-                        return Poll::Pending;
-                    }
-                },
-            },
+            StateProj::Watched { future, work: watched } => {
+                let work = watched.as_mut().expect("the work goes on until it is answered");
+                match work.ended(cx) {
+                    Some(answer) => answer,
+                    None => match future.poll(cx) {
+                        Poll::Ready(outcome) => match work.chunks_of(&outcome) {
+                            None => work.finish(outcome),
+                            Some(chunks) => {
+                                work.enter(cx);
+                                let sent = watched.take().map(|work| work.finish_in_chunks(chunks, outcome));
+                                if let Some(sent) = sent {
+                                    state.set(State::Waiting { future: Box::pin(sent) });
+                                }
+                                return self.poll(cx);
+                            }
+                        },
+                        Poll::Pending => {
+                            work.enter(cx);
+                            return Poll::Pending;
+                        }
+                    },
+                }
+            }
         };
         // The handler is dropped at once, and not only when the connection drops this future.
         state.set(State::Answered { answer: None });
@@ -213,5 +236,5 @@ fn watch(request: &mut Request) -> Arc<ActiveCall> {
 /// Cancels the call and returns the answer to the cancellation.
 fn cancel_here(calls: &CallRegistry, stream: StreamId) -> Result<Response, Error> {
     let not_active = || written(&StreamCancelled::not_active()).map(Response::plain);
-    calls.cancel(stream).map_or_else(not_active, Ok)
+    calls.cancel(stream, StreamedContent::default()).map_or_else(not_active, Ok)
 }

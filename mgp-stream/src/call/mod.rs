@@ -55,6 +55,7 @@ mod pace;
 mod progress;
 mod reader;
 mod registry;
+mod split;
 
 pub use self::active::FIRST_INDEX;
 pub use self::assembly::{ChunkAssembly, StreamPart};

@@ -7,13 +7,14 @@ use std::task::{Context, Waker};
 
 use futures_util::task::AtomicWaker;
 use mgp_types::mgp::{CallRecord, StreamSummary};
-use mgp_types::{Error, Response, StreamId};
+use mgp_types::{Error, RawJson, Response, StreamId};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::active::{ActiveCall, ForcedEnd, StreamedResult, millis_since};
 use super::complete::{cancellation_answer, cancelled_result, complete, summary};
 use super::content::StreamedContent;
+use super::split::{send, split};
 
 /// The calls that had to wait, by their streams.
 #[derive(Default)]
@@ -54,8 +55,9 @@ impl CallRegistry {
         }
     }
 
-    /// Cancels the call, unless the call is over, and returns the answer to the cancellation.
-    pub(super) fn cancel(&self, stream: StreamId) -> Option<Response> {
+    /// Cancels the call, unless the call is over, and returns the answer to the cancellation. A call that is not streamed
+    /// here ends with the content `so_far`.
+    pub(super) fn cancel(&self, stream: StreamId, so_far: StreamedContent) -> Option<Response> {
         let mut calls = self.0.lock();
         match calls.by_stream.get_mut(&stream)? {
             (_, RegisteredCall::Active(active)) => {
@@ -64,7 +66,7 @@ impl CallRegistry {
                 active.cancel()
             }
             (_, RegisteredCall::Quiet(quiet)) => {
-                let (answer, waker) = quiet.cancel()?;
+                let (answer, waker) = quiet.cancel(so_far)?;
                 drop(calls);
                 if let Some(waker) = waker {
                     waker.wake();
@@ -98,14 +100,14 @@ impl QuietCall {
     }
 
     /// Cancels the call, unless it was cancelled before. Returns the answer for the caller, and the task to wake.
-    fn cancel(&mut self) -> Option<(Response, Option<Waker>)> {
+    fn cancel(&mut self, so_far: StreamedContent) -> Option<(Response, Option<Waker>)> {
         if self.stopped.is_some() {
             return None;
         }
         let summary = StreamSummary::new(0, millis_since(self.began)).cancelled();
-        let nothing = StreamedResult { content: StreamedContent::default(), summary };
-        self.stopped = Some(cancelled_result(&nothing));
-        Some((cancellation_answer(&nothing.content), self.waker.take()))
+        let streamed = StreamedResult { content: so_far, summary };
+        self.stopped = Some(cancelled_result(&streamed));
+        Some((cancellation_answer(&streamed.content), self.waker.take()))
     }
 }
 
@@ -177,6 +179,24 @@ impl CallWork {
             self.note_cancelled();
         }
         stopped.map_or(outcome, Ok)
+    }
+
+    /// Returns the contents of the chunks in which a large result is sent, if its caller takes chunks and got none.
+    pub(super) fn chunks_of(&self, outcome: &Result<Response, Error>) -> Option<Vec<RawJson>> {
+        self.active.as_ref().filter(|active| active.chunks_sent() == 0)?;
+        split(outcome)
+    }
+
+    /// Sends the chunks of a large result, and returns the answer of its call.
+    pub(super) async fn finish_in_chunks(
+        mut self,
+        chunks: Vec<RawJson>,
+        outcome: Result<Response, Error>,
+    ) -> Result<Response, Error> {
+        if let Some(active) = self.active.clone() {
+            send(&active, chunks).await;
+        }
+        self.finish(outcome)
     }
 
     fn end(&self, end: ForcedEnd) -> Result<Response, Error> {

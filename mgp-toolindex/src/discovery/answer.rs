@@ -1,10 +1,11 @@
 //! The answers to the methods of tool discovery.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mgp_types::mgp::{
-    DiscoverTools, DiscoveredTools, Extension, FoundTool, MethodForm, NameStyle, RiskLevel, ToolSecurity,
-    method, written,
+    DiscoverTools, DiscoveredTools, Extension, FoundTool, MethodForm, NameStyle, RiskLevel, ServerId,
+    ServerState, ToolSecurity, method, written,
 };
 use mgp_types::{Context, Error, Object, RawJson, Request, RequestKind, Response, Revision};
 use tokio::time::Instant;
@@ -138,12 +139,26 @@ pub(super) async fn discover(
     });
     let available = visible.as_ref().map_or(snapshot.len(), |visible| visible.count());
     let mut answer = DiscoveredTools::new(available as u64, strategy);
-    answer.next = (!fitted.tools.is_empty()).then(|| meta_tool::how_to_call(names, context));
+    answer.starting = starting(&snapshot, fitted.tools.iter().map(|tool| &tool.server_id));
+    answer.next =
+        (!fitted.tools.is_empty()).then(|| meta_tool::how_to_call(names, context, &answer.starting));
     answer.tools = fitted.tools;
     answer.omitted = fitted.omitted;
     answer.fallback_strategy = result.fallback;
     answer.query_time_ms = (time.as_secs_f64() * 1e6).round() / 1e3;
     Ok(answer)
+}
+
+/// Returns those of these servers that are still starting, each once.
+pub(super) fn starting<'s>(
+    snapshot: &Snapshot,
+    servers: impl Iterator<Item = &'s ServerId>,
+) -> Vec<ServerId> {
+    let is_starting = |server: &&ServerId| {
+        snapshot.server(server.as_str()).is_some_and(|server| server.state == ServerState::Connecting)
+    };
+    let found: BTreeSet<_> = servers.filter(is_starting).cloned().collect();
+    found.into_iter().collect()
 }
 
 /// Returns a tool as it stands in an answer, with all that is needed to call it.

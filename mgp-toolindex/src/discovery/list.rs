@@ -29,6 +29,10 @@ pub(super) fn answer(shared: &DiscoveryShared, request: &Request) -> Option<Resu
     }
     let level = shared.level(&key, &request.context);
     if level == Level::L0 {
+        if shared.settings.level.is_none() {
+            let (snapshot, who) = (shared.index.snapshot(), (&key, &*request.context));
+            shared.with_session(&snapshot, who, |session, view, _| session.listed_whole(view));
+        }
         shared.notifier.listed_elsewhere(&key);
         return None;
     }

@@ -1,7 +1,7 @@
 //! The meta-tools, which stand for all other tools, and the calls by the one that calls tools which are not listed.
 
 use mgp_types::mcp::{Tool, ToolAnnotations};
-use mgp_types::mgp::{MethodForm, NameStyle, UnlistedCall, method};
+use mgp_types::mgp::{MethodForm, NameStyle, ServerId, UnlistedCall, method};
 use mgp_types::{Context, Error, Flow, Gate, Method, RawJson, Request};
 
 use crate::budget::{ListedDefinition, TokenCounter};
@@ -20,10 +20,17 @@ pub(super) fn tools(categories: &[String]) -> Vec<Tool> {
     vec![discover(categories), call, tool(method::TOOLS_REQUEST, REQUEST.into(), REQUEST_SCHEMA)]
 }
 
-/// Returns the words that tell a model how to call tools that it was told of.
-pub(super) fn how_to_call(names: NameStyle, context: &Context) -> String {
+/// Returns the words that tell a model how to call tools that it was told of, some of which may be of servers that are still
+/// `starting`.
+pub(super) fn how_to_call(names: NameStyle, context: &Context, starting: &[ServerId]) -> String {
     let call = names.write_method(method::TOOLS_CALL, context);
-    format!("A tool that is not in your list is called by `{call}`, with its `name` and `arguments`.")
+    let how =
+        format!("A tool that is not in your list is called by `{call}`, with its `name` and `arguments`.");
+    if starting.is_empty() {
+        return how;
+    }
+    let servers: Vec<_> = starting.iter().map(|server| format!("`{server}`")).collect();
+    format!("{how} Still starting: {}; a call waits for its server.", servers.join(", "))
 }
 
 /// Returns the tokens that the names of these categories add to the meta-tools.

@@ -8,6 +8,7 @@ use foldhash::fast::RandomState;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use super::EmbeddingProgress;
 use super::writer::IndexChange;
 use crate::Tool;
 use crate::embed::{
@@ -229,6 +230,13 @@ impl ActiveVectors {
     pub(super) fn searched(&self, tools: usize) -> &EmbedderVectors {
         let is_patchy = self.current.unanswered > tools / FEW;
         self.stand_in.as_ref().filter(|_| is_patchy).unwrap_or(&self.current)
+    }
+
+    /// Returns the progress of an embedder that is to be used and is not yet, among this number of tools.
+    pub(super) fn awaited(&self, tools: usize) -> Option<EmbeddingProgress> {
+        let is_standing_in = !std::ptr::eq(self.searched(tools), &self.current);
+        let awaited = self.coming.as_ref().or_else(|| is_standing_in.then_some(&self.current))?;
+        Some(EmbeddingProgress { embedded: tools.saturating_sub(awaited.unanswered), tools })
     }
 
     /// Returns whether all tools have their vectors.

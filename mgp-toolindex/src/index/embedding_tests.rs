@@ -112,11 +112,13 @@ async fn another_embedder_answers_only_once_all_of_its_vectors_are_there() {
     let snapshot = index.snapshot();
     assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.dimension()), (16, 16));
     assert!(has_vector(&snapshot, "late"));
+    assert_eq!(snapshot.embedding(), Some(EmbeddingProgress { embedded: 0, tools: 41 }));
 
     slow.failures.store(0, Ordering::Relaxed);
     index.embedded().await;
     let snapshot = index.snapshot();
     assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.dimension()), (8, 8));
+    assert_eq!(snapshot.embedding(), None);
     assert_eq!(snapshot.vectors.len(), 41);
 }
 

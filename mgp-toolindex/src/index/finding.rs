@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{MatchEvidence, SearchStrategy, ServerState, ToolFilter};
+use mgp_types::mgp::{MatchEvidence, SearchStrategy, ToolFilter};
 use tokio::runtime::Handle;
 
 use super::{Snapshot, VisibleTools};
@@ -210,25 +210,25 @@ impl Snapshot {
     /// Returns whether a tool may be found.
     fn fits<'a>(&'a self, search: &'a Search<'_>) -> impl Fn(Slot) -> bool + 'a {
         let filter = &search.filter;
-        let state = filter.status.unwrap_or(ServerState::Connected);
         let categories: Vec<_> =
             filter.categories.iter().map(|category| CategoryPath::read(category)).collect();
         let fits = move |slot| {
             let is_asked = |path: &CategoryPath| categories.iter().flatten().any(|wider| path.is_in(wider));
             self.tools.get(slot).is_some_and(|tool| {
                 filter.risk_level_max.is_none_or(|most| tool.risk <= most)
-                    && self.server(tool.server.as_str()).is_some_and(|server| server.state == state)
+                    && filter.status.is_none_or(|state| {
+                        self.server(tool.server.as_str()).is_some_and(|server| server.state == state)
+                    })
                     && (categories.is_empty() || tool.categories.iter().any(is_asked))
             })
         };
         // Most searches have only this filter, and looking at the tool itself costs more than scoring it.
-        let only_connected = state == ServerState::Connected
-            && filter.risk_level_max.is_none()
-            && filter.categories.is_empty();
+        let only_callable =
+            filter.status.is_none() && filter.risk_level_max.is_none() && filter.categories.is_empty();
         move |slot| {
             search.visible.is_none_or(|visible| visible.sees(slot))
-                && (state != ServerState::Connected || self.connected.contains(slot))
-                && (only_connected || fits(slot))
+                && (filter.status.is_some() || self.callable.contains(slot))
+                && (only_callable || fits(slot))
         }
     }
 

@@ -146,13 +146,25 @@ pub struct Snapshot {
     pub(crate) tools: ChunkedVec<Arc<Tool>>,
     pub(crate) servers: HashMap<ServerId, ServerSlots, RandomState>,
     pub(crate) count: usize,
-    /// The tools of the servers that are connected.
-    connected: Slots,
+    /// The tools of the servers that are connected, or starting: a call of such a tool waits.
+    callable: Slots,
     /// The words of the tools.
     pub(crate) words: Arc<KeywordReader>,
     pub(crate) embedder: Arc<dyn Embedder>,
     /// The vectors of the tools, made by `embedder`.
     pub(crate) vectors: Vectors,
+    /// The progress of another embedder, which is used once it has made its vectors.
+    embedding: Option<EmbeddingProgress>,
+}
+
+/// The progress of an embedder that is not used yet, because it has not made the vectors of all tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EmbeddingProgress {
+    /// The number of tools that have their vectors.
+    pub embedded: usize,
+    /// The number of all tools.
+    pub tools: usize,
 }
 
 /// A server, and the slots of its tools.
@@ -170,11 +182,17 @@ impl Snapshot {
             tools: ChunkedVec::new(),
             servers: HashMap::default(),
             count: 0,
-            connected: Slots::default(),
+            callable: Slots::default(),
             words,
             embedder,
             vectors,
+            embedding: None,
         }
+    }
+
+    /// Returns the progress of another embedder that replaces the current one once it has made its vectors.
+    pub const fn embedding(&self) -> Option<EmbeddingProgress> {
+        self.embedding
     }
 
     /// Returns the number of tools.

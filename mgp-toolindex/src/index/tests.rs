@@ -1,7 +1,7 @@
 //! Tests of the index.
 
 use mgp_types::RawJson;
-use mgp_types::mgp::{NameStyle, RiskLevel, SearchStrategy};
+use mgp_types::mgp::{NameStyle, RiskLevel, SearchStrategy, ToolFilter};
 use serde_json::json;
 
 use super::*;
@@ -46,6 +46,20 @@ async fn a_server_that_cannot_be_called_is_not_found() {
     assert!(names(&index, "read").await.is_empty());
     index.set_state("fs".into(), ServerState::Connected).await;
     assert_eq!(names(&index, "read").await, ["fs.read_file"]);
+}
+
+#[tokio::test]
+async fn tools_of_a_server_that_is_starting_are_found_unless_another_state_is_asked_for() {
+    let index = Index::new(Arc::new(NullEmbedder));
+    index.put_server(ServerTools::new("fs", vec![tool("read_file", "Read a file")])).await;
+    index.set_state("fs".into(), ServerState::Connecting).await;
+    assert_eq!(names(&index, "read").await, ["fs.read_file"]);
+    for (state, found) in [(ServerState::Connecting, 1), (ServerState::Connected, 0)] {
+        let mut filter = ToolFilter::default();
+        filter.status = Some(state);
+        let search = Search::new("read").strategy(SearchStrategy::Keyword).filter(filter);
+        assert_eq!(index.search(&search).await.hits.len(), found, "{state}");
+    }
 }
 
 #[tokio::test]

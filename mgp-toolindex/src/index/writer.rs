@@ -171,7 +171,7 @@ impl IndexWriter {
         let Some(listed) = self.next.servers.get_mut(server) else { return };
         listed.server.state = state;
         for slot in listed.slots.values() {
-            self.next.connected.set(*slot, state == ServerState::Connected);
+            self.next.callable.set(*slot, is_callable(state));
         }
     }
 
@@ -200,14 +200,14 @@ impl IndexWriter {
             }
         }
         self.next.count += usize::from(self.next.tools.get(slot).is_none());
-        self.next.connected.set(slot, server.state == ServerState::Connected);
+        self.next.callable.set(slot, is_callable(server.state));
         self.next.tools.set(slot, Some(tool));
     }
 
     fn clear(&mut self, slot: Slot) {
         self.next.count -= usize::from(self.next.tools.get(slot).is_some());
         self.next.tools.set(slot, None);
-        self.next.connected.set(slot, false);
+        self.next.callable.set(slot, false);
         if let Err(error) = self.words.remove(slot) {
             tracing::error!(%error, "a removed tool still counts in the word index");
         }
@@ -247,8 +247,14 @@ impl IndexWriter {
         let searched = self.lanes.searched(self.next.count);
         snapshot.embedder = Arc::clone(&searched.embedder);
         snapshot.vectors = searched.vectors.clone();
+        snapshot.embedding = self.lanes.awaited(self.next.count);
         self.shown.current.store(Arc::new(snapshot));
     }
+}
+
+/// Returns whether tools of a server in this state can be called. While it starts, calls wait.
+const fn is_callable(state: ServerState) -> bool {
+    matches!(state, ServerState::Connected | ServerState::Connecting)
 }
 
 /// Returns the vector that a server sent with a tool, if it may and can be used.

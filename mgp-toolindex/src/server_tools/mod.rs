@@ -78,12 +78,17 @@ impl ToolListing {
         let name = members.text("name").filter(|name| !name.is_empty()).ok_or(ToolListingError::NoName)?;
         let name = ToolName::from(&*name);
         let declared = members.get(ToolSecurity::MEMBER).and_then(|raw| raw.to::<ToolSecurity>().ok());
-        let hints =
+        let in_meta =
             members.object("_meta").and_then(|meta| meta.get(INDEX_META)).and_then(|hints| hints.to().ok());
+        let mut hints: ToolHints = in_meta.unwrap_or_default();
+        for (member, words) in [("categories", &mut hints.categories), ("keywords", &mut hints.keywords)] {
+            words
+                .extend(members.get(member).and_then(|own| own.to::<Vec<String>>().ok()).unwrap_or_default());
+        }
         Ok(Self {
             name,
             members,
-            hints: hints.unwrap_or_default(),
+            hints,
             risk: declared.as_ref().map_or(RiskLevel::Dangerous, |security| security.risk_level),
             permissions: declared.map(|security| security.permissions_required).unwrap_or_default(),
             is_qualified: false,
@@ -229,9 +234,17 @@ mod tests {
     #[test]
     fn hints_of_the_server_are_read_and_nonsense_is_none() {
         let hints = json!({ "categories": ["files/read"], "keywords": ["open"] });
-        let listing = read(&json!({ "name": "x", "_meta": { INDEX_META: hints } })).unwrap();
+        let listing = read(&json!({ "name": "x", "_meta": { INDEX_META: hints.clone() } })).unwrap();
         assert_eq!(listing.hints.categories, ["files/read"]);
-        let listing = read(&json!({ "name": "x", "_meta": { INDEX_META: [1] } })).unwrap();
+        let mut listed = json!({ "name": "x", "categories": ["filesystem"], "keywords": ["text"] });
+        let listing = read(&listed).unwrap();
+        assert_eq!(
+            (&*listing.hints.categories, &*listing.hints.keywords),
+            (&["filesystem".into()][..], &["text".into()][..])
+        );
+        listed["_meta"] = json!({ INDEX_META: hints });
+        assert_eq!(read(&listed).unwrap().hints.categories, ["files/read", "filesystem"]);
+        let listing = read(&json!({ "name": "x", "keywords": 1, "_meta": { INDEX_META: [1] } })).unwrap();
         assert_eq!(listing.hints, ToolHints::default());
     }
 

@@ -1,6 +1,7 @@
 //! The tools of a session: pinned, used, found; and the budget that they share (§16.7, §16.8).
 //!
-//! Found tools join the list in the room that used tools leave, and leave first, because agents of frameworks call only
+//! The tools of the first list stay for the whole session, because hosts refuse calls of tools that left their list. Found
+//! tools join the list in the room that these and used tools leave, and leave first, because agents of frameworks call only
 //! listed tools. The price is one lost prompt cache for a search with news.
 //!
 //! The model gets the kernel's own tools, then the pinned ones in their configured order, then those that fill room, were

@@ -28,8 +28,8 @@ impl SessionSettings {
         /// Pins these tools.
         pub fn pins(pins: PinnedTools) => self.pins = pins;
 
-        /// Lists tools that nobody asked for as long as the cache has room: the foremost ones of each server, as the
-        /// server lists them, which make room for found and used ones.
+        /// Lists tools that nobody asked for in half of the cache: the foremost ones of each server, as the server lists
+        /// them. They stay in the list.
         pub fn fill_room() => self.fills_room = true;
     }
 

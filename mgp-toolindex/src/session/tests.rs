@@ -8,6 +8,7 @@ use super::fit::FittedTools;
 use super::*;
 use crate::budget::{ListedDefinition, TokenCounter, TokenEstimator};
 use crate::embed::NullEmbedder;
+use crate::level::Level;
 use crate::{Index, ServerTools, Snapshot, ToolListing};
 
 /// A counter for which every word is a token, so that tests can do sums.
@@ -182,6 +183,56 @@ async fn what_was_used_longest_ago_makes_room_and_pinned_tools_never_do() {
     used(&sessions, &one, &snapshot, &["d"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "a", "c", "d"]);
     assert_eq!(state(&sessions, &one, &ToolView::all(&snapshot)).cached, ["d", "a", "c"]);
+}
+
+fn that_fill(parts: [u32; 4]) -> ToolSessions {
+    ToolSessions::new(SessionSettings::new(budget(parts), Arc::new(Words)).fill_room()).unwrap()
+}
+
+#[tokio::test]
+async fn tools_of_the_first_list_stay_while_found_and_used_ones_make_room_for_each_other() {
+    let snapshot = snapshot(&["a", "b", "c", "d", "e", "f"], 10).await;
+    let (sessions, one) = (that_fill([100, 20, 50, 40]), key("1"));
+    let first = names(&sessions, &one, &snapshot);
+    assert_eq!(first, ["a", "b"], "half of the room");
+    let find = |tools: &[&str]| {
+        fit(&sessions, &one, &snapshot, tools);
+        let tools: Vec<_> = tools.iter().map(|name| snapshot.called(name).unwrap()).collect();
+        sessions.with(&one, &ToolView::all(&snapshot), |session, settings| {
+            session.found(&ToolView::all(&snapshot), settings, tools);
+        });
+        names(&sessions, &one, &snapshot)
+    };
+    assert_eq!(find(&["c", "d"]), ["a", "b", "c", "d"]);
+    assert_eq!(find(&["e", "f"]), ["a", "b", "e", "f"]);
+    used(&sessions, &one, &snapshot, &["c", "d", "a", "f"]);
+    assert_eq!(names(&sessions, &one, &snapshot), ["a", "b", "d", "f"]);
+}
+
+#[tokio::test]
+async fn tools_of_a_list_with_all_tools_stay_when_there_are_too_many_for_one() {
+    let tools = |names: &[&str]| names.iter().map(|name| tool(name, 10)).collect::<Vec<_>>();
+    let index = index(&[("s", &tools(&["a", "b", "c", "d"]))]).await;
+    let few = index.snapshot();
+    index.put_server(ServerTools::new("t", tools(&["e", "f", "g", "h"]).iter().map(listing).collect())).await;
+    index.settled().await;
+    let many = index.snapshot();
+    let (sessions, one) = (that_fill([50, 0, 20, 20]), key("1"));
+    let level = |snapshot: &Snapshot| {
+        let view = ToolView::all(snapshot);
+        sessions.with(&one, &view, |session, settings| {
+            session.listed_whole(&view);
+            session.level_by_budget(&view, settings, snapshot.len())
+        })
+    };
+    assert_eq!(level(&few), Level::L0);
+    let view = ToolView::all(&many);
+    let now = sessions.with(&one, &view, |session, settings| session.level_by_budget(&view, settings, 8));
+    assert_eq!(now, Level::L3);
+    assert_eq!(names(&sessions, &one, &many), ["a", "b", "c", "d"]);
+    let fitted = fit(&sessions, &one, &many, &["a", "b"]);
+    assert_eq!(fitted.tools.len(), 2, "a search has its reserve: {fitted:?}");
+    assert_eq!(names(&sessions, &one, &many), ["a", "b", "c", "d"]);
 }
 
 // covers: MGP-16.8-02, MGP-16.8-06

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use mgp_types::mgp::{EvictTools, EvictedTools, ToolSession};
+use mgp_types::mgp::{EvictTools, EvictedTools, ToolContextBudget, ToolSession};
 
 use super::{ListedTool, SessionSettings, ToolList, ToolView};
 use crate::Tool;
@@ -49,16 +49,21 @@ pub(crate) struct SessionTools {
     filled: Option<u64>,
     /// Set once the agent took tools out: it wants the room.
     keeps_room: bool,
+    /// The tools of the list that was given out last with all tools, until part of the tools is listed.
+    whole: Vec<Arc<Tool>>,
+    /// Set if a list with all tools was given out, and those tools stay, whatever the budget.
+    keeps_whole: bool,
 }
 
 /// The reason why a tool is in the list: one with a lesser reason makes room first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ListingReason {
-    /// There was room.
-    Room,
     Found,
     /// The tool was used or asked for.
     Used,
+    /// Nobody asked for the tool, and it was listed from the beginning. It stays: many hosts refuse calls of tools that are
+    /// not in their list any more.
+    Base,
 }
 
 /// A list as it was given out.
@@ -152,9 +157,8 @@ impl SessionTools {
         loaded
     }
 
-    /// Puts the tools of the last answer into the list, the best one first, in place of others that were not used. Of
-    /// these and of the tools that fill room, one that is used stays; the others make room first. Tools without room
-    /// beside the answer are left out.
+    /// Puts the tools of the last answer into the list, the best one first, in place of others that were found and not used.
+    /// Tools without room beside the answer are left out.
     pub(crate) fn found<'t>(
         &mut self,
         view: &ToolView<'_>,
@@ -172,7 +176,7 @@ impl SessionTools {
             let name = view.shown_name(tool);
             let Some(definition) = cached_definition(tool, &name, room, room, settings) else { continue };
             let stays = |held: &&HeldTool| held.reason == ListingReason::Used || held.used_at >= self.clock;
-            if sum(self.cached.iter().filter(stays)).saturating_add(definition.tokens()) > room {
+            if sum(self.added().filter(stays)).saturating_add(definition.tokens()) > room {
                 continue;
             }
             while self.cached_tokens().saturating_add(definition.tokens()) > room
@@ -182,23 +186,39 @@ impl SessionTools {
         }
     }
 
-    /// Fills the room that is left with the foremost tools of each server, so that a model sees what there is. Tools
-    /// that come later do not take the place of listed ones.
+    /// Notes that the tools of the view are listed, all of them.
+    pub(crate) fn listed_whole(&mut self, view: &ToolView<'_>) {
+        self.whole = view.tools().cloned().collect();
+    }
+
+    /// Fills a part of the room with the foremost tools of each server, so that a model sees what there is. They stay, and
+    /// what is found or used gets the rest. If all tools were listed before, those stay instead.
     pub(super) fn fill(&mut self, view: &ToolView<'_>, settings: &SessionSettings) {
         let now = view.snapshot.generation;
         if self.keeps_room || self.filled.replace(now) == Some(now) {
             return;
         }
-        let whole = self.cache_room(settings);
+        for tool in std::mem::take(&mut self.whole) {
+            if let Some(tool) = view.tool(&tool.server, &tool.name)
+                && !self.touch(tool, 0, ListingReason::Base)
+            {
+                let name = view.shown_name(tool);
+                let definition = ListedDefinition::of(tool, &name, &*settings.tokens);
+                self.hold_as(ListingReason::Base, tool, name, definition);
+            }
+            self.keeps_whole = true;
+        }
+        let pinned = settings.meta_tokens.saturating_add(sum(&self.pinned));
+        let room = settings.budget.cache_limit.min(settings.budget.max_tokens.saturating_sub(pinned));
         for tool in view.foremost().into_iter().take(MAX_TRIED) {
             if self.pinned.iter().chain(&self.cached).any(|held| held.listed.tool.is_same(tool)) {
                 continue;
             }
-            let most = whole.saturating_sub(self.cached_tokens()).min(whole / LARGEST_PART);
+            let most = (room / FILLED_PART).saturating_sub(sum(&self.cached)).min(room / LARGEST_PART);
             let name = view.shown_name(tool);
             let definition = ListedDefinition::of(tool, &name, &*settings.tokens);
             if definition.tokens() <= most {
-                self.hold_as(ListingReason::Room, tool, name, definition);
+                self.hold_as(ListingReason::Base, tool, name, definition);
             }
         }
     }
@@ -296,7 +316,10 @@ impl SessionTools {
 
     /// Returns the tokens that the total leaves for found tools.
     pub(super) fn left(&self, settings: &SessionSettings) -> u32 {
-        settings.budget.max_tokens.saturating_sub(self.total(settings))
+        let ToolContextBudget { max_tokens, discovery_reserve, .. } = settings.budget;
+        let needed =
+            if self.keeps_whole { self.fixed(settings).saturating_add(discovery_reserve) } else { 0 };
+        max_tokens.max(needed).saturating_sub(self.total(settings))
     }
 
     /// Removes the tool with the least reason to be there, at most `reason`, of these the least recently used and of
@@ -319,7 +342,7 @@ impl SessionTools {
         definition: ListedDefinition,
     ) {
         // Nobody has called a tool that only fills room.
-        let used_at = if reason == ListingReason::Room { 0 } else { self.clock };
+        let used_at = if reason == ListingReason::Base { 0 } else { self.clock };
         let listed = ListedTool { tool: Arc::clone(tool), name, definition, pinned: false };
         self.cached.push(HeldTool { listed, used_at, reason });
     }
@@ -339,7 +362,7 @@ impl SessionTools {
         let room = self.cache_room(settings);
         let name = view.shown_name(tool);
         let definition = cached_definition(tool, &name, room, most, settings)?;
-        let staying = self.cached.iter().filter(|held| held.used_at >= self.clock);
+        let staying = self.added().filter(|held| held.used_at >= self.clock);
         if sum(staying).saturating_add(definition.tokens()) > room {
             return None;
         }
@@ -397,6 +420,7 @@ impl SessionTools {
             let tool = view.tool(&held.listed.tool.server, &held.listed.tool.name)?;
             let name = view.shown_name(tool);
             if name != held.listed.name || tool.definition != held.listed.tool.definition {
+                let room = if held.reason == ListingReason::Base { settings.budget.max_tokens } else { room };
                 held.listed.definition = cached_definition(tool, &name, room, room, settings)?;
             }
             (held.listed.tool, held.listed.name) = (Arc::clone(tool), name);
@@ -407,16 +431,25 @@ impl SessionTools {
 
     fn cache_room(&self, settings: &SessionSettings) -> u32 {
         let left = settings.budget.max_tokens.saturating_sub(self.fixed(settings));
-        settings.budget.cache_limit.min(left)
+        settings.budget.cache_limit.saturating_sub(self.base_tokens()).min(left)
+    }
+
+    /// Returns the tools that were found or used since the first list, and may leave again.
+    fn added(&self) -> impl Iterator<Item = &HeldTool> {
+        self.cached.iter().filter(|held| held.reason < ListingReason::Base)
     }
 
     pub(super) fn cached_tokens(&self) -> u32 {
-        sum(&self.cached)
+        sum(self.added())
+    }
+
+    fn base_tokens(&self) -> u32 {
+        sum(self.cached.iter().filter(|held| held.reason == ListingReason::Base))
     }
 
     /// Returns the tokens of the tools that are always listed.
     fn fixed(&self, settings: &SessionSettings) -> u32 {
-        settings.meta_tokens.saturating_add(sum(&self.pinned))
+        settings.meta_tokens.saturating_add(sum(&self.pinned)).saturating_add(self.base_tokens())
     }
 
     fn total(&self, settings: &SessionSettings) -> u32 {
@@ -430,6 +463,9 @@ impl SessionTools {
 
 /// The tools that are looked at for room that is left.
 const MAX_TRIED: usize = 128;
+
+/// The part of the room that is filled; found and used tools have the rest.
+const FILLED_PART: u32 = 2;
 
 /// The part of the room that one tool may fill, so that several servers have some.
 const LARGEST_PART: u32 = 4;

@@ -1,4 +1,4 @@
-//! Demands for authorization by what lies behind HTTP.
+//! Errors from behind HTTP that have a status of their own: demands for authorization, and those of a process that is unavailable.
 
 use http::StatusCode;
 use mgp_types::code;
@@ -88,4 +88,15 @@ async fn a_challenge_that_is_no_header_is_left_out_and_the_demand_stands() {
     assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
     assert_eq!(challenges(&answer).len(), 0);
     assert!(!answer.headers.contains_key("set-cookie"));
+}
+
+#[tokio::test]
+async fn what_another_process_may_answer_has_the_status_that_load_balancers_read() {
+    let peer = peer();
+    let session = peer.open("2025-11-25").await;
+    for ask in [Ask::tool("away"), call(&session, "away")] {
+        let answer = peer.send(ask).await;
+        assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(answer.json().await["error"]["message"].as_str().unwrap().contains("the database is away"));
+    }
 }

@@ -191,6 +191,7 @@ async fn call_tool(world: &World, request: &Request) -> Result<Response, Error> 
             Err(demanded(AuthorizationDemand::insufficient_scope(SCOPE_CHALLENGE)))
         }
         "broken challenge" => Err(demanded(AuthorizationDemand::unauthorized("Bearer\r\nset-cookie: x=y"))),
+        "away" => Err(Error::new(code::SERVER_NOT_READY, "the database is away").unavailable()),
         "panic" => panic!("a tool that panics"),
         "notify then panic" => {
             progress(request, 1).await?;

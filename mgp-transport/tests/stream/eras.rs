@@ -65,7 +65,7 @@ async fn a_server_without_sessions_names_its_revisions() {
     );
 }
 
-// covers: BASE-02, BASE-07, BASE-15
+// covers: BASE-02, BASE-15
 #[tokio::test]
 async fn before_the_session_only_ping_is_answered() {
     let mut peer = Peer::of(&server());

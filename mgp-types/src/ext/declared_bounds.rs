@@ -1,10 +1,10 @@
-//! The bounds that a tool declares for its calls, checked before anything runs.
+//! The bounds that a tool declares: for its calls, checked before anything runs, and for its results.
 
 use super::{CostCategory, ErrorClass, StructuredError, ToolDeclaration};
 use crate::json::{Scanner, unescape};
-use crate::mcp::Map;
+use crate::mcp::{CallToolResult, Map, Meta};
 use crate::mgp::{Recovery, code};
-use crate::{Error, JsonError, Object};
+use crate::{Error, JsonError, Object, RawJson};
 
 impl ToolDeclaration {
     /// Checks that the arguments of a call have no more bytes than the tool takes, and its estimate no more units than
@@ -22,6 +22,29 @@ impl ToolDeclaration {
             check_input(arguments, most)?;
         }
         max_units.map_or(Ok(()), |most| self.check_budget(most))
+    }
+
+    /// Returns the failure in place of a result with more than `most` bytes, the
+    /// [`max_output_size_bytes`](Self::max_output_size_bytes) of its tool; `None` for a result that may pass.
+    ///
+    /// The texts and the decoded data of the content count, or the values of the structured content if those are more. A
+    /// failure of the tool passes, whatever its size.
+    pub fn too_large(result: &RawJson, most: u64) -> Option<CallToolResult> {
+        // The values are never longer than their JSON.
+        if bytes(result.as_bytes().len()) <= most {
+            return None;
+        }
+        let result = Object::from_raw(result).ok()?;
+        let size = result_size(&result);
+        if size <= most || result.bytes("isError") == Some(b"true") {
+            return None;
+        }
+        let message = format!(
+            "the call was made, but its result has {size} bytes, and the tool declares {most} at most; ask for less"
+        );
+        let structured = too_large_error(&message, ("size_bytes", size), ("max_output_size_bytes", most));
+        let meta = Meta::new().with("error", structured.to_object().to_raw());
+        Some(CallToolResult::error(message).with_meta(meta))
     }
 
     fn check_budget(&self, most: f64) -> Result<(), Error> {
@@ -57,13 +80,31 @@ fn check_input(arguments: &[u8], most: u64) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!("the arguments have {size} bytes, and the tool takes {most} at most; send less");
-    let details = Map::from_iter([("size_bytes", size), ("max_input_size_bytes", most)]);
-    let details = Object::from_value(&details).unwrap_or_default();
-    let structured = StructuredError::new("PAYLOAD_TOO_LARGE", ErrorClass::InvalidInput, message.as_str())
-        .with_details(&details);
+    let structured = too_large_error(&message, ("size_bytes", size), ("max_input_size_bytes", most));
     Err(Error::new(code::INVALID_TOOL_ARGS, message)
         .with_data(structured.to_object().to_raw())
         .with_recovery(Recovery::for_code(code::INVALID_TOOL_ARGS).unwrap_or_default()))
+}
+
+fn too_large_error(message: &str, size: (&str, u64), most: (&str, u64)) -> StructuredError {
+    let details = Object::from_value(&Map::from_iter([size, most])).unwrap_or_default();
+    StructuredError::new("PAYLOAD_TOO_LARGE", ErrorClass::InvalidInput, message).with_details(&details)
+}
+
+fn result_size(result: &Object) -> u64 {
+    let blocks: Vec<Object> = result.get("content").and_then(|content| content.to().ok()).unwrap_or_default();
+    let content = blocks.iter().map(block_size).fold(0, u64::saturating_add);
+    let structured = result.get("structuredContent");
+    let structured = structured.and_then(|value| value_size(&mut Scanner::of_names(value.as_bytes())).ok());
+    content.max(structured.unwrap_or(0))
+}
+
+/// Returns the bytes of a block of content: its text, or its decoded data.
+fn block_size(block: &Object) -> u64 {
+    let resource = block.object("resource").unwrap_or_default();
+    let texts = [block.text("text"), resource.text("text")].into_iter().flatten().map(|text| text.len());
+    let data = [block.text("data"), resource.text("blob")].into_iter().flatten();
+    bytes(texts.chain(data.map(|data| decoded_len(data.as_bytes()))).sum())
 }
 
 /// Returns the bytes of the values in the JSON at which `scanner` stands, without the names of members.
@@ -131,6 +172,30 @@ mod tests {
 
     fn costs(cost: Cost) -> ToolDeclaration {
         ToolDeclaration { cost: Some(cost), ..ToolDeclaration::default() }
+    }
+
+    // covers: EXT-10-06
+    #[test]
+    fn a_result_of_more_bytes_than_declared_is_refused_and_one_of_as_many_passes() {
+        for result in [
+            r#"{"content":[{"type":"text","text":"ten \"bytes"}]}"#,
+            r#"{"content":[{"type":"image","mimeType":"image/png","data":"AAECAwQFBgcICQ=="}]}"#,
+            r#"{"content":[{"type":"resource","resource":{"uri":"a://b","blob":"AAECAwQFBgcICQ=="}}]}"#,
+            r#"{"content":[{"type":"text","text":"01234"}],"structuredContent":{"rows":["0123456789"]}}"#,
+        ] {
+            let raw = RawJson::parse(result).unwrap();
+            assert_eq!(ToolDeclaration::too_large(&raw, 10), None, "{result}");
+            let refused = ToolDeclaration::too_large(&raw, 9).unwrap();
+            let error = StructuredError::read(refused.meta.unwrap().get("error").unwrap()).unwrap();
+            assert_eq!((&*error.code, refused.is_error), ("PAYLOAD_TOO_LARGE", Some(true)), "{result}");
+            assert_eq!(
+                error.details.unwrap().to_raw().as_bytes(),
+                br#"{"size_bytes":10,"max_output_size_bytes":9}"#
+            );
+        }
+        let failed =
+            RawJson::parse(r#"{"content":[{"type":"text","text":"what went wrong"}],"isError":true}"#);
+        assert_eq!(ToolDeclaration::too_large(&failed.unwrap(), 9), None);
     }
 
     // covers: EXT-10-02

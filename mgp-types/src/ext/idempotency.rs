@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::{nearest_seconds, written};
 use crate::macros::{checked_texts, record, text_traits};
 use crate::mgp::Timestamp;
-use crate::{Error, Object, RawJson};
+use crate::{Error, Object, RawJson, random_name};
 
 const MAX_BYTES: usize = 128;
+/// The bytes of a context in a unique key: what a time, 32 digits and two hyphens leave.
+const MAX_CONTEXT_BYTES: usize = MAX_BYTES - 58;
 
 /// The error of a text that is no id of a call, a transaction or a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -32,14 +34,38 @@ checked_texts! {
     StepId by check => InvalidEffectId;
 }
 
+impl IdempotencyKey {
+    /// Creates a key that no other call has: the context, the time, and random digits. Of the context only the first
+    /// 70 bytes remain, and `_` replaces characters that a key cannot have.
+    ///
+    /// ```
+    /// use mgp_types::ext::IdempotencyKey;
+    ///
+    /// let (one, other) = (IdempotencyKey::unique("order 7"), IdempotencyKey::unique("order 7"));
+    /// assert!(one.as_str().starts_with("order_7-20") && one != other);
+    /// ```
+    ///
+    /// # Panics
+    /// The operating system gives no random bytes.
+    pub fn unique(context: &str) -> Self {
+        let bytes = context.bytes().take(MAX_CONTEXT_BYTES);
+        let context: String =
+            bytes.map(|byte| if is_in_ids(byte) { char::from(byte) } else { '_' }).collect();
+        Self(format!("{context}-{}-{}", Timestamp::now(), random_name()).into())
+    }
+}
+
 text_traits!(IdempotencyKey: Serialize, DeserializeFromStr);
 text_traits!(TransactionId: Serialize, DeserializeFromStr);
 text_traits!(StepId: Serialize, DeserializeFromStr);
 
 fn check(text: &str) -> Result<(), InvalidEffectId> {
-    let is_id = (1..=MAX_BYTES).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-:.".contains(&byte));
+    let is_id = (1..=MAX_BYTES).contains(&text.len()) && text.bytes().all(is_in_ids);
     is_id.then_some(()).ok_or(InvalidEffectId)
+}
+
+const fn is_in_ids(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.')
 }
 
 /// Reads the id that stands under `name` in the metadata of a call.
@@ -170,7 +196,6 @@ mod tests {
         Object::parse(json.to_owned()).unwrap()
     }
 
-    // covers: EXT-05-01, EXT-05-02
     #[test]
     fn the_key_of_a_call_is_read_as_it_is_written_and_a_wrong_one_is_refused() {
         let call = IdempotentCall::new("op-1".parse().unwrap());
@@ -219,7 +244,6 @@ mod tests {
         assert!(!least.was_replay && least.original_timestamp.is_none());
     }
 
-    // covers: EXT-05-02
     #[test]
     fn an_id_has_up_to_128_characters_of_a_small_set() {
         for good in [
@@ -235,6 +259,15 @@ mod tests {
         for wrong in ["", " ", "a b", "a/b", "é", "a\n", "a\0", &"x".repeat(129)] {
             assert_eq!(wrong.parse::<IdempotencyKey>(), Err(InvalidEffectId), "{wrong:?}");
             assert!(serde_json::from_value::<StepId>(wrong.into()).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_unique_key_is_a_key_whatever_its_context() {
+        for context in ["", "order 7", &"é/".repeat(100)] {
+            let (one, other) = (IdempotencyKey::unique(context), IdempotencyKey::unique(context));
+            assert!(check(one.as_str()).is_ok(), "{one}");
+            assert_ne!(one, other);
         }
     }
 }

@@ -291,7 +291,6 @@ mod tests {
         )
     }
 
-    // covers: EXT-01-03
     #[test]
     fn the_version_of_a_server_is_a_semantic_one() {
         for (version, written) in [("1.4.2-beta", "1.4.2-beta"), ("v2", "0.0.0+v2"), ("3.1", "0.0.0+3.1")] {

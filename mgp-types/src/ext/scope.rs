@@ -114,7 +114,7 @@ record! {
         required tool: into Box<str>;
         /// The scopes that the caller believes to hold. They are advice: those of the caller's session decide.
         default scopes_held: Vec<Box<str>>;
-        /// The arguments that the call would have.
+        /// The arguments that the call would have. They decide nothing: a tool requires the same scopes for all arguments.
         optional parameters: Object;
     }
 

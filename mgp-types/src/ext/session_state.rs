@@ -5,7 +5,7 @@ use super::written;
 use crate::macros::record;
 use crate::macros::words::words;
 use crate::mgp::Timestamp;
-use crate::{Error, Object, RawJson};
+use crate::{Error, Object, RawJson, code};
 
 /// The most bytes of a state token.
 pub const MAX_SESSION_STATE_BYTES: usize = 65_536;
@@ -115,6 +115,25 @@ impl Resume {
     /// Returns the wish as JSON.
     pub fn to_raw(&self) -> RawJson {
         written(self)
+    }
+
+    /// Returns the error for a checkpoint that was not given for the call.
+    pub fn invalid() -> Error {
+        let message = "the checkpoint is none of this call: its tool, its arguments or its caller differ, or it was \
+                       changed; make the call again without `_meta.resume`";
+        Error::new(code::CHECKPOINT_INVALID, message).with_usual_recovery()
+    }
+
+    /// Returns the error for a checkpoint whose time is over.
+    pub fn expired() -> Error {
+        let message = "the checkpoint is too old; make the call again without `_meta.resume`";
+        Error::new(code::CHECKPOINT_EXPIRED, message).with_usual_recovery()
+    }
+
+    /// Returns the error for a call of a tool without checkpoints. It is not begun anew: the caller has a part of it.
+    pub fn unsupported(tool: &str) -> Error {
+        let message = format!("tool `{tool}` has no checkpoints: make the call again without `_meta.resume`");
+        Error::new(code::METHOD_NOT_FOUND, message)
     }
 }
 

@@ -89,6 +89,23 @@ pub enum UnsafeAdvice {
 }
 
 impl StructuredError {
+    /// Returns the data of an error, or `_meta.error` of a failed result, without suggestions that would weaken somebody's
+    /// security; `None` if it has none of these.
+    pub fn without_unsafe_suggestions(data: &RawJson) -> Option<RawJson> {
+        let mut object = Object::from_raw(data).ok()?;
+        let is_unsafe = |one: &RawJson| one.to_text().is_some_and(|text| weakens_security(&text));
+        let has_one = object.get("suggestion").as_ref().is_some_and(is_unsafe);
+        if has_one {
+            object.remove("suggestion");
+        }
+        let all: Vec<RawJson> = object.get("suggestions").and_then(|all| all.to().ok()).unwrap_or_default();
+        let safe: Vec<_> = all.iter().filter(|one| !is_unsafe(one)).collect();
+        if safe.len() < all.len() {
+            object.set("suggestions", written(&safe));
+        }
+        (has_one || safe.len() < all.len()).then(|| object.to_raw())
+    }
+
     /// Creates an error.
     pub fn new(
         code: impl Into<Cow<'static, str>>,
@@ -165,8 +182,7 @@ impl StructuredError {
     /// A suggestion that would weaken somebody's security is refused.
     pub fn with_suggestion(mut self, suggestion: impl Into<Box<str>>) -> Result<Self, UnsafeAdvice> {
         let suggestion = suggestion.into();
-        let lower = suggestion.to_lowercase();
-        if lines(UNSAFE_PHRASES).any(|phrase| lower.contains(phrase)) {
+        if weakens_security(&suggestion) {
             return Err(UnsafeAdvice::Suggestion);
         }
         self.suggestion = Some(suggestion);
@@ -217,6 +233,11 @@ impl StructuredError {
             Some(_) => data.clone(),
         }
     }
+}
+
+fn weakens_security(suggestion: &str) -> bool {
+    let lower = suggestion.to_lowercase();
+    lines(UNSAFE_PHRASES).any(|phrase| lower.contains(phrase))
 }
 
 /// Returns the host of an address of HTTPS.

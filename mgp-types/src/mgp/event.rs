@@ -167,9 +167,10 @@ impl EventFilter {
         self.min_severity.is_none()
     }
 
-    /// Returns whether an event of this severity passes.
-    pub fn includes(&self, severity: EventSeverity) -> bool {
-        self.min_severity.is_none_or(|least| severity >= least)
+    /// Returns whether an event passes. One whose server tells no severity passes every filter: nothing says that it is
+    /// less severe.
+    pub fn includes(&self, severity: Option<EventSeverity>) -> bool {
+        self.min_severity.is_none_or(|least| severity.is_none_or(|severity| severity >= least))
     }
 }
 
@@ -236,7 +237,8 @@ checked_texts! {
     /// programs have channels outside of them.
     ChannelName by check_name => ChannelError;
 
-    /// The wish of a client: one channel by its name, `model.*` for all below `model`, or `*` for all.
+    /// The wish of a client: one channel by its name, `model.*` for all below `model`, or `*` for all. The word of a standard
+    /// family, as `model`, means the same as `model.*`.
     ///
     /// ```
     /// use mgp_types::mgp::ChannelPattern;
@@ -278,14 +280,15 @@ impl ChannelPattern {
     pub fn matches(&self, channel: &str) -> bool {
         match self.0.strip_suffix('*') {
             Some(prefix) => channel.len() > prefix.len() && channel.starts_with(prefix),
-            None => channel == &*self.0,
+            None => match channel.strip_prefix(&*self.0) {
+                Some(rest) => rest.is_empty() || (rest.starts_with('.') && self.is_standard_family()),
+                None => false,
+            },
         }
     }
 
-    /// Returns whether the pattern stands for channels of one of the families of the specification (§13.5).
-    pub fn is_of_standard_family(&self) -> bool {
-        let family = self.0.split('.').next();
-        Self::STANDARD.iter().any(|standard| standard.split('.').next() == family)
+    fn is_standard_family(&self) -> bool {
+        Self::STANDARD.iter().any(|standard| standard.strip_suffix(".*") == Some(&*self.0))
     }
 }
 

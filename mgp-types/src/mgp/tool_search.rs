@@ -64,6 +64,9 @@ record! {
         /// The number of tools that were found but have no room in the context budget (§16.8).
         #[serde(skip_serializing_if = "is_zero")]
         default omitted: u64;
+        /// The servers of these tools that are still starting: a call of such a tool waits for its server.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        default starting: Vec<ServerId>;
         /// The way to call the tools, in words for a model.
         optional next: String;
     }

@@ -59,7 +59,7 @@ impl CallEffect {
         match self {
             Self::Reads => "changes nothing",
             Self::Writes => "changes something",
-            Self::Unknown => "does what its name does not tell",
+            Self::Unknown => "has an unknown effect",
             Self::Runs => "runs code or a command",
             Self::Sends => "sends or publishes something",
             Self::Destroys => "destroys or overwrites something",

@@ -10,7 +10,7 @@
 //! in front of our kernel, too: `frameworks` says which. `--peer rest` are programs that know OpenAPI and JSON Schema only.
 //! `--peer ext-reference` are the servers that are published as examples of the extensions. `--peer oauth` are authorization
 //! servers, and clients that sign in at them. `--peer agents` are loops of agents with scripted models, which find one tool out of
-//! 265 and call it.
+//! 265 and call it. `--peer strict-lists` are clients that reject a list with one bad definition in it.
 
 mod agents;
 mod frameworks;
@@ -20,6 +20,7 @@ mod oauth;
 pub(crate) mod peers;
 mod reference;
 mod rest;
+mod strict_lists;
 
 use std::{
     fs,
@@ -90,6 +91,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         frameworks::run(workspace, &workspace.target.join("interop"), &frameworks, &mut report)?;
         if wanted(agents::NAME) {
             agents::run(workspace, &workspace.target.join("interop"), &mut report)?;
+        }
+        if wanted(strict_lists::NAME) {
+            strict_lists::run(workspace, &workspace.target.join("interop"), &mut report)?;
         }
     }
     report.finish()
@@ -253,7 +257,8 @@ impl Report {
 const RMCP: &str = "rmcp";
 
 /// The legs that are no other SDK's.
-const OWN_LEGS: [&str; 6] = [RMCP, lenient::NAME, rest::NAME, reference::NAME, oauth::NAME, agents::NAME];
+const OWN_LEGS: [&str; 7] =
+    [RMCP, lenient::NAME, rest::NAME, reference::NAME, oauth::NAME, agents::NAME, strict_lists::NAME];
 
 /// Programs in front of our kernel, or behind it, each with checks of its own.
 struct KernelLeg {

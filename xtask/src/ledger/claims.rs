@@ -98,8 +98,8 @@ fn name_of(line: &str) -> Option<&str> {
     (is_start && !name.is_empty()).then_some(name)
 }
 
-/// Returns the ids of one `covers` line, ranges spelled out.
-fn ids_of(list: &str) -> Result<Vec<String>> {
+/// Returns the ids of a list of ids and ranges, ranges spelled out.
+pub(super) fn ids_of(list: &str) -> Result<Vec<String>> {
     let mut ids = Vec::new();
     for item in list.split(',').map(str::trim).filter(|i| !i.is_empty()) {
         let Some((start, end)) = item.split_once("..") else {
@@ -112,7 +112,7 @@ fn ids_of(list: &str) -> Result<Vec<String>> {
         ensure!(from < to, "the range `{item}` runs backwards");
         ids.extend((from..=to).map(|n| format!("{section}-{n:02}")));
     }
-    ensure!(!ids.is_empty(), "a `covers` line names no id");
+    ensure!(!ids.is_empty(), "the list names no id");
     Ok(ids)
 }
 

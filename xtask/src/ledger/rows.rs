@@ -42,7 +42,7 @@ pub(super) fn rows(csv: &str) -> Result<Vec<Row>> {
 }
 
 /// Splits one line into its cells; a quoted cell may hold commas, and quotes written twice.
-fn cells(line: &str) -> Result<Vec<String>> {
+pub(super) fn cells(line: &str) -> Result<Vec<String>> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
     let mut characters = line.chars().peekable();

@@ -10,7 +10,11 @@ pub(crate) mod home;
 mod mistakes;
 mod patterns;
 
-use std::{path::PathBuf, process::Command, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -22,7 +26,7 @@ use crate::{
     },
     process::{self, Background},
     table::Table,
-    workspace::{Profile, Workspace},
+    workspace::{Features, Profile, Workspace},
 };
 use home::{Home, words};
 
@@ -31,6 +35,12 @@ pub(crate) struct Args {
     /// Does what the pages of docs/patterns say, in place of what a new user does
     #[arg(long)]
     patterns: bool,
+    /// Types every command of the README and the first documents, as an account that has nothing yet
+    #[arg(long, conflicts_with = "patterns")]
+    documents: bool,
+    /// The documents to follow, such as `readme` or `permissions`; all if left out
+    #[arg(long, requires = "documents", value_name = "NAME")]
+    only: Vec<String>,
     /// A program in the place of `mgp`, built in release mode
     #[arg(long, value_name = "PROGRAM")]
     mgp: Option<PathBuf>,
@@ -50,6 +60,14 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if args.patterns {
         return patterns::run(workspace, &mgp);
     }
+    if args.documents {
+        if args.mgp.is_none() {
+            for (package, example) in README_EXAMPLES {
+                workspace.build_example(package, example, Features::Default, Profile::Release)?;
+            }
+        }
+        return follow_documents(workspace, &mgp, &args.only);
+    }
     let fixtures = workspace.example_or(args.server.as_deref(), "mgp-server-sdk", "everything")?;
     let clients: Vec<_> = PEERS.iter().filter(|peer| !peer.client.is_empty()).collect();
     let scripts = workspace.root.join("xtask/interop");
@@ -64,6 +82,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     walk.serve_stdio(&clients);
     walk.step("the record is intact", |walk| verified(&walk.home));
     walk.report.finish()
+}
+
+/// Types the commands of the documents. The examples that the README runs lie in a folder beside `mgp`.
+fn follow_documents(workspace: &Workspace, mgp: &Path, only: &[String]) -> Result<()> {
+    let mut script = Command::new("python3");
+    script.arg(workspace.root.join("xtask/walk/documents.py")).arg(mgp).arg(&workspace.root);
+    process::run(script.arg(workspace.target.join("walk-documents")).args(only))
 }
 
 struct Walk {
@@ -264,3 +289,10 @@ const OF_FIXTURES: Sample = Sample {
     call: &["--tool-name", "fixtures__test_simple_text"],
     answer: "This is a simple text response for testing.",
 };
+
+const README_EXAMPLES: [(&str, &str); 4] = [
+    ("mgp-server-sdk", "streaming"),
+    ("mgp-client-sdk", "supervise"),
+    ("mgp-server-sdk", "echo"),
+    ("mgp-client-sdk", "two_layers"),
+];

@@ -48,7 +48,7 @@ fn numbers(to: usize) -> Vec<String> {
     (0..to).map(|number| format!("{number} ")).collect()
 }
 
-// covers: MGP-12.1-01, MGP-12.3-01, MGP-12.4-03, MGP-12.4-04, MGP-12.5-02..04, ENV-10-02, GGEN-8.1-04
+// covers: MGP-12.1-01, MGP-12.3-01, MGP-12.4-03, MGP-12.4-04, MGP-12.5-02..04, ENV-10-02
 async fn ten_thousand_parts_come_in_order_before_the_result(leg: Leg) {
     let (_host, client) = connect(leg).await;
     let mut streamed = whole(&client, "count", &json!({"to": 10_000})).stream().unwrap();

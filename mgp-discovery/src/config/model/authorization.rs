@@ -150,7 +150,7 @@ pub struct PageOauth {
     #[serde(default)]
     pub scopes: Vec<String>,
     /// The groups whose members decide, such as `@payments-admins`: by the claims of their tokens, or listed as
-    /// `oauth/ISSUER/SUBJECT`. Signing in proves that a person is there, for an hour at most.
+    /// `oauth/ISSUER/SUBJECT`. Signing in counts as the operator passphrase, for an hour at most.
     #[serde(default)]
     pub operators: Vec<String>,
     /// The groups whose members see everything and decide nothing, unless they are operators, too.

@@ -123,7 +123,7 @@ pub struct PageSettings {
     /// The address of the page, such as `127.0.0.1:7333`, or with `[listen.tls]` `0.0.0.0:7333`; any free port at the
     /// loopback address if left out.
     pub listen: Option<String>,
-    /// The login by an identity provider; people sign in by codes and the operators' passphrase alone if left out.
+    /// The login by an identity provider; people sign in by codes and the operator passphrase alone if left out.
     pub oauth: Option<PageOauth>,
 }
 

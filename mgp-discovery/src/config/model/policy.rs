@@ -226,6 +226,9 @@ tables! {
         /// The most calls in the queue of each agent, and of each server; further calls are refused, and those that
         /// waited for two minutes. 1024 if left out.
         pub waiting_calls: Option<u32>,
+        /// The time that a server has to start and to answer, in milliseconds; 30,000 if left out.
+        /// `startup_timeout_ms` of `[servers.limits]` sets it for one server.
+        pub startup_timeout_ms: Option<u64>,
         /// The maximum length of a message, in bytes; 64 MiB if left out. A longer message ends only its own call.
         #[schemars(range(min = 65536))]
         pub max_message_bytes: Option<u64>,

@@ -221,8 +221,9 @@ tables! {
         /// The most calls in a minute, of all agents together; no limit if left out.
         #[schemars(range(min = 1))]
         pub calls_per_minute: Option<u32>,
-        /// The time to start and to answer, in milliseconds; 30,000 if left out. Calls wait as long; a list of tools
-        /// that is incomplete by then is an error.
+        /// The time to start and to answer, in milliseconds; that of `[limits]` if left out. It begins when the program
+        /// starts, for which it may have to wait: as many programs start at the same time as the machine has cores, and
+        /// two more. Calls wait as long; a list of tools that is incomplete by then is an error.
         pub startup_timeout_ms: Option<u64>,
     }
 

@@ -56,8 +56,8 @@ tables! {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub enum ListLevel {
-    /// All tools are listed if they fit into `budget.max_tokens`; otherwise those of `L3`, and others while
-    /// `budget.cache_limit` has room.
+    /// All tools are listed if they fit into `budget.max_tokens`; otherwise those of `L3`, and the foremost tools of
+    /// each server in half of `budget.cache_limit`.
     #[default]
     #[serde(rename = "auto")]
     Auto,

@@ -14,7 +14,7 @@ pub const WAITING_CALLS: u32 = 1024;
 pub const PATIENCE_SECS: u32 = 300;
 /// `timeout_ms` of `[servers.limits]`.
 pub const CALL_TIMEOUT_MS: u64 = 300_000;
-/// `startup_timeout_ms` of `[servers.limits]`.
+/// `startup_timeout_ms` of `[limits]`.
 pub const STARTUP_TIMEOUT_MS: u64 = 30_000;
 /// `embedder` of `[tools]`.
 pub const EMBEDDER: &str = "auto";

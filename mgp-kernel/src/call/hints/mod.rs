@@ -9,10 +9,11 @@ use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use memchr::memmem::Finder;
 use mgp_types::ext::{ExtensionId, IdempotentResult, Intent, PREFIX, Quota, ToolDeclaration, max_units};
+use mgp_types::mcp::ForRevision as _;
 use mgp_types::mgp::{Refusal, ResolvedTool, ServerId, Timestamp, ToolName};
 use mgp_types::{
     AskedRule, CallEnding, Error, Flow, Gate, Method, Object, Origin, RawJson, Request, RequestKind,
-    Response, code,
+    Response, Revision, code,
 };
 
 pub(crate) use self::budget::AgentBudgets;
@@ -26,7 +27,8 @@ use crate::running::RunningConfig;
 /// Before a call: arguments beyond the declared size are refused with 4000, estimates beyond `_meta.budget` or beyond
 /// the agent's budget with 3002. After it: the agent's budget is settled with `_meta.cost`, and its rest stands in
 /// `_meta.quota` for clients that declared `cost_transparency`; the server's id stands in `_meta` for clients that
-/// declared `provenance`, whatever the server wrote there. Calls of tools that declare nothing, by agents without a
+/// declared `provenance`, whatever the server wrote there. A result with more bytes than its tool declares is replaced by
+/// a failure that says so. Calls of tools that declare nothing, by agents without a
 /// budget and clients without these extensions, pass untouched; `_meta` is parsed for tools that declare something, and
 /// only if its bytes have the name `budget`. Takes a lock for agents with a budget alone.
 #[derive(Clone)]
@@ -50,6 +52,8 @@ pub(crate) struct HintedCall {
     tells_quota: bool,
     /// True if the client is told which server the result is from.
     tells_origin: bool,
+    /// The most bytes of the result that the tool declares, and the revision of the client.
+    most_output: Option<(u64, Revision)>,
 }
 
 impl Gate for CallHintsGate {
@@ -81,6 +85,12 @@ impl Gate for CallHintsGate {
         if response.result.ending() == CallEnding::Asking {
             return;
         }
+        if let Some((most, revision)) = call.most_output
+            && let Some(refused) = ToolDeclaration::too_large(&response.result, most)
+            && let Ok(refused) = Response::with_body(&refused.for_revision(revision))
+        {
+            *response = refused;
+        }
         let quota = quota.filter(|_| call.tells_quota);
         if quota.is_some() || call.tells_origin {
             response.change_meta(|meta| self.complete(meta, quota, call.tells_origin));
@@ -100,12 +110,16 @@ impl CallHintsGate {
             self.budgets.reserve(&self.config.load(), caller, declared.as_deref(), Timestamp::now())?;
         let extensions = request.context.session.as_ref().map(|session| session.extensions());
         let has = |id| extensions.is_some_and(|extensions| extensions.has(id));
+        let most = declared.as_ref().and_then(|declared| declared.max_output_size_bytes);
+        let revision = request.context.session.as_ref().map(|session| session.revision);
         let call = HintedCall {
+            most_output: most.zip(revision),
             tells_quota: reserved.is_some() && has(ExtensionId::CostTransparency),
             tells_origin: has(ExtensionId::Provenance),
             reserved,
         };
-        Ok((call.reserved.is_some() || call.tells_origin).then_some(call))
+        let is_followed = call.reserved.is_some() || call.tells_origin || call.most_output.is_some();
+        Ok(is_followed.then_some(call))
     }
 
     /// Settles the budget with what the call cost: its own word for that, nothing if it was not made, else the estimate.
@@ -151,7 +165,8 @@ impl DeclaredTools {
             return known.declaration.clone();
         }
         let declaration = ToolDeclaration::of_definition(&tool.definition);
-        let decides = declaration.cost.is_some() || declaration.max_input_size_bytes.is_some();
+        let sizes = [declaration.max_input_size_bytes, declaration.max_output_size_bytes];
+        let decides = declaration.cost.is_some() || sizes.iter().any(Option::is_some);
         let known = DeclaredTool { tool: tool.clone(), declaration: decides.then(|| Arc::new(declaration)) };
         let declaration = known.declaration.clone();
         // A tool that was never listed is resolved anew with each call; noting it would let callers fill the memory.

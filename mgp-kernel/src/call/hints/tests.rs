@@ -66,6 +66,24 @@ async fn a_call_beyond_its_budget_or_its_size_never_reaches_the_server() {
     assert_eq!(server.asked().len(), 2);
 }
 
+// covers: EXT-10-06
+#[tokio::test]
+async fn a_result_of_more_bytes_than_its_tool_declares_is_left_out() {
+    let kernel = TestKernel::open().await;
+    let (gate, server) = (gate(&kernel), TestServer::default());
+    let paint = || tool("paint", r#","max_output_size_bytes":10"#);
+    for (size, is_refused) in [(10, false), (11, true), (5_000, true)] {
+        let text = "x".repeat(size);
+        server.answers(json!({"content": [{"type": "text", "text": text}]}).to_string().leak());
+        let result = answer(&gate, &server, call(paint(), "eve", &[], json!({}))).await.unwrap();
+        assert_eq!(result["isError"] == true, is_refused, "{size}: {result}");
+        assert_eq!(result["content"][0]["text"] == text.as_str(), !is_refused);
+        if is_refused {
+            assert_eq!(result["_meta"]["error"]["code"], "PAYLOAD_TOO_LARGE");
+        }
+    }
+}
+
 // covers: EXT-03-03, EXT-03-06, EXT-03-07
 #[tokio::test]
 async fn the_budget_of_an_agent_is_counted_corrected_and_told() {

@@ -3,7 +3,6 @@ use tower_layer::Layer as _;
 use tower_service::Service as _;
 
 use mgp_discovery::config::model::ServerConfig;
-use mgp_lifecycle::call::NotExecuted;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Gate as _, Origin, Response, code};
 
@@ -74,7 +73,7 @@ async fn the_configuration_names_another_tool_for_failures_and_for_no_refusals()
     let rules = r#"{"search":{"fallback":"local.search"}}"#;
     let answered = |code| Error::from_origin(Origin::Peer, code, "no");
     assert_eq!(named_fallback(&scene, rules, answered(5002)).await.as_deref(), Some("local.search"));
-    let unsent = Error::new(3001, "it does not run").with_source(NotExecuted);
+    let unsent = Error::new(3001, "it does not run").not_executed();
     assert_eq!(named_fallback(&scene, rules, unsent).await.as_deref(), Some("local.search"));
     // It may have been carried out; or somebody decided, or the arguments are wrong wherever they are sent.
     for error in [

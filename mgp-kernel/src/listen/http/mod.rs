@@ -2,6 +2,7 @@
 
 mod auth_member;
 mod certificate;
+mod certificate_end;
 mod doors;
 mod failed_logins;
 mod paths;

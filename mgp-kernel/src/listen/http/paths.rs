@@ -14,6 +14,7 @@ use mgp_types::json::ObjectWriter;
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{ServerState, Timestamp, TraceId};
 
+use super::certificate_end::certificate_end;
 use crate::admin::servers::resident_memory;
 use crate::call::meter::{BOUNDS, MeterReading};
 use crate::data::empty;
@@ -189,11 +190,8 @@ impl MetricsPage {
             self.one("mgp_audit_push_lag_seconds", lag.seconds);
             self.one("mgp_audit_push_failures_total", lag.failures);
         }
-        if let Some(link) = &kernel.link {
-            let seconds = |lag| Duration::from_millis(lag).as_secs_f64().to_string();
-            let lag = link.freshness.status().lag_ms.map_or_else(|| "+Inf".to_owned(), seconds);
-            self.one("mgp_store_lag_seconds", lag);
-        }
+        self.cluster(kernel);
+        self.certificates(kernel);
         self.one("mgp_tools", kernel.tools.index.snapshot().len());
         self.one("mgp_http_sessions", http.open_sessions());
         self.one("mgp_http_streams", http.open_streams());
@@ -206,11 +204,46 @@ impl MetricsPage {
         if let Some(bytes) = resident_memory(std::process::id()) {
             self.one("process_resident_memory_bytes", bytes);
         }
+        if let Some(time) = cpu_time() {
+            self.one("process_cpu_seconds_total", time.as_secs_f64());
+        }
         let files = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
         self.one("process_open_fds", files);
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let since = now.saturating_sub(kernel.lifecycle.life.uptime()).as_secs();
         self.one("process_start_time_seconds", since);
+        self.family("mgp_build_info");
+        self.sample("mgp_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
+    }
+
+    /// Writes what belongs to the link to other kernels. A kernel that decides alone has only the names of these metrics.
+    fn cluster(&mut self, kernel: &Sections) {
+        let names = ["mgp_store_lag_seconds", "mgp_cluster_kernels", "mgp_server_leases"];
+        let mut values = [None, None, None];
+        if let Some(link) = &kernel.link {
+            let in_seconds = |lag| Duration::from_millis(lag).as_secs_f64().to_string();
+            let lag = link.freshness.status().lag_ms.map_or_else(|| "+Inf".to_owned(), in_seconds);
+            let leases = link.peers.as_ref().map(|peers| peers.leases.own().to_string());
+            values = [Some(lag), Some(link.kernels_seen().to_string()), leases];
+        }
+        for (name, value) in names.into_iter().zip(values) {
+            self.family(name);
+            if let Some(value) = value {
+                self.sample(name, &[], value);
+            }
+        }
+    }
+
+    fn certificates(&mut self, kernel: &Sections) {
+        let config = kernel.config.load();
+        let (listen, peers) = (config.listen.tls.as_ref(), kernel.peers().map(|peers| &peers.tls));
+        let name = "mgp_certificate_expiry_timestamp_seconds";
+        self.family(name);
+        for (section, tls) in [("listen.tls", listen), ("cluster", peers)] {
+            if let Some(end) = tls.and_then(|tls| certificate_end(&std::fs::read(&tls.certificate).ok()?)) {
+                self.sample(name, &[("section", section)], end.as_millis() / 1000);
+            }
+        }
     }
 
     fn histogram(&mut self, name: &str, labels: &[(&str, &str)], reading: &MeterReading) {
@@ -252,6 +285,18 @@ impl MetricsPage {
         let _infallible = self.0.write_fmt(format_args!("{line}\n"));
     }
 }
+
+/// Returns the time for which this process used processors; `None` if the system does not show it.
+fn cpu_time() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in parentheses, may hold anything. The eleven fields behind it come before the two times.
+    let fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11).take(2);
+    let ticks: u64 = fields.map(str::parse::<u64>).sum::<Result<_, _>>().ok()?;
+    Some(TICK * u32::try_from(ticks).ok()?)
+}
+
+/// The unit in which Linux tells times of processes.
+const TICK: Duration = Duration::from_millis(10);
 
 fn escaped(text: &str) -> String {
     text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")

@@ -19,13 +19,14 @@ use tokio::time::sleep;
 use super::form::Form;
 use super::guard::{self, Browser};
 use super::layout::{Page, asset, field, json, sent_again};
+use super::logins::PageLogin;
 use super::provider::{BEGIN, CALLBACK};
 use super::reply::{failed, is_local, led_to, refused, shown};
-use super::sign_in::{LOGIN, PageLogin, by_provider, is_of_its_person, login, unknown};
+use super::sign_in::{LOGIN, by_provider, is_of_its_person, login, unknown};
 use super::{PageServer, pages};
 use crate::admin::export::ExportEvents;
 use crate::admin::list::OperationEntry;
-use crate::admin::questions::{OpenQuestion, ShowQuestion, awaited};
+use crate::admin::questions::awaited;
 use crate::admin::server_orders::BegunLogin;
 use crate::lifecycle::page_door::PageRole;
 use crate::listen::http::Answer;
@@ -75,7 +76,11 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
         return by_provider(server, head, browser).await;
     }
     let secret = guard::cookie(&head.headers, server.scheme.cookie_name());
-    let login = match secret.and_then(|secret| server.logins.find(secret)) {
+    let login = match secret {
+        Some(secret) => server.logins.find(secret).await,
+        None => None,
+    };
+    let login = match login {
         Some(login) if is_of_its_person(server, &login, browser).await => login,
         _ => return unknown(server, head, body).await,
     };
@@ -87,7 +92,7 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
             file(Arc::clone(&login), &query).unwrap_or_else(|error| failed(&login, &error, "/record"))
         }
         (&Method::POST, "/sign-out") => {
-            server.logins.sign_out(secret.unwrap_or_default());
+            server.logins.sign_out(secret.unwrap_or_default()).await;
             led_to(LOGIN)
         }
         (&Method::POST, _) if is_auditor => refused("an auditor sees everything and changes nothing"),
@@ -140,9 +145,6 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
             if is_access {
                 let reach = if params.contains("tool_name") { "tool_grant" } else { "server_grant" };
                 params.set("entry_type", RawJson::from_text(reach));
-            }
-            if DECISIONS.contains(&operation) {
-                undecided(login, &params).await?;
             }
             let sent = login.client.send(&method, params).await;
             reply = match sent {
@@ -210,32 +212,21 @@ async fn called(login: &PageLogin, form: &Form) -> Response<HttpBody> {
     shown(StatusCode::OK, &Page::new(form.get("name").unwrap_or("Call"), body), section(back), Some(login))
 }
 
-/// The operations that answer a question.
-const DECISIONS: [&str; 2] = ["permissions/approve", "permissions/deny"];
-
-/// Checks that nobody has answered a question yet: an answer of one page is not overwritten from another.
-async fn undecided(login: &PageLogin, params: &Object) -> Result<(), Error> {
-    let id = params.text("id").unwrap_or_default().into_owned();
-    let OpenQuestion { decision, answered_by, .. } = login.client.ask(&ShowQuestion { id }).await?.question;
-    let Some(decision) = decision else { return Ok(()) };
-    let by = answered_by.unwrap_or_else(|| "an operator".to_owned());
-    Err(Error::invalid_request(format!("nothing was changed: {by} has {} this already", decision.as_str())))
-}
-
-/// Returns the page that asks for the proof which an operation takes; the form goes with it.
+/// Returns the page that asks for the passphrase; the form goes with it.
 fn proof_page(operation: &str, form: &Form, needed: NeededProof, why: &Error) -> Page {
     let is_account = needed == NeededProof::Account;
-    let what = if is_account { "Password of your account" } else { "Operators' passphrase" };
+    let what = if is_account { "Password of your account" } else { "Operator passphrase" };
     let passphrase = html! {
         input type="password" name="_passphrase" autocomplete="off" required autofocus;
     };
     let back = form.get("_back").filter(|back| is_local(back)).unwrap_or("/");
     let body = html! {
-        p { "Deciding takes a proof that a person is there; it holds for ten minutes." }
+        p { (if is_account { "This needs the password of your account." } else { "This needs your operator passphrase." })
+            " It counts for ten minutes." }
         p.notice role="status" { (why.message()) }
         (sent_again(&format!("/do/{operation}"), form, &field(what, &passphrase), "Go on", back))
     };
-    Page::new("A proof is needed", body)
+    Page::new("Operator passphrase", body)
 }
 
 /// The headers of all answers: nothing of another origin is loaded, framed, sent or read, and no text becomes script.

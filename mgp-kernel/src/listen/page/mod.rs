@@ -8,6 +8,7 @@ mod answer;
 mod form;
 mod guard;
 mod layout;
+mod logins;
 mod page_client;
 mod pages;
 mod plot;
@@ -28,8 +29,8 @@ use tokio::sync::{Semaphore, watch};
 use tower_layer::layer_fn;
 
 use self::guard::{Browser, Scheme};
+use self::logins::PageLogins;
 use self::provider::PageProvider;
-use self::sign_in::PageLogins;
 use crate::call::RefusingService;
 use crate::kernel::Kernel;
 use crate::lifecycle::{or_never, wait_for_stop};
@@ -87,7 +88,7 @@ pub(crate) async fn serve(kernel: Kernel, stopped: watch::Receiver<bool>) {
         scheme,
         provider,
         guesses: Semaphore::new(GUESSES),
-        logins: PageLogins::default(),
+        logins: PageLogins::new(kernel.clone()),
         stopped: stopped.clone(),
     });
     let layer = layer_fn(move |_| {

@@ -13,13 +13,13 @@ use crate::kernel::{Kernel, OperatorClient};
 use crate::lifecycle::page_door::{PageHolder, PageRole};
 use crate::proof::OperatorConnection;
 
-/// The connection of a browser's operator to the kernel, which lies in this process. All rules for operators at the socket
-/// hold for it: a proof that a person is there is given on it, and holds for a while.
+/// The connection of a browser's operator to the kernel in this process. All rules for operators at the socket apply to it: a
+/// passphrase is given on it, and counts for a while.
 pub(crate) struct PageClient {
     kernel: Kernel,
     /// The person at the browser.
     pub(super) holder: PageHolder,
-    /// The connection, and the time at which the proof ends that was given on it.
+    /// The connection, and the time until which the passphrase counts that was given on it.
     connected: Mutex<Option<(OperatorClient, Option<Instant>)>>,
 }
 
@@ -39,7 +39,7 @@ impl PageClient {
         self.client().await?.request(method, params.to_raw()).await
     }
 
-    /// Proves that a person is there, for a while.
+    /// Gives the passphrase, which counts for a while.
     pub(super) async fn prove(&self, passphrase: String) -> Result<(), Error> {
         self.ask(&ProvePresence { passphrase: Some(passphrase), token: None }).await?;
         if let Some((_, end)) = &mut *self.connected.lock() {
@@ -62,7 +62,7 @@ impl PageClient {
         self.kernel.operate_as(self.holder.by.clone(), connection, None).await
     }
 
-    /// Returns the connection, or a new one where the proof on the last one has ended.
+    /// Returns the connection, or a new one once the passphrase no longer counts on the last one.
     async fn client(&self) -> Result<OperatorClient, Error> {
         let connected = self.connected.lock().clone();
         if let Some((client, _)) = connected.filter(|(_, end)| end.is_none_or(|end| Instant::now() <= end)) {
@@ -74,5 +74,5 @@ impl PageClient {
     }
 }
 
-/// The time for which a proof holds, as at a terminal.
+/// The time for which a passphrase counts, as at a terminal.
 const PROOF_HOLDS: Duration = Duration::from_mins(10);

@@ -7,7 +7,7 @@ use mgp_transport::http::HttpBody;
 use mgp_types::{Error, code};
 
 use super::layout::{Page, document, visible};
-use super::sign_in::PageLogin;
+use super::logins::PageLogin;
 use crate::listen::http::uncached;
 use crate::terminal::with_causes;
 

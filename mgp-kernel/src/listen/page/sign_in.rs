@@ -1,11 +1,5 @@
 //! Signing in: the codes, passphrases and answers of an identity provider by which browsers get a login.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-use foldhash::quality::RandomState;
 use http::header::SET_COOKIE;
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
@@ -14,21 +8,18 @@ use maud::{Markup, html};
 use mgp_discovery::config::Secret;
 use mgp_transport::http::HttpBody;
 use mgp_types::mgp::{Actor, AuditPort as _, EventType, Outcome};
-use mgp_types::{Error, Principal, random_name};
-use parking_lot::Mutex;
+use mgp_types::{Error, Principal};
 use percent_encoding::percent_decode_str;
-use sha2::{Digest as _, Sha256};
-use tokio::time::Instant;
 
 use super::PageServer;
 use super::form::Form;
 use super::guard::{self, Browser, Scheme};
 use super::layout::{Page, field, segment, sent_again, visible};
+use super::logins::{PageLogin, SignedIn};
 use super::page_client::PageClient;
 use super::provider::{BEGIN, CALLBACK, PageProvider};
 use super::reply::{is_local, led_to, plain, refused, shown};
 use crate::lifecycle::page_door::{PageHolder, PageRole};
-use crate::peer::ProcessId;
 
 /// Signs a browser in, or asks for the code.
 pub(super) async fn login(
@@ -50,8 +41,11 @@ pub(super) async fn login(
         Some(passphrase) => by_passphrase(server, browser, passphrase).await,
         None => by_code(server, browser, form.get("code").unwrap_or_default()).await,
     };
-    let process = browser.process().await;
-    let Some(secret) = client.and_then(|client| server.logins.sign_in(client, process, None)) else {
+    let secret = match client {
+        Some(client) => server.logins.sign_in(SignedIn::of(client, browser, None).await).await,
+        None => None,
+    };
+    let Some(secret) = secret else {
         let wrong = "This does not hold, or not any more. `mgp ui` shows a new code.";
         let page = login_page(server, to.as_deref(), kept.as_deref(), wrong);
         return shown(StatusCode::FORBIDDEN, &page, LOGIN, None);
@@ -91,7 +85,7 @@ async fn by_code(server: &PageServer, browser: &Browser, code: &str) -> Option<P
     browser.may_be_of(&holder).await.then(|| PageClient::new(server.kernel.clone(), holder))
 }
 
-/// Returns the client of a person on another machine who knows the operators' passphrase.
+/// Returns the client of a person on another machine who knows the operator passphrase.
 async fn by_passphrase(server: &PageServer, browser: &Browser, passphrase: &str) -> Option<PageClient> {
     let _place = server.guesses.try_acquire().ok()?;
     if !browser.is_elsewhere().await {
@@ -142,7 +136,7 @@ async fn finish(server: &PageServer, provider: &PageProvider, head: &Parts, brow
     let event = audit.event(kind, Actor::of(&holder.by), Outcome::Success);
     audit.log.record(event.with_detail("address", &browser.address().to_canonical())).await?;
     let client = PageClient::new(server.kernel.clone(), holder);
-    let secret = server.logins.sign_in(client, browser.process().await, Some(token));
+    let secret = server.logins.sign_in(SignedIn::of(client, browser, Some(token)).await).await;
     let secret = secret.ok_or_else(|| Error::invalid_request("too many people are signed in"))?;
     let to = percent_decode_str(to).decode_utf8().ok();
     let to = to.as_deref().filter(|to| is_local(to)).unwrap_or("/");
@@ -191,7 +185,7 @@ fn login_page(server: &PageServer, to: Option<&str>, kept: Option<&str>, wrong: 
         p { "Run " code { "mgp ui" } " in a terminal, and type the code that it shows." }
         @if !wrong.is_empty() { p.notice.bad role="alert" { (visible(wrong)) } }
         (form("Code", &code))
-        @if server.scheme == Scheme::Https { (form("Operators' passphrase", &passphrase)) }
+        @if server.scheme == Scheme::Https { (form("Operator passphrase", &passphrase)) }
         @if let Some(provider) = &server.provider {
             p {
                 a href={ (BEGIN) "?_to=" (segment(after)) } target=[kept.map(|_| "_blank")] {
@@ -225,70 +219,3 @@ pub(super) async fn unknown(server: &PageServer, head: &Parts, body: Incoming) -
 pub(super) const LOGIN: &str = "/login";
 /// The name of the cookie with what is kept of a login that was begun at the identity provider.
 const BEGUN_COOKIE: &str = "__Host-mgp-login";
-
-/// The browsers that are signed in, by the digests of the secrets in their cookies.
-#[derive(Default)]
-pub(super) struct PageLogins(Mutex<HashMap<[u8; 32], Arc<PageLogin>, RandomState>>);
-
-/// A browser that is signed in.
-pub(super) struct PageLogin {
-    pub(super) client: PageClient,
-    /// The process of the browser, where the system tells it.
-    pub(super) process: Option<ProcessId>,
-    /// The token of a person who signed in at the identity provider. The login is worth as much as the token is.
-    pub(super) token: Option<Secret>,
-    end: Instant,
-    /// True once the browser signed out.
-    is_over: AtomicBool,
-}
-
-impl PageLogin {
-    /// Returns whether the login is not over.
-    pub(super) fn holds(&self) -> bool {
-        !self.is_over.load(Ordering::Acquire) && Instant::now() < self.end
-    }
-}
-
-impl PageLogins {
-    /// Signs a browser in, whose person may have a token, and returns the secret for its cookie; `None` if too many are
-    /// signed in.
-    pub(super) fn sign_in(
-        &self,
-        client: PageClient,
-        process: Option<ProcessId>,
-        token: Option<Secret>,
-    ) -> Option<String> {
-        let holds = if token.is_some() { TOKEN_LOGIN_HOLDS } else { LOGIN_HOLDS };
-        let (end, is_over) = (Instant::now() + holds, AtomicBool::new(false));
-        let mut logins = self.0.lock();
-        logins.retain(|_, known| known.holds());
-        if logins.len() >= MAX_LOGINS {
-            return None;
-        }
-        let secret = format!("{}{}", random_name(), random_name());
-        logins.insert(digest(&secret), Arc::new(PageLogin { client, process, token, end, is_over }));
-        Some(secret)
-    }
-
-    /// Returns the login whose secret a browser has.
-    pub(super) fn find(&self, secret: &str) -> Option<Arc<PageLogin>> {
-        let login = self.0.lock().get(&digest(secret)).cloned();
-        login.filter(|login| login.holds())
-    }
-
-    /// Ends a login.
-    pub(super) fn sign_out(&self, secret: &str) {
-        if let Some(login) = self.0.lock().remove(&digest(secret)) {
-            login.is_over.store(true, Ordering::Release);
-        }
-    }
-}
-
-fn digest(secret: &str) -> [u8; 32] {
-    Sha256::digest(secret).into()
-}
-
-const LOGIN_HOLDS: Duration = Duration::from_hours(12);
-/// The longest time for which a person who signed in at the identity provider is not asked again.
-const TOKEN_LOGIN_HOLDS: Duration = Duration::from_hours(1);
-const MAX_LOGINS: usize = 256;

@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use mgp_client_sdk::{Client, EraMode};
 use mgp_discovery::config::model::ListenTls;
 use mgp_transport::http::HttpBody;
-use mgp_types::{BoxedService, Object};
+use mgp_types::{BoxedService, Object, Principal};
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, date_time_ymd,
 };
@@ -112,7 +112,11 @@ struct Owner {
 
 impl Owner {
     async fn start(authority: &Authority, identity: &Identity) -> Self {
-        let (scene, folder) = (TestKernel::open().await, tempfile::tempdir().unwrap());
+        Self::start_in(TestKernel::open().await, authority, identity).await
+    }
+
+    async fn start_in(scene: TestKernel, authority: &Authority, identity: &Identity) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         let files = TestServer::default();
         files.answers(ANSWER);
         let fake = FakeServer {
@@ -171,7 +175,11 @@ impl Owner {
 
     /// Opens a session with `files`, and returns the headers of a request in it.
     async fn open(&self, identity: &Identity) -> String {
-        let answer = self.send(Some(identity), &post("/servers/files", MARKS, OPENING)).await;
+        self.open_with(identity, MARKS).await
+    }
+
+    async fn open_with(&self, identity: &Identity, marks: &str) -> String {
+        let answer = self.send(Some(identity), &post("/servers/files", marks, OPENING)).await;
         let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
         format!("mcp-session-id: {}\r\n", id.unwrap_or_else(|| panic!("no session: {answer}")))
     }
@@ -326,6 +334,28 @@ async fn a_session_is_one_of_its_client_with_its_server() {
 }
 
 #[tokio::test]
+async fn an_agent_without_sessions_has_one_instance_whichever_kernel_passes_its_calls_on() {
+    let authority = Authority::new();
+    // A second instance of the server cannot begin.
+    let server = r#"{"access":{"default":"opt-out"},
+        "servers":[{"id":"files","url":"http://127.0.0.1:1/mcp","sharing":"client","restart_policy":"never"}]}"#;
+    let owner = Owner::start_in(TestKernel::with(server).await, &authority, &authority.kernel()).await;
+    let marks = format!("{MARKS}mgp-peer-sessionless: 1\r\n");
+    for (id, kernel) in [(2, authority.kernel()), (3, authority.kernel())] {
+        let session = owner.open_with(&kernel, &marks).await;
+        let called =
+            owner.send(Some(&kernel), &call("/servers/files", &format!("{marks}{session}"), id)).await;
+        assert!(called.starts_with("HTTP/1.1 200"), "{called}");
+        assert_eq!(owner.calls(), 1);
+    }
+    // The connection that lists for all takes no instance of a client.
+    let listing = owner.open_with(&authority.kernel(), "mgp-peer: 7 operator/other-kernel\r\n").await;
+    assert!(!listing.is_empty());
+    let of_session = owner.send(Some(&authority.kernel()), &post("/servers/files", MARKS, OPENING)).await;
+    assert!(!of_session.contains("mcp-session-id"), "{of_session}");
+}
+
+#[tokio::test]
 async fn calls_are_passed_on_to_nobody_but_the_kernel_at_the_address_of_the_lease() {
     let (authority, another) = (Authority::new(), Authority::new());
     for (identity, who, is_owner) in [
@@ -337,7 +367,8 @@ async fn calls_are_passed_on_to_nobody_but_the_kernel_at_the_address_of_the_leas
         let here = Peers::at_loopback(authority.kernel().write(folder.path(), &authority));
         here.leases.tell(&format!(r#"{{"files":["{}",7,600000]}}"#, owner.at));
         let lease = here.leases.of("files").await;
-        let configure = here.transport(&lease, Principal::new("ada")).unwrap();
+        let marks = PeerMarks { epoch: lease.epoch, caller: Principal::new("ada"), has_session: true };
+        let configure = here.transport(&marks).unwrap();
         let url = format!("https://{}/servers/files", owner.at);
         let client = Client::builder("mgp", "1").era(EraMode::Session);
         let error = client.connect_http_with(&url, configure).await.err();

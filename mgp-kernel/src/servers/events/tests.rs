@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use mgp_stream::event::EventsGate;
 use mgp_types::mgp::{
-    Event, EventSeverity, EventSubscribe, EventSubscribed, LifecycleChange, ServerState, Timestamp,
+    Event, EventSeverity, EventSubscribe, EventSubscribed, LifecycleChange, ServerState, SubscriptionId,
+    Timestamp,
 };
 use mgp_types::{Gate, Gated, Method, Object, Principal, Request};
 use tower_service::Service;
@@ -57,7 +58,8 @@ fn tell(scene: &TestKernel, server: &str, agent: Option<&str>, channel: &str) {
     let from = connection(&server, agent);
     let channel = scene.support.events.channel_of(&from, channel).unwrap();
     scene.support.events.publisher.declare(&channel).unwrap();
-    scene.support.events.tell_of_server(&from, &channel, EventSeverity::Info, &Object::new()).unwrap();
+    let event = Event::new(SubscriptionId::new("s"), &*channel, Timestamp::EPOCH, Object::new());
+    scene.support.events.tell_of_server(&from, &channel, &event).unwrap();
 }
 
 #[tokio::test]

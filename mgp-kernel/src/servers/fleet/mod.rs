@@ -47,6 +47,8 @@ pub(crate) struct Fleet {
     moves: Mutex<JoinSet<()>>,
     /// The end of the last move of each id, which is signalled by dropping the other half.
     turns: Mutex<HashMap<ServerId, oneshot::Receiver<()>, RandomState>>,
+    /// The changes of the configuration that took effect since an operator last reloaded it.
+    pub(crate) unreported: Mutex<AppliedConfig>,
 }
 
 /// The result of a change of the configuration.
@@ -55,12 +57,45 @@ pub(crate) struct Fleet {
 pub struct AppliedConfig {
     /// The servers that are new.
     pub added: Vec<ServerId>,
-    /// The servers that are connected to anew, because their configuration has changed.
+    /// The servers that restarted, because their configuration has changed.
     pub changed: Vec<ServerId>,
     /// The servers that are gone.
     pub removed: Vec<ServerId>,
-    /// The sections of which something else is wanted that stays as it was until the kernel is started anew.
+    /// The sections, other than servers, of which a change took effect.
+    pub settings: Vec<String>,
+    /// The sections of which a change takes effect only when the kernel restarts.
     pub needs_restart: Vec<String>,
+    /// The keys that an operator accepted for the next kernel; empty if a kernel runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
+}
+
+impl AppliedConfig {
+    /// Returns this change and a `later` one together: servers that came and left again are not mentioned.
+    pub(crate) fn followed_by(mut self, later: Self) -> Self {
+        for gone in later.removed {
+            let was_there = !self.added.contains(&gone);
+            self.added.retain(|id| *id != gone);
+            self.changed.retain(|id| *id != gone);
+            self.removed.extend(was_there.then_some(gone));
+        }
+        for new in later.added {
+            let was_there = self.removed.contains(&new);
+            self.removed.retain(|id| *id != new);
+            if was_there { self.changed.push(new) } else { self.added.push(new) }
+        }
+        for server in later.changed {
+            if !self.added.contains(&server) && !self.changed.contains(&server) {
+                self.changed.push(server);
+            }
+        }
+        for section in later.settings {
+            if !self.settings.contains(&section) {
+                self.settings.push(section);
+            }
+        }
+        Self { needs_restart: later.needs_restart, accepted: later.accepted, ..self }
+    }
 }
 
 /// The next state of a fleet. None of it has begun.
@@ -83,6 +118,7 @@ impl Fleet {
             registered: Mutex::default(),
             moves: Mutex::default(),
             turns: Mutex::default(),
+            unreported: Mutex::default(),
         }
     }
 
@@ -440,6 +476,20 @@ const REPLACE_TIMEOUT: Duration = Duration::from_secs(10);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changes_that_follow_one_another_are_told_as_one() {
+        let ids = |ids: &[&str]| ids.iter().map(|id| ServerId::from(*id)).collect::<Vec<_>>();
+        let change = |added: &[&str], changed: &[&str], removed: &[&str]| AppliedConfig {
+            added: ids(added),
+            changed: ids(changed),
+            removed: ids(removed),
+            ..AppliedConfig::default()
+        };
+        let first = change(&["new", "brief"], &["old"], &["back", "gone"]);
+        let both = first.followed_by(change(&["back"], &["new", "old", "other"], &["brief"]));
+        assert_eq!(both, change(&["new"], &["old", "back", "other"], &["gone"]));
+    }
 
     #[test]
     fn ids_with_a_slip_are_found_and_others_are_not() {

@@ -18,11 +18,13 @@ use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{BoxedService, Error, Gate as _, Object, Principal, RawJson, code};
 
 use super::confined::{self, ServerProgram};
+use super::connection_key::{ClientKey, ConnectionKey};
 use super::connection_shared::ConnectionShared;
 use super::inbound::ServerInboundLayer;
 use super::start_attempt::StderrTail;
 use crate::call::hints::HINTS;
 use crate::data::transports;
+use crate::replicas::PeerMarks;
 use crate::servers::authorization;
 use crate::settings;
 
@@ -43,9 +45,10 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
     let is_dialect = config.dialect == Some(ServerDialect::ExtReference);
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(settings::NAME, env!("CARGO_PKG_VERSION"));
-    // What results tell of costs, sources, better tools and state reaches the clients that declared it, too.
+    // What results and reports tell of costs, sources, better tools, state and checkpoints reaches the clients that declared
+    // it, too.
     let effects = running.effects.enabled.then_some(settings::EFFECTS);
-    let passed = HINTS.into_iter().chain([ExtensionId::SessionState]).chain(effects.into_iter().flatten());
+    let passed = HINTS.into_iter().chain(CARRIED).chain(effects.into_iter().flatten());
     let builder = passed.fold(builder, |builder, id| builder.extension(id.id(), &Object::new()));
     let builder = if shared.support.data.is_on() {
         builder.extension(ExtensionId::DataReferences.id(), &transports())
@@ -60,7 +63,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         .relay_clients()
         .caching(false)
         .era(EraMode::PreferSession)
-        .handshake_timeout(settings::startup_timeout(config))
+        .handshake_timeout(settings::startup_timeout(&running, config))
         .limits(limits(&shared))
         .on_stray_line({
             let (log, output) = (shared.of_server.log.clone(), output.clone());
@@ -70,9 +73,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         .layer(ReferenceGate::new(is_dialect && elsewhere.is_none()).into_layer())
         .inbound_layer(ServerInboundLayer(Arc::downgrade(&shared)));
     if let Some((peers, lease, address)) = elsewhere {
-        let client = || shared.key.client.as_ref().map(|client| &client.agent);
-        let caller = shared.key.agent.as_ref().or_else(client).cloned();
-        let configure = peers.transport(lease, caller.unwrap_or_else(|| Principal::new(OTHER_KERNEL)))?;
+        let configure = peers.transport(&marks(&shared.key, lease.epoch))?;
         let url = format!("https://{address}/servers/{}", config.id);
         return builder.era(EraMode::Session).connect_http_with(&url, configure).await.map(Client::boxed);
     }
@@ -120,6 +121,10 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         }
     }
 }
+
+/// The extensions of what clients carry for servers, and of reports with it.
+const CARRIED: [ExtensionId; 3] =
+    [ExtensionId::SessionState, ExtensionId::Streaming, ExtensionId::ProgressNotifications];
 
 /// Returns the limits of the connection. They exceed the largest result: a message has to be read before its result can
 /// be reported as too long.
@@ -176,6 +181,18 @@ fn heard(
         None => program,
     };
     program.id_into(Arc::clone(&shared.state.pid)).exit_into(Arc::clone(&shared.state.exit)).stderr(stderr)
+}
+
+/// Returns the marks of a connection to the kernel that runs the server.
+pub(super) fn marks(key: &ConnectionKey, epoch: i64) -> PeerMarks {
+    let client = key.agent.as_ref().map(ClientKey::of).or_else(|| key.client.clone());
+    match client {
+        Some(ClientKey { agent, session }) => {
+            PeerMarks { epoch, caller: agent, has_session: session.is_some() }
+        }
+        // Like an operator, all clients here together use the connection that lists for all.
+        None => PeerMarks { epoch, caller: Principal::operator(OTHER_KERNEL), has_session: true },
+    }
 }
 
 /// The name of another kernel as a client of a server here, where its own clients share the connection.

@@ -22,6 +22,7 @@ use super::first_start::FirstStart;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListKind, StaleLists};
 use super::start_attempt::StartAttempt;
+use super::start_queue::StartPlace;
 use super::support::{CurrentClient, ServerStack, ServerSupport};
 use crate::approvals::ElicitationSessions;
 use crate::call::calls_in_work::CallsInWork;
@@ -58,8 +59,10 @@ pub(crate) struct ConnectionState {
     pub(super) peers: Mutex<Vec<Weak<Session>>>,
     pub(super) elicitations: Arc<ElicitationSessions>,
     pub(super) changed: StaleLists,
-    /// The channels on which the server publishes events, under their full names.
+    /// The channels on which the server publishes events and the patterns that it accepts, as the server calls them.
     pub(super) channels: Mutex<HashSet<Box<str>, RandomState>>,
+    /// The number of the last request of a client for channels that the server was asked for.
+    pub(super) asked_channels: watch::Sender<u64>,
     /// True if the connection has ended for good, so that its lists do not count.
     pub(super) is_over: AtomicBool,
     pub(crate) current: CurrentClient,
@@ -78,6 +81,8 @@ pub(crate) struct ConnectionState {
     pub(super) last_error: Mutex<Option<String>>,
     /// The attempt to connect that goes on, or the last one.
     pub(super) attempt: Mutex<StartAttempt>,
+    /// The place of its program among those that start, while it is connected and not set up.
+    pub(super) place: Mutex<Option<StartPlace>>,
     pub(super) connected_at: Mutex<Option<Instant>>,
     pub(super) connects: AtomicU64,
     /// The description that the server gives of itself; until its first start is over, that by the connection in whose
@@ -129,7 +134,7 @@ impl ConnectionShared {
         let server = key.server.clone();
         Ok(Self {
             tasks_at: Arc::new(TaskPlace::of(&key, config)),
-            start: FirstStart::new(server.clone(), settings::startup_timeout(config)),
+            start: FirstStart::new(server.clone()),
             server,
             key,
             config: Arc::clone(config),

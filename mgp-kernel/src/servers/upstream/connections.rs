@@ -135,10 +135,16 @@ impl Upstream {
         let is_free = connections.first.as_ref().is_some_and(|first| first.client.is_none());
         // The program of a client may run in another folder than the first one, that in which the client works.
         let follows = self.config.command.is_some() && self.config.cwd.is_none();
-        let runs_elsewhere = || follows && self.support.tables.folder(client.session).is_some();
-        let is_free = is_free && !runs_elsewhere();
+        let has_own_folder = || follows && self.support.tables.folder(client.session).is_some();
+        let is_free = is_free && !self.is_elsewhere() && !has_own_folder();
         let own = ConnectionKey { client: Some(client), ..self.shared_key() };
         if is_free && !connections.by_key.contains_key(&own) { self.shared_key() } else { own }
+    }
+
+    /// Returns whether another kernel runs the server. Its first connection leads to that kernel without a client: the
+    /// connection of a client says there whose it is.
+    fn is_elsewhere(&self) -> bool {
+        self.support.peers(&self.config).is_some_and(|peers| peers.leases.is_elsewhere(&self.config.id))
     }
 
     /// Returns whether this caller shares the first connection with whoever else uses it: an operator does, and everybody
@@ -214,7 +220,8 @@ impl Upstream {
             ConnectPolicy::NotNow => return Err(Error::disconnected("the server was stopped")),
             ConnectPolicy::Never => return Err(Error::disconnected("the server is being removed")),
         }
-        if by_key.len() + usize::from(first.is_some()) >= self.max_connections()
+        let is_first_used = first.is_some() && !self.is_elsewhere();
+        if by_key.len() + usize::from(is_first_used) >= self.max_connections()
             && let Some(first) = self.make_room(first, by_key, agent)?
         {
             return Ok(first);
@@ -265,9 +272,11 @@ impl Upstream {
                 if !is_use(request) {
                     return to(own.unwrap_or(first));
                 }
-                // Only a server that has connected says whether clients can share it.
+                // Only a server that has connected says whether clients can share it, and which kernel runs it.
                 let start = &first.instance.shared.start;
-                if key.is_own() && own.is_none() && self.config.sharing.is_none() && !start.is_over() {
+                let is_open = self.support.peers(&self.config).is_some()
+                    || key.is_own() && self.config.sharing.is_none();
+                if own.is_none() && is_open && !start.is_over() {
                     return Ok(ConnectionRoute::After(start.clone()));
                 }
             } else if let Some(agent) = &request.context.principal

@@ -8,7 +8,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Method, Object, Outbox, RawJson, Request};
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// The first start of a server, which may still go on. Clones share it.
 #[derive(Clone)]
@@ -20,25 +20,30 @@ struct FirstStartInner {
     is_over: AtomicBool,
     over: watch::Sender<bool>,
     began: Mutex<Instant>,
-    /// The time for which calls wait for it, from its beginning on.
-    patience: Duration,
+    /// The moment until which calls wait for it; `None` while the server is in the queue of those that start.
+    until: watch::Sender<Option<Instant>>,
 }
 
 impl FirstStart {
-    /// Returns a start of `server` that begins now, and that calls wait for no longer than `patience`.
-    pub(crate) fn new(server: ServerId, patience: Duration) -> Self {
+    /// Returns a start of `server`, which waits in the queue of those that start.
+    pub(crate) fn new(server: ServerId) -> Self {
         Self(Arc::new(FirstStartInner {
             server,
             is_over: AtomicBool::new(false),
             over: watch::Sender::new(false),
             began: Mutex::new(Instant::now()),
-            patience,
+            until: watch::Sender::new(None),
         }))
     }
 
     /// Notes that the start begins now.
     pub(super) fn begin(&self) {
         *self.0.began.lock() = Instant::now();
+    }
+
+    /// Notes that the server leaves the queue, and that calls wait for it no longer than `patience` from now on.
+    pub(crate) fn leave_queue(&self, patience: Duration) {
+        self.0.until.send_replace(Some(Instant::now() + patience));
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -66,8 +71,14 @@ impl FirstStart {
     /// Waits until the start is over or has taken as long as it may. A caller that asked for progress of the call is
     /// notified meanwhile what it waits for.
     pub(crate) async fn awaited_by(&self, call: &WaitingCall) {
-        let until = *self.0.began.lock() + self.0.patience;
-        let waited = timeout_at(until, self.over());
+        let late = async {
+            let mut until = self.0.until.subscribe();
+            let in_queue = timeout(LONGEST_QUEUE, until.wait_for(Option::is_some)).await;
+            let until = in_queue.ok().and_then(|until| *until.ok()?);
+            if let Some(until) = until {
+                sleep_until(until).await;
+            }
+        };
         let telling = async {
             loop {
                 // Progress only ever grows, and what is told of an approval and by the server itself comes later: from -0.001
@@ -78,7 +89,8 @@ impl FirstStart {
             }
         };
         tokio::select! {
-            _ = waited => {}
+            () = self.over() => {}
+            () = late => {}
             never = telling => never,
         }
     }
@@ -111,5 +123,7 @@ impl WaitingCall {
     }
 }
 
+/// The longest time that a call waits for a server in the queue of those that start.
+const LONGEST_QUEUE: Duration = Duration::from_mins(5);
 /// The interval at which a caller is notified that the server is still starting.
 const TELL_EVERY: Duration = Duration::from_secs(2);

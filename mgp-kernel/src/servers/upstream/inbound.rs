@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use mgp_types::ext::SessionEvent;
-use mgp_types::mgp::{EventSeverity, method};
+use mgp_types::mgp::{Event, EventSeverity, SubscriptionId, Timestamp, method};
 use mgp_types::{
     BoxFuture, Error, MessageSender, Method, MethodRule, Outbox, RawJson, Request, RequestKind, Response,
     RpcService, Session, Severity,
@@ -81,7 +81,9 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             // The kernel's own channels of these names say what the kernel saw.
             of_kernel @ (method::LIFECYCLE | method::AUDIT) => {
                 let channel = if of_kernel == method::AUDIT { "audit" } else { "lifecycle" };
-                shared.publish_event(channel, EventSeverity::Info, request.params);
+                let event =
+                    Event::new(SubscriptionId::new(""), channel, Timestamp::now(), request.params.clone());
+                shared.publish_event(event.with_severity(EventSeverity::Info));
                 return done();
             }
             "notifications/tasks/status" => {

@@ -16,9 +16,11 @@ mod last_tools;
 mod outcome;
 mod publish;
 mod server_connection;
+mod server_events;
 mod server_shared;
 mod stale_lists;
 mod start_attempt;
+mod start_queue;
 mod support;
 mod view;
 
@@ -29,7 +31,7 @@ use std::time::Duration;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_security::access::AccessGate;
 use mgp_security::definition::DefinitionKind;
-use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
+use mgp_types::mgp::{Extension, ServerId, ServerState, ShutdownReason};
 use mgp_types::{
     BoxFuture, BoxedService, Error, Gate as _, Object, Principal, Request, Response, Session, StreamId, code,
     gates,
@@ -50,11 +52,11 @@ pub(crate) use self::outcome::{FallbackToolGate, ServerOutcomeGate};
 use self::server_connection::ServerConnection;
 pub(crate) use self::server_shared::{AgentLists, ServerShared};
 pub(crate) use self::stale_lists::ListKind;
+pub(crate) use self::start_queue::StartQueue;
 use self::support::ServerClient;
 pub(crate) use self::support::{ServerNotifications, ServerStack, ServerSupport, UpstreamTransport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
 use crate::call::RefusingService;
-use crate::call::meter::{MeterGate, OpenRequests};
 use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
@@ -91,7 +93,6 @@ impl Upstream {
             let (id, of_server) = (ServerId::from(config.id.as_str()), Arc::<ServerShared>::default());
             let refusing = gates![
                 FallbackToolGate::new(&config),
-                MeterGate(of_server.meter.clone(), OpenRequests::default()),
                 AccessGate::new(support.policies.access.clone()).for_server(id.clone()),
             ];
             let refusal = Error::new(code::ACCESS_DENIED, "no access to this server");
@@ -199,6 +200,18 @@ impl Upstream {
         self.up().filter_map(open).collect()
     }
 
+    /// Waits until the server was asked for all channels that clients had named up to the request of this number, on the
+    /// connection of this agent. A server without a connection, or without events, is not asked.
+    pub(crate) async fn asked_for_channels(&self, agent: &Principal, request: u64) {
+        let Some(connection) = self.of(agent) else { return };
+        connection.shared.start.over().await;
+        if connection.session().is_some_and(|session| session.has(&Extension::Events)) {
+            let mut asked = connection.shared.state.asked_channels.subscribe();
+            // Waiting fails only if the connection has ended for good.
+            let _ = asked.wait_for(|last| *last >= request).await;
+        }
+    }
+
     /// Returns the session that was negotiated last on this connection.
     pub(crate) fn session_on(&self, connection: &ConnectionKey) -> Option<Arc<Session>> {
         self.on(connection)?.session()
@@ -264,7 +277,7 @@ impl Upstream {
         let is_up = state == ServerState::Connected;
         let since = own.and_then(|own| *own.connected_at.lock());
         let starting = own.filter(|_| state == ServerState::Connecting);
-        let delay = starting.and_then(|own| own.attempt.lock().delay(&self.config));
+        let delay = starting.and_then(|own| own.attempt.lock().delay());
         ServerView {
             id: self.id.clone(),
             agent: agent.map(|agent| agent.access_id().into_owned()),

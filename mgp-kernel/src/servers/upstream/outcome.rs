@@ -6,22 +6,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mgp_discovery::config::model::ServerConfig;
-use mgp_lifecycle::call::NotExecuted;
 use mgp_transport::TooLong;
+use mgp_types::ext::StructuredError;
 use mgp_types::mcp::{CallToolResult, ForRevision};
 use mgp_types::mgp::{
     Actor, ActorType, AuditPort as _, AuditTarget, Category, EventType, Outcome, Recovery, ServerId, ToolName,
 };
 use mgp_types::secret::is_secret_name;
 use mgp_types::{
-    Error, Flow, Gate, Method, Object, Origin, RawJson, Request, Response, ResultKind, Session, code,
-    is_hidden,
+    CallEnding, Error, Flow, Gate, Method, Object, Origin, RawJson, Request, Response, ResultKind, Session,
+    code, is_hidden,
 };
 
 use crate::record::AuditTrail;
 
-/// A gate that says errors of a server, and the questions in its results, in its name; and keeps its results from being
-/// longer than clients have room for.
+/// A gate that says errors of a server, and the questions in its results, in its name; takes suggestions away that would
+/// weaken somebody's security; and keeps its results from being longer than clients have room for.
 ///
 /// A result that is too long is replaced by a message that says how long it is and what to do: for a tool a result with
 /// `isError`, because that reaches the model, which can ask for less; for everything else an error, 3001. A result that
@@ -64,10 +64,19 @@ impl ServerOutcomeGate {
         let response = match outcome {
             Ok(response) => response,
             Err(error) if error.origin() == Origin::Peer => {
-                return Err(error.clone().with_message(said_by(&self.server, error.message())));
+                let named = error.clone().with_message(said_by(&self.server, error.message()));
+                let safe = error.data().and_then(StructuredError::without_unsafe_suggestions);
+                return Err(match safe {
+                    Some(data) => named.with_data(data),
+                    None => named,
+                });
             }
             Err(_) => return Ok(()),
         };
+        if response.result.ending() == CallEnding::Failed {
+            remove_unsafe_suggestions(response);
+            return Ok(());
+        }
         let asks = response.result.kind() == ResultKind::InputRequired;
         if !asks && !gets_task {
             return Ok(());
@@ -141,7 +150,7 @@ impl Gate for FallbackToolGate {
 fn may_be_replaced(error: &Error) -> bool {
     let is_decision = code::category(error.code()) == Some(Category::Security)
         || matches!(error.code(), code::INVALID_PARAMS | code::INVALID_TOOL_ARGS | code::TOOL_NOT_FOUND);
-    !is_decision && (error.origin() == Origin::Peer || NotExecuted::is_cause_of(error))
+    !is_decision && (error.origin() == Origin::Peer || error.is_not_executed())
 }
 
 /// Returns the message of `server` with its name, where the server cannot write it, and in visible characters.
@@ -177,6 +186,15 @@ pub(super) fn in_own_name(server: &ServerId, mut message: Request) -> Result<Req
     }
     params.object_mut_or_new("_meta").set(SERVER, RawJson::from_text(server.as_str()));
     Ok(message)
+}
+
+/// Takes the suggestions that would weaken somebody's security out of a failed result.
+fn remove_unsafe_suggestions(response: &mut Response) {
+    let meta = Object::from_raw(&response.result).ok().and_then(|result| result.object("_meta"));
+    let error = meta.and_then(|meta| meta.get("error"));
+    if let Some(safe) = error.as_ref().and_then(StructuredError::without_unsafe_suggestions) {
+        response.change_meta(|meta| meta.set("error", safe));
+    }
 }
 
 /// Puts the questions within a result or a task of `server`, which a client answers by asking again, into its name.

@@ -7,22 +7,17 @@ use std::sync::atomic::Ordering;
 use mgp_discovery::catalog::{Catalog, CatalogError, CatalogSnapshot};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
-use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind};
+use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind, well_formed};
 use mgp_security::tool::effective;
-use mgp_stream::event::EventItem;
 use mgp_toolindex::{ServerTools, ToolListing};
-use mgp_types::mgp::{
-    ChannelPattern, EventSeverity, EventSubscribe, Extension, Glob, ResolvedTool, ServerId, ToolName,
-    TrustLevel,
-};
-use mgp_types::{Error, Object, RawJson, Request, Session, code};
-use tokio::time::Instant;
+use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ToolName, TrustLevel};
+use mgp_types::{Error, Object, RawJson, Request};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::connection_shared::{ConnectionShared, ServerDescription};
 use super::last_tools;
-use super::stale_lists::{ListKind, Pauses};
+use super::stale_lists::ListKind;
 use super::support::ServerClient;
 use crate::catalog::ToolCatalog;
 use crate::servers::events::ToolsChange;
@@ -64,7 +59,7 @@ impl ConnectionShared {
                 continue;
             }
             let items = match listed(client, definitions, kind).await {
-                Ok(items) => items,
+                Ok(items) => items.iter().filter_map(|item| well_formed(kind, item).ok()).collect(),
                 Err(error) => {
                     tracing::debug!(server = %self.server, %kind, %error, "a list cannot be had");
                     if error.code() != code::METHOD_NOT_FOUND {
@@ -195,7 +190,8 @@ impl ConnectionShared {
     }
 }
 
-/// Returns the tools of these definitions that the configuration does not switch off, with their rights.
+/// Returns the tools of these definitions that the configuration does not switch off, with their rights. The definitions
+/// are as servers sent them; those of the tools are as strict clients accept them.
 pub(super) fn resolved(
     config: &ServerConfig,
     server: &ServerId,
@@ -204,6 +200,7 @@ pub(super) fn resolved(
 ) -> Vec<Arc<ResolvedTool>> {
     let rules = settings::tool_rules(config, trust);
     let tool = |definition: Object| {
+        let definition = well_formed(DefinitionKind::Tool, &definition).ok()?;
         let name = ToolName::from(&*definition.text("name").filter(|name| !name.is_empty())?);
         if config.has_off(name.as_str()) {
             return None;
@@ -264,88 +261,3 @@ async fn listed(
 
 const MAX_PAGES: usize = 1_000;
 const MAX_LISTED: usize = 20_000;
-
-impl ConnectionShared {
-    /// Subscribes to all that the server publishes, if it negotiated events, and publishes it under the server's name for as
-    /// long as the connection lasts.
-    pub(super) async fn follow_events(self: Arc<Self>, client: ServerClient, session: Arc<Session>) {
-        if !session.has(&Extension::Events) {
-            return;
-        }
-        let mut wanted = everything();
-        let server = &self.server;
-        let mut pauses = Pauses::default();
-        loop {
-            let began = Instant::now();
-            match client.events(wanted).await {
-                Ok(mut events) => {
-                    for channel in &events.answer().available {
-                        if let Err(error) = self.declare_channel(channel) {
-                            tracing::debug!(%server, %error, "a channel is left out");
-                        }
-                    }
-                    while let Some(item) = events.next().await {
-                        match item {
-                            EventItem::Event(event) => {
-                                let severity = event.severity.unwrap_or(EventSeverity::Info);
-                                self.publish_event(&event.channel, severity, event.data);
-                            }
-                            missed => tracing::debug!(%server, ?missed, "events of a server are lost"),
-                        }
-                    }
-                    wanted = events.resuming();
-                }
-                Err(error) => {
-                    tracing::debug!(%server, %error, "the events of a server cannot be had");
-                    if error.code() == code::METHOD_NOT_FOUND {
-                        return;
-                    }
-                    wanted = everything();
-                }
-            }
-            tokio::time::sleep(pauses.after(began)).await;
-        }
-    }
-
-    /// Publishes an event on a server's channel as one of the kernel, under the server's name.
-    pub(super) fn publish_event(&self, channel: &str, severity: EventSeverity, mut data: Object) {
-        if channel == "lifecycle" {
-            // The event is about this server, whatever it says.
-            data.set("server_id", RawJson::from_text(self.server.as_str()));
-        }
-        let outcome = self.declare_channel(channel).and_then(|channel| {
-            let events = &self.support.events;
-            events.tell_of_server(&self.key, &channel, severity, &data).map_err(|error| error.to_string())
-        });
-        if let Err(error) = outcome {
-            tracing::debug!(server = %self.server, %error, "an event is dropped");
-        }
-    }
-
-    /// Declares a channel of the server. Returns its name with the server in front.
-    ///
-    /// # Errors
-    /// The channel is another server's, or this one has too many.
-    fn declare_channel(&self, channel: &str) -> Result<String, String> {
-        let events = &self.support.events;
-        let Some(full) = events.channel_of(&self.key, channel) else {
-            return Err(format!("the channel {channel:?} is another's"));
-        };
-        let mut declared = self.state.channels.lock();
-        if !declared.contains(&*full) {
-            if declared.len() >= MAX_CHANNELS {
-                return Err(format!("the server publishes on more than {MAX_CHANNELS} channels"));
-            }
-            events.publisher.declare_as(&full, channel).map_err(|error| error.to_string())?;
-            declared.insert(full.as_str().into());
-        }
-        Ok(full)
-    }
-}
-
-/// The wish for all channels. Servers that know no `*` have those of the standard families.
-fn everything() -> EventSubscribe {
-    EventSubscribe::new(std::iter::once("*").chain(ChannelPattern::STANDARD).collect::<Vec<_>>())
-}
-
-const MAX_CHANNELS: usize = 64;

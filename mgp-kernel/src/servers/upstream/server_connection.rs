@@ -14,7 +14,7 @@ use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason
 use mgp_types::{BoxFuture, BoxedService, Error, Gate as _, Params, Request, Response, Session, code};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tower_service::Service as _;
 
 use super::audit;
@@ -124,16 +124,14 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
     let connecting = Arc::clone(shared);
     let restoring = Arc::clone(shared);
     let mut limits = TimeLimits::default();
-    // Some servers are asked for their description, too, and take their time for both. The handshake notices first that
-    // it takes too long.
-    limits.connect = settings::startup_timeout(config) * 2 + HANDSHAKE_END;
-    limits.restore = settings::startup_timeout(config);
+    // The attempt has a limit of its own, which does not count the time in the queue.
+    limits.connect = Duration::MAX;
+    limits.restore = settings::startup_timeout(&shared.support.config.load(), config);
     let supervisor = Client::supervise(shared.server.clone(), move || {
         let shared = Arc::clone(&connecting);
         async move {
             shared.let_go();
-            *shared.state.attempt.lock() = StartAttempt::default();
-            connect(Arc::clone(&shared)).await.inspect_err(|error| shared.note_error(error))
+            shared.attempt().await.inspect_err(|error| shared.note_error(error))
         }
     });
     let supervisor = supervisor
@@ -142,7 +140,11 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
         .with_audit(shared.support.audit.port())
         .with_restore(move |client| {
             let shared = Arc::clone(&restoring);
-            async move { shared.restore(client).await.inspect_err(|error| shared.note_error(error)) }
+            let place = shared.state.place.lock().take();
+            async move {
+                let _place = place;
+                shared.restore(client).await.inspect_err(|error| shared.note_error(error))
+            }
         });
     // The end of a program is seen at once, and that of a server behind a URL only by asking.
     let is_behind_a_url = config.url.is_some();
@@ -168,6 +170,27 @@ fn restarts(config: &ServerConfig, is_leased: bool) -> RestartSettings {
 }
 
 impl ConnectionShared {
+    /// Connects to the server once. A program waits in the queue first, and keeps its place until the server is set up.
+    async fn attempt(self: &Arc<Self>) -> Result<Client<BoxedService>, Error> {
+        let starts = &self.support.starts;
+        let place = if self.config.command.is_some() {
+            *self.state.attempt.lock() = StartAttempt::in_queue(starts.places());
+            starts.place().await
+        } else {
+            None
+        };
+        let patience = settings::startup_timeout(&self.support.config.load(), &self.config);
+        *self.state.attempt.lock() = StartAttempt::within(patience);
+        self.start.leave_queue(patience);
+        // Some servers are asked for their description, too, and take their time for both. The handshake notices first that
+        // it takes too long.
+        let connected = timeout(patience * 2 + HANDSHAKE_END, connect(Arc::clone(self))).await;
+        let client =
+            connected.unwrap_or_else(|_| Err(Error::timeout("the server took too long to connect")))?;
+        *self.state.place.lock() = place;
+        Ok(client)
+    }
+
     /// Prepares a server that was connected to: settles its permissions, and lists what it offers.
     async fn restore(self: &Arc<Self>, client: ServerClient) -> Result<(), Error> {
         let Some(session) = client.session() else { return Err(Error::internal("nothing was agreed")) };
@@ -194,7 +217,7 @@ impl ConnectionShared {
         }
         // Changes from then on are reported.
         if let Some(is_listening) = is_listening {
-            let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
+            let _ = timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
         }
         let missed = self.publish(&client, ListKind::ALL.into()).await?;
         // Last, so that what sessions asked for meanwhile holds for the first call.
@@ -212,7 +235,7 @@ impl ConnectionShared {
         let Some(changes) = self.support.changes.upgrade() else { return };
         let Some(level) = changes.log_level(&self.key, &client.capabilities()) else { return };
         // A server that does not answer starts all the same.
-        let asked = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, client.set_log_level(level.as_str().into()));
+        let asked = timeout(ACKNOWLEDGE_TIMEOUT, client.set_log_level(level.as_str().into()));
         if !matches!(asked.await, Ok(Ok(()))) {
             tracing::debug!(server = %self.server, "the server did not take a level of logging");
         }
@@ -387,7 +410,7 @@ async fn republish(shared: Arc<ConnectionShared>) {
             shared.state.changed.listed();
             continue;
         };
-        let listed = tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists.clone())).await;
+        let listed = timeout(LIST_TIMEOUT, shared.publish(&client, lists.clone())).await;
         let listed = listed.unwrap_or_else(|_| Err(Error::timeout("it was not listed in time")));
         let missed = listed.unwrap_or_else(|error| {
             tracing::warn!(server = %shared.server, %error, "what changed cannot be listed");

@@ -13,12 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::clients::{args_without_secrets, line_without_secrets, without_secrets};
-use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::model::{ServerConfig, usual};
 use mgp_types::{Error, Origin};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::settings;
 use crate::terminal::with_causes;
 
 mgp_types::with_defaults! {
@@ -26,16 +25,30 @@ mgp_types::with_defaults! {
     #[derive(Clone)]
     pub(super) struct StartAttempt {
         began: Instant = Instant::now(),
+        /// The time that it may take.
+        patience: Duration = Duration::from_millis(usual::STARTUP_TIMEOUT_MS),
+        /// The number of programs that start at the same time, while this one waits for that.
+        queued_behind: Option<usize> = None,
         pub(super) output: StderrTail = StderrTail::default(),
     }
 }
 
 impl StartAttempt {
+    /// Returns an attempt that begins now and may take this time.
+    pub(super) fn within(patience: Duration) -> Self {
+        Self { patience, ..Self::default() }
+    }
+
+    /// Returns an attempt that waits until fewer than `places` programs start.
+    pub(super) fn in_queue(places: usize) -> Self {
+        Self { queued_behind: Some(places), ..Self::default() }
+    }
+
     /// Returns why the attempt failed with `error`, after which a program had this exit status.
     pub(super) fn failure(&self, config: &ServerConfig, exit: Option<ExitStatus>, error: &Error) -> String {
         let chain = || with_causes(error.message(), error);
         let what = match (&config.command, cause(error), exit) {
-            _ if error.origin() == Origin::Timeout => silence(config, error.message()),
+            _ if error.origin() == Origin::Timeout => self.silence(error.message()),
             (Some(program), Some(io::ErrorKind::NotFound), _) => {
                 format!("{} (tried: `{}`)", missing(config, program), command_line(config))
             }
@@ -55,10 +68,20 @@ impl StartAttempt {
     }
 
     /// Returns what is known of an attempt that takes longer than most.
-    pub(super) fn delay(&self, config: &ServerConfig) -> Option<String> {
+    pub(super) fn delay(&self) -> Option<String> {
+        if let Some(places) = self.queued_behind {
+            return Some(format!("in the queue: at most {places} servers start at the same time"));
+        }
         let since = self.began.elapsed();
-        (since >= LATE)
-            .then(|| self.message(&silence(config, &format!("no answer for {} s", since.as_secs()))))
+        (since >= LATE).then(|| self.message(&self.silence(&format!("no answer for {} s", since.as_secs()))))
+    }
+
+    fn silence(&self, what: &str) -> String {
+        let secs = self.patience.as_secs_f64();
+        format!(
+            "{what}; it may take {secs} s to start: raise `startup_timeout_ms` in its `[servers.limits]`, or in `[limits]` \
+             for all servers"
+        )
     }
 
     /// Returns `what` happened with the lines that the program wrote last, and what to do about that.
@@ -86,13 +109,6 @@ const LATE: Duration = Duration::from_secs(5);
 const SEARCHED_LINES: usize = 20;
 const SHOWN_LINES: usize = 3;
 const SHOWN_CHARS: usize = 200;
-
-fn silence(config: &ServerConfig, what: &str) -> String {
-    let secs = settings::startup_timeout(config).as_secs_f64();
-    format!(
-        "{what}; `startup_timeout_ms` of `[servers.limits]`, {secs} s for this server, sets the time that a start may take"
-    )
-}
 
 /// Returns what is not there of the program that was to be started.
 fn missing(config: &ServerConfig, program: &str) -> String {
@@ -241,11 +257,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_program_that_greets_is_waited_for_before_it_is_suspected() {
-        let (attempt, config) = (StartAttempt::default(), server("x", ""));
+        let attempt = StartAttempt::default();
         attempt.output.push_stray("Welcome!");
-        assert_eq!(attempt.delay(&config), None);
+        assert_eq!(attempt.delay(), None);
         tokio::time::advance(LATE).await;
-        let message = attempt.delay(&config).unwrap();
+        let message = attempt.delay().unwrap();
         assert!(message.contains("no answer for 5 s") && message.contains("startup_timeout_ms"), "{message}");
     }
 

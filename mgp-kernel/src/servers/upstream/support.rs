@@ -17,6 +17,7 @@ use mgp_types::{AskedRule, BoxedService, Gated, Object, Principal, Request, Sess
 use super::connection_key::ConnectionKey;
 use super::forward::ForwardGate;
 use super::stale_lists::ListKind;
+use super::start_queue::StartQueue;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::policies::Policies;
@@ -27,6 +28,7 @@ use crate::servers::events::ServerEvents;
 use crate::servers::fleet::FleetTables;
 
 /// The sections of the kernel that all connections to its servers use.
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct ServerSupport {
     pub(crate) config: Arc<RunningConfig>,
     /// The link to other kernels; `None` for a kernel that runs alone.
@@ -41,6 +43,8 @@ pub(crate) struct ServerSupport {
     pub(crate) tables: Arc<FleetTables>,
     /// The limit on the calls that all servers work on at once.
     pub(crate) concurrency: ConcurrencyLimit,
+    /// The queue in which the programs of servers wait for their start.
+    pub(crate) starts: StartQueue,
     /// The servers that registered themselves. Set once, before the first server starts.
     pub(crate) registry: Arc<OnceLock<Registry>>,
 }

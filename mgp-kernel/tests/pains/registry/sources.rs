@@ -1,11 +1,15 @@
 //! Tools of several sources in one list, and what a client makes of them.
 
-use mgp_server_sdk::{RawJson, Server, Tool};
+use mgp_client_sdk::Client;
+use mgp_server_sdk::{Object, RawJson, Server, Tool};
 use mgp_types::Revision;
-use mgp_types::ext::{ServiceManifest, ToolDeclaration};
+use mgp_types::ext::{
+    ExtensionId, MatchConfidence, RecommendServers, ServerRecommendation, ServiceManifest, ToolDeclaration,
+};
+use mgp_types::mgp::ServerState;
 use serde_json::{Value, json};
 
-use crate::host::{Host, Served, listed, quiet, refused, say, until_found};
+use crate::host::{Host, Served, listed, quiet, refused, say, until, until_found};
 use crate::runner::tests;
 use crate::scripted::{Script, defined};
 use crate::sections::raw::Raw;
@@ -15,6 +19,7 @@ tests![
     one_list_has_the_tools_of_a_program_of_a_site_and_of_a_server_of_ones_own,
     a_client_finds_tools_calls_them_and_makes_of_one_what_the_next_one_takes,
     nobody_is_recommended_who_is_held_back_and_no_registry_is_asked,
+    a_server_is_recommended_for_as_long_as_it_can_be_called,
     a_manifest_says_which_tools_send_parts_pages_and_take_many_things_at_once,
     what_a_tool_does_not_declare_is_read_as_the_harmless_default,
 ];
@@ -81,7 +86,7 @@ async fn a_client_finds_tools_calls_them_and_makes_of_one_what_the_next_one_take
     }
 }
 
-// covers: EXT-13-04
+// covers: EXT-13-04, EXT-13-05
 async fn nobody_is_recommended_who_is_held_back_and_no_registry_is_asked() {
     let registry = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     registry.set_nonblocking(true).unwrap();
@@ -124,6 +129,53 @@ async fn nobody_is_recommended_who_is_held_back_and_no_registry_is_asked() {
         asked.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock),
         "the registry was asked"
     );
+}
+
+// covers: EXT-13-01, EXT-13-04, EXT-13-06
+async fn a_server_is_recommended_for_as_long_as_it_can_be_called() {
+    let (studio, archive) = (
+        Script::of([
+            defined("design_mockup", &[], &json!({"description": "Makes a design mockup."})),
+            defined("crash", &[], &json!({})),
+        ]),
+        Script::of([defined("find_mockup", &[], &json!({"description": "Finds an old sketch or mockup."}))]),
+    );
+    let mut fragile = studio.server("studio");
+    fragile["restart_policy"] = json!("never");
+    let host = Host::ready([fragile, archive.server("archive")]).await;
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let builder = Client::builder("tests", "1.0.0").mgp(None).revisions([revision]);
+        let ada = host
+            .connect("ada", builder.extension(ExtensionId::ServerRecommendations.id(), &Object::new()))
+            .await;
+        let wanted = RecommendServers::new("design_mockup".into());
+        let recommended = async || {
+            let answer = ada.recommend_servers(&wanted).await.unwrap();
+            assert_eq!(&*answer.capability_needed, "design_mockup");
+            let named = |one: &ServerRecommendation| (one.server_name.to_string(), one.match_confidence);
+            answer.recommendations.iter().map(named).collect::<Vec<_>>()
+        };
+        let studio_is_down = host.view("studio").state != ServerState::Connected;
+        // Tools are searched a moment after they are listed.
+        let found = until_found("a server is recommended", async || {
+            Some(recommended().await).filter(|found| studio_is_down || !found.is_empty())
+        });
+        let found = found.await;
+        if studio_is_down {
+            assert!(found.iter().all(|(server, _)| server == "archive"), "{found:?}");
+            continue;
+        }
+        // A better match comes first, and says so.
+        assert_eq!(found[0], ("studio".to_owned(), Some(MatchConfidence::High)), "{found:?}");
+        assert!(
+            found[1..].iter().all(|(_, confidence)| *confidence != Some(MatchConfidence::High)),
+            "{found:?}"
+        );
+        refused(ada.call_tool("studio__crash", json!({})).await);
+        until("the server is down", || (host.view("studio").state == ServerState::Error).then_some(())).await;
+        let found = recommended().await;
+        assert!(found.iter().all(|(server, _)| server == "archive"), "{found:?}");
+    }
 }
 
 // covers: EXT-01-08

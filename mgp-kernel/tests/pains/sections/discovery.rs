@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::raw::{ERAS, Raw};
-use crate::host::{Host, quiet, until};
+use crate::host::{Host, quiet, speaking, typed, until};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::talking;
@@ -22,10 +22,6 @@ fn speaking(extensions: &str, more: &str) -> Script {
 async fn listed(client: &mut Raw, filter: Value) -> Vec<Value> {
     let listed = client.result("mgp/discovery/list", json!({"filter": filter})).await;
     listed["servers"].as_array().unwrap().clone()
-}
-
-fn ids(servers: &[Value]) -> Vec<&str> {
-    servers.iter().map(|server| server["id"].as_str().unwrap()).collect()
 }
 
 // covers: MGP-15.2-16, MGP-15.2-20..26
@@ -74,7 +70,7 @@ async fn a_list_has_the_servers_for_which_all_holds_that_is_asked() {
     host.up("two").await;
     until("it failed", || host.view("away").last_error).await;
     for revision in ERAS {
-        let mut ada = Raw::agent(&host, "ada", revision).await;
+        let ada = host.connect("ada", speaking().revisions([revision])).await;
         for (filter, expected) in [
             (json!({}), &["away", "one", "two"][..]),
             (json!({"extensions": ["audit"]}), &["one", "two"]),
@@ -85,8 +81,11 @@ async fn a_list_has_the_servers_for_which_all_holds_that_is_asked() {
             (json!({"status": "error"}), &["away"]),
             (json!({"extensions": ["security"], "permissions": ["network.outbound"]}), &[]),
         ] {
-            assert_eq!(ids(&listed(&mut ada, filter.clone()).await), expected, "{filter}");
+            let listed = ada.list_servers(&typed(&json!({"filter": filter}))).await.unwrap();
+            let ids: Vec<_> = listed.servers.iter().map(|server| server.id.as_str()).collect();
+            assert_eq!(ids, expected, "{filter}");
         }
+        let mut ada = Raw::agent(&host, "ada", revision).await;
         let error = ada.error("mgp/discovery/list", json!({"filter": {"status": "any"}})).await;
         assert_eq!(error["code"], -32602);
     }

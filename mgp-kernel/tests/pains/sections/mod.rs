@@ -7,6 +7,7 @@ mod code;
 mod discovery;
 mod errors;
 mod lifecycle;
+mod literal;
 mod negotiation;
 mod permissions;
 pub(crate) mod raw;
@@ -28,6 +29,7 @@ pub(crate) fn tests() -> Vec<Test> {
         discovery::TESTS,
         errors::TESTS,
         lifecycle::TESTS,
+        literal::TESTS,
         negotiation::TESTS,
         permissions::TESTS,
         requesting::TESTS,

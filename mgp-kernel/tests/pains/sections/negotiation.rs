@@ -49,7 +49,19 @@ async fn has(client: &mut Raw, extension: &str) -> bool {
         "lifecycle" => client.call("mgp/health/ping", json!({})).await,
         "streaming" => client.call("mgp/stream/cancel", json!({"request_id": 7})).await,
         "bidirectional" => client.call("mgp/events/subscribe", json!({"channels": ["lifecycle"]})).await,
-        "discovery" => client.call("mgp/discovery/list", json!({})).await,
+        "discovery" => {
+            let unknown = json!({"id": "no-such"});
+            // Who has the methods is told that the server is unknown, or that nobody may register one.
+            for (method, params) in [
+                ("mgp/discovery/register", json!({"id": "new", "command": "true"})),
+                ("mgp/discovery/deregister", unknown),
+            ] {
+                let is_there = client.error(method, params).await["code"] != -32601;
+                let list = client.call("mgp/discovery/list", json!({})).await;
+                assert_eq!(is_there, list["result"].is_object(), "{method}");
+            }
+            client.call("mgp/discovery/list", json!({})).await
+        }
         "tool_discovery" => client.call("mgp/tools/session", json!({})).await,
         other => panic!("{other}"),
     };

@@ -108,7 +108,8 @@ impl Raw {
         raw
     }
 
-    async fn write(&mut self, frame: &Value) {
+    /// Sends a frame as it is.
+    pub(crate) async fn write(&mut self, frame: &Value) {
         self.outgoing.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
     }
 

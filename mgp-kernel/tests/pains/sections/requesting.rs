@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::raw::{ERAS, Raw};
 use super::searching::indexed;
-use crate::host::{Host, quiet};
+use crate::host::{Host, quiet, speaking, typed};
 use crate::runner::tests;
 use crate::scripted::{Script, defined};
 
@@ -133,10 +133,15 @@ async fn a_request_that_is_not_met_says_why() {
 async fn each_word_of_a_request_is_obeyed() {
     let (host, _script) = kernel().await;
     for revision in ERAS {
-        let mut ada = Raw::agent(&host, "ada", revision).await;
+        let client = host.connect("ada", speaking().revisions([revision])).await;
+        let request = async |params: Value| {
+            let answer = client.request_tools(&typed(&params)).await.unwrap();
+            answer.tools_loaded.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>()
+        };
         // A request that names no capability needs one for its work.
-        let answer = ada.result("mgp/tools/request", json!({"context": "make an image smaller"})).await;
-        assert_eq!(loaded(&answer), ["data.shrink_image"]);
+        let wanted =
+            json!({"context": "make an image smaller", "reason": "capability_gap", "requirements": {}});
+        assert_eq!(request(wanted).await, ["data.shrink_image"]);
         for (requirements, expected) in [
             (
                 json!({"capabilities": ["compute statistics"], "preferred_risk_level": "safe"}),
@@ -154,8 +159,13 @@ async fn each_word_of_a_request_is_obeyed() {
             (json!({"capabilities": ["narrate a story"], "output_types": ["mp3"]}), &["data.speak"]),
             (json!({"capabilities": ["narrate a story"], "output_types": ["chart"]}), &[]),
         ] {
-            assert_eq!(loaded(&require(&mut ada, requirements.clone()).await), expected, "{requirements}");
+            let params = json!({
+                "reason": "capability_gap", "requirements": requirements,
+                "task_trace_id": "550e8400-e29b-41d4-a716-446655440000",
+            });
+            assert_eq!(request(params).await, expected, "{requirements}");
         }
+        let mut ada = Raw::agent(&host, "ada", revision).await;
         for (member, value, is_read) in [
             // Later drafts have further reasons.
             ("reason", json!("capability_gap"), true),

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::raw::{ERAS, Raw};
 use crate::host::{Host, quiet};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 
 tests![
     a_call_is_made_again_as_the_error_says_and_each_time_is_recorded,
@@ -84,21 +84,28 @@ async fn a_call_whose_error_is_not_to_be_tried_again_ends_with_it() {
 async fn a_server_that_speaks_of_errors_in_other_words_is_understood() {
     let structured =
         |class: &str| json!({"code": "X", "message": "m", "category": class, "retry_after_seconds": 0});
-    for (code, data, is_repeated) in [
+    for (code, data, once, idempotent) in [
         // The call was not made, so making it again does nothing twice.
-        (3000, structured("rate_limited"), true),
-        (-32603, structured("permanent"), false),
-        (-32603, structured("invalid_input"), false),
-        (-32603, structured("auth_required"), false),
-        // The tool may have done its work.
-        (-32603, structured("transient"), false),
-        (-32003, json!({"error_type": "ToolExecution"}), false),
-        (-32603, json!({"error_type": "ValidationError"}), false),
+        (3000, structured("rate_limited"), true, true),
+        // The tool may have done its work, so only a tool that may work twice is called again.
+        (-32603, structured("transient"), false, true),
+        (-32003, json!({"error_type": "ToolExecution"}), false, true),
+        (-32603, structured("permanent"), false, false),
+        (-32603, structured("invalid_input"), false, false),
+        (-32603, structured("auth_required"), false, false),
+        // The kind of an error counts before its number.
+        (-32603, json!({"error_type": "ValidationError"}), false, false),
+        (-32003, json!({"error_type": "ValidationError"}), false, false),
     ] {
-        let error = json!({"code": code, "message": "m", "data": data});
-        let (host, script) = kernel(&error).await;
-        let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
-        ada.refused("web.fail", json!({})).await;
-        assert_eq!(script.calls().len() > 1, is_repeated, "{error}");
+        for (is_idempotent, is_repeated) in [(false, once), (true, idempotent)] {
+            let hints = json!({"annotations": {"idempotentHint": is_idempotent}});
+            let script = Script::of([defined("fail", &[], &hints)]).speaking(&[]);
+            let error = json!({"code": code, "message": "m", "data": data});
+            script.fails_with(&error.to_string());
+            let host = Host::ready_with(quiet([script.server("web")])).await;
+            let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
+            ada.refused("web.fail", json!({})).await;
+            assert_eq!(script.calls().len() > 1, is_repeated, "{error}, idempotent: {is_idempotent}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use mgp_toolindex::embed::EmbedderChoice;
 use serde_json::{Value, json};
 
 use super::raw::{ERAS, Raw};
-use crate::host::{Host, quiet, read, until_found};
+use crate::host::{Host, quiet, read, speaking, typed, until_found};
 use crate::runner::tests;
 use crate::scripted::{Script, defined};
 
@@ -148,7 +148,7 @@ async fn a_tool_is_found_by_each_field_of_its_entry() {
     assert!(found(&mut ada, json!({"query": "parcel", "strategy": "keyword"})).await.is_empty());
 }
 
-// covers: MGP-16.4-10..12, MGP-16.5-03, MGP-16.5-16
+// covers: MGP-16.4-10..12, MGP-16.5-16
 async fn each_strategy_finds_in_its_own_way() {
     let office = Office::open(|_| {}).await;
     for revision in ERAS {
@@ -202,7 +202,7 @@ async fn a_search_is_answered_with_all_that_a_call_needs() {
 async fn each_word_of_a_search_is_obeyed() {
     let office = Office::open(|_| {}).await;
     for revision in ERAS {
-        let mut ada = Raw::agent(&office.host, "ada", revision).await;
+        let client = office.host.connect("ada", speaking().revisions([revision])).await;
         for (more, expected) in [
             (json!({}), &["post.dispatch", "taxi.dispatch"][..]),
             (json!({"max_results": 1}), &["post.dispatch"]),
@@ -213,8 +213,16 @@ async fn each_word_of_a_search_is_obeyed() {
         ] {
             let mut params = json!({"query": "dispatch a parcel", "strategy": "keyword"});
             params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            assert_eq!(found(&mut ada, params).await, expected, "{more}");
+            let found = client.discover_tools(&typed(&params)).await.unwrap();
+            let names: Vec<_> = found.tools.iter().map(|tool| tool.name.as_str()).collect();
+            assert_eq!(names, expected, "{more}");
         }
+        for strategy in ["keyword", "semantic", "category"] {
+            let params = typed(&json!({"query": "logistics", "strategy": strategy}));
+            let found = client.discover_tools(&params).await.unwrap();
+            assert_eq!(found.search_strategy.as_str(), strategy);
+        }
+        let mut ada = Raw::agent(&office.host, "ada", revision).await;
         for wrong in [
             json!({}),
             json!({"query": 7}),

@@ -8,12 +8,15 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::raw::{ERAS, Raw};
-use crate::host::{Host, Served, quiet, say};
+use crate::host::{Host, Served, quiet, say, until};
 use crate::runner::tests;
+use crate::scripted::Script;
 use crate::talking;
 
 tests![
     events_are_subscribed_to_and_pushed_and_a_call_asks_back,
+    a_server_that_answers_as_printed_gets_the_printed_request_and_its_event_comes,
+    a_server_with_channels_of_its_own_is_asked_for_those_that_clients_name,
     a_subscription_with_a_filter_is_its_agents_own_at_the_kernel_too,
     mgp_is_spoken_over_each_transport_on_both_sides,
 ];
@@ -54,6 +57,116 @@ async fn events_are_subscribed_to_and_pushed_and_a_call_asks_back() {
         assert_eq!(ada.result("mgp/callback/respond", answer).await["accepted"], true);
         assert_eq!(ada.answer(call).await["result"]["content"][0]["text"], outcome);
     }
+}
+
+// covers: MGP-13.2-01..07, MGP-13.3-01..05, MGP-13.5-02
+async fn a_server_that_answers_as_printed_gets_the_printed_request_and_its_event_comes() {
+    let answer = json!({
+        "subscribed": ["model.token_usage", "system.error"], "unsupported": [], "subscription_id": "sub-001",
+    });
+    let data = json!({"tokens_used": 1500, "tokens_remaining": 8500, "model": "llama3.1-70b"});
+    let printed = json!({
+        "subscription_id": "sub-001", "channel": "model.token_usage", "timestamp": "2026-02-27T12:05:00.000Z",
+        "data": data,
+    });
+    let event = json!({"jsonrpc": "2.0", "method": "notifications/mgp.event", "params": printed});
+    let script = Script::named(&["works"])
+        .speaking(&["bidirectional"])
+        .answers("mgp/events/subscribe", &answer.to_string())
+        .then("mgp/events/subscribe", &event.to_string());
+    let host = Host::ready([script.server("llm")]).await;
+    let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
+    let params = json!({
+        "channels": ["model.token_usage", "system.error"], "filter": {"min_severity": "warning"},
+    });
+    ada.write(&json!({"jsonrpc": "2.0", "id": 30, "method": "mgp/events/subscribe", "params": params})).await;
+    let subscribed = ada.answer(30).await["result"].take();
+    for member in ["subscribed", "unsupported"] {
+        assert_eq!(subscribed[member], answer[member], "{subscribed}");
+    }
+    let asked = channels_asked_for(&script);
+    assert!(
+        ["model.token_usage", "system.error"].iter().all(|name| asked.contains(&json!(name))),
+        "{asked:?}"
+    );
+    let event = ada.next_notification("notifications/mgp.event").await["params"].take();
+    assert_eq!(event["subscription_id"], subscribed["subscription_id"]);
+    for member in ["channel", "timestamp", "data"] {
+        assert_eq!(event[member], printed[member], "{event}");
+    }
+    let params = json!({"subscription_id": subscribed["subscription_id"]});
+    ada.write(&json!({"jsonrpc": "2.0", "id": 31, "method": "mgp/events/unsubscribe", "params": params}))
+        .await;
+    assert_eq!(ada.answer(31).await["result"]["unsubscribed"], true);
+    until("the server is asked for less", || {
+        (!channels_asked_for(&script).contains(&json!("system.error"))).then_some(())
+    })
+    .await;
+}
+
+/// The channels that a server was asked for last.
+fn channels_asked_for(script: &Script) -> Vec<Value> {
+    let asked = script.asked();
+    let last = asked.iter().rfind(|frame| frame["method"] == "mgp/events/subscribe").unwrap();
+    last["params"]["channels"].as_array().unwrap().clone()
+}
+
+// covers: MGP-13.2-01, MGP-13.2-04, MGP-13.2-05, MGP-13.5-05
+async fn a_server_with_channels_of_its_own_is_asked_for_those_that_clients_name() {
+    let script =
+        Script::named(&["emit"]).speaking(&["bidirectional"]).publishes(&["disk.full", "model.token_usage"]);
+    let host = Host::ready([script.server("files"), talking::server("mail")]).await;
+    let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
+    let mut bob = Raw::agent(&host, "bob", ERAS[0]).await;
+    let unheard =
+        ada.result("mgp/events/subscribe", json!({"channels": ["weather.*", "mail.disk.full"]})).await;
+    assert_eq!(unheard["unsupported"], json!(["weather.*", "mail.disk.full"]));
+    let of_ada = ada.result("mgp/events/subscribe", json!({"channels": ["disk.full", "disk.empty"]})).await;
+    assert_eq!(
+        (&of_ada["subscribed"], &of_ada["unsupported"]),
+        (&json!(["disk.full"]), &json!(["disk.empty"]))
+    );
+    let of_bob =
+        bob.result("mgp/events/subscribe", json!({"channels": ["files.disk.full", "model.*"]})).await;
+    assert_eq!(of_bob["subscribed"], json!(["files.disk.full"]), "{of_bob}");
+    for restarts in 0..2 {
+        if restarts > 0 {
+            host.kernel.restart("files").await.unwrap();
+            until("the channels are asked for again", || {
+                let asked = script.asked();
+                let is_new = asked.iter().rposition(|frame| frame["method"] == "initialize")
+                    < asked.iter().rposition(|frame| frame["method"] == "mgp/events/subscribe");
+                is_new.then_some(())
+            })
+            .await;
+        }
+        for number in 0..20 {
+            // Whoever comes and goes meanwhile takes nothing from the others, and adds nothing.
+            let mut eve = Raw::agent(&host, "eve", ERAS[0]).await;
+            let wish = json!({"channels": [if number % 2 == 0 { "model.token_usage" } else { "disk.full" }]});
+            let of_eve = eve.send("mgp/events/subscribe", wish).await;
+            ada.tool("files.emit", json!({"a": "disk.full"})).await;
+            let of_eve = eve.answer(of_eve).await["result"]["subscription_id"].take();
+            eve.result("mgp/events/unsubscribe", json!({"subscription_id": of_eve})).await;
+        }
+        for (client, channel) in [(&mut ada, "disk.full"), (&mut bob, "files.disk.full")] {
+            for seq in 1..=20 {
+                let event = client.next_notification("notifications/mgp.event").await["params"].take();
+                assert_eq!((&event["channel"], &event["data"]), (&json!(channel), &json!({"n": seq})));
+                assert_eq!(event["_mgp.seq"], restarts * 20 + seq, "{event}");
+            }
+            client.result("mgp/health/ping", json!({})).await;
+            assert!(client.heard.is_empty(), "{:?}", client.heard);
+        }
+    }
+    for (client, subscribed) in [(&mut ada, of_ada), (&mut bob, of_bob)] {
+        let id = json!({"subscription_id": subscribed["subscription_id"]});
+        assert_eq!(client.result("mgp/events/unsubscribe", id).await["unsubscribed"], true);
+    }
+    until("the server is asked for nothing by name", || {
+        (!channels_asked_for(&script).contains(&json!("disk.full"))).then_some(())
+    })
+    .await;
 }
 
 // covers: EXT-15-05, EXT-15-10, EXT-15-11

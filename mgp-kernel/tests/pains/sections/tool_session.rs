@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::raw::{ERAS, Raw};
 use super::searching::indexed;
-use crate::host::{Host, quiet};
+use crate::host::{Host, ask, names, quiet, say, speaking, typed};
 use crate::runner::tests;
 use crate::scripted::{Script, defined};
 
@@ -84,27 +84,34 @@ async fn a_session_tells_its_tools_and_lets_them_go() {
     let (host, _script) = kernel(json!({"pinned": ["walls.zeta"]})).await;
     for revision in ERAS {
         let agent = format!("agent-{}", revision.as_str());
-        let mut ada = Raw::agent(&host, &agent, revision).await;
-        use_tools(&mut ada, &["alpha", "beta"]).await;
-        let before = session(&mut ada).await;
+        let ada = host.connect(&agent, speaking().revisions([revision])).await;
+        for tool in ["walls.alpha", "walls.beta"] {
+            say(&ada, tool, json!({})).await;
+        }
+        let session = async || ask(&ada, "mgp/tools/session", json!({})).await;
+        let before = session().await;
         assert_eq!(before["pinned"], json!(["walls.zeta"]));
         assert_eq!(before["cached"], json!(["walls.beta", "walls.alpha"]));
         assert_eq!(before["max_tokens"], 8000);
         let total = before["total_tokens"].as_u64().unwrap();
         let evict = json!({"tools": ["walls.alpha", "walls.zeta", "nonsense"], "reason": "no_longer_needed"});
-        let evicted = ada.result("mgp/tools/session/evict", evict).await;
+        let evicted = ada.evict_tools(&typed(&evict)).await.unwrap();
+        let evicted = serde_json::to_value(&evicted).unwrap();
         assert_eq!(evicted["evicted"], json!(["walls.alpha"]));
         assert_eq!(
             (&evicted["not_found"], &evicted["pinned"]),
             (&json!(["nonsense"]), &json!(["walls.zeta"]))
         );
-        let after = session(&mut ada).await;
+        let after = session().await;
         assert_eq!(after["cached"], json!(["walls.beta"]));
         assert!(
             after["total_tokens"].as_u64().unwrap() < total
                 && evicted["total_tokens"] == after["total_tokens"]
         );
-        assert_eq!(listed(&mut ada).await, ["zeta", "beta"]);
+        let listed = names(&ada).await;
+        let listed: Vec<_> = listed.iter().filter_map(|name| name.strip_prefix("walls.")).collect();
+        assert_eq!(listed, ["zeta", "beta"]);
+        let mut ada = Raw::agent(&host, &agent, revision).await;
         for wrong in [json!({"tools": "walls.beta"}), json!({"tools": ["walls.beta"], "reason": 7})] {
             assert_eq!(ada.error("mgp/tools/session/evict", wrong).await["code"], -32602);
         }

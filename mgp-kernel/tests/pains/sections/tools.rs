@@ -163,13 +163,16 @@ async fn a_plain_server_is_checked_by_the_names_of_its_tools_and_by_its_configur
 
 // covers: MGP-4.4-01..03
 async fn a_call_is_confirmed_as_its_risk_demands() {
-    for (dangerous, moderate) in [(true, false), (true, true), (false, true)] {
+    let settings = [(true, false), (true, true), (false, true)];
+    let trusts = ["trusted", "standard"];
+    for ((dangerous, moderate), trust) in settings.into_iter().flat_map(|it| trusts.map(|trust| (it, trust)))
+    {
         let script = speaking(
             ["safe", "moderate", "dangerous"]
                 .map(|risk| declaring(risk, "text", &json!({"risk_level": risk, "validator": "none"}))),
         );
         let mut server = script.server("any");
-        server["security"] = json!({"trust_level": "trusted"});
+        server["security"] = json!({"trust_level": trust});
         let mut config = quiet([server]);
         config["confirmation"] = json!({"dangerous": dangerous, "moderate": moderate});
         config["permissions"]["patience_secs"] = json!(1);

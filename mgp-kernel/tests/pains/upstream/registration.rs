@@ -4,17 +4,20 @@ use std::path::PathBuf;
 
 use mgp_client_sdk::Client;
 use mgp_discovery::Config;
-use mgp_types::{RpcService, code};
+use mgp_types::ext::{ExtensionId, RecommendServers};
+use mgp_types::mgp::{ExtensionSet, ListServers, Offer, RegisterServer, ServerStatus};
+use mgp_types::{Object, RpcService, code};
 use serde_json::{Value, json};
 
 use super::{ask, child, config, has_python};
-use crate::host::{Host, Plain, gone, names, say, until};
+use crate::host::{Host, Plain, gone, names, say, until, until_found};
 use crate::runner::tests;
 
 tests![
     nobody_registers_what_nobody_allowed_and_nothing_is_started,
     what_a_registration_says_is_kept_and_shown_to_who_decides,
     a_script_is_inspected_waits_is_approved_used_and_removed if has_python,
+    what_waits_for_approval_is_not_connected_because_it_is_recommended if has_python,
     a_sandboxed_server_is_looked_at_more_closely_than_one_that_an_operator_answers_for,
     what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload if has_python,
     a_script_that_changed_is_not_started_again if has_python,
@@ -176,6 +179,32 @@ async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
         (&event["actor"]["id"], &event["details"]["reason"]),
         (&json!("coder"), &json!("no_longer_needed"))
     );
+}
+
+// covers: EXT-13-07
+async fn what_waits_for_approval_is_not_connected_because_it_is_recommended() {
+    let (host, script, _coder, operator) = with_script().await;
+    let recommending = ExtensionId::ServerRecommendations.id();
+    let builder = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
+    let coder = host.connect("coder", builder.extension(recommending, &Object::new())).await;
+    let adds: RegisterServer = serde_json::from_value(registration("adds", &script)).unwrap();
+    let registered = coder.register_server(&adds).await.unwrap();
+    assert_eq!(registered.status, ServerStatus::PendingApproval);
+    let wanted = RecommendServers::new("add two numbers".into());
+    for _ in 0..3 {
+        assert!(coder.recommend_servers(&wanted).await.unwrap().recommendations.is_empty());
+    }
+    let status = async || coder.list_servers(&ListServers::default()).await.unwrap().servers[0].status;
+    assert_eq!(status().await, ServerStatus::PendingApproval);
+    assert!(host.kernel.servers().is_empty(), "nothing is started");
+    ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
+    host.up("adds").await;
+    until_found("the server is recommended", async || {
+        let found = coder.recommend_servers(&wanted).await.unwrap().recommendations;
+        found.iter().any(|one| &*one.server_name == "adds").then_some(())
+    })
+    .await;
+    assert_eq!(status().await, ServerStatus::Connected);
 }
 
 // covers: MGP-15.4-08, MGP-15.4-11

@@ -8,7 +8,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::call::{NotExecuted, RetryPolicy, SendingLayer};
+use crate::call::{RetryPolicy, SendingLayer};
 use crate::doubles::{Upstream, millis, tool_call};
 
 /// Opens when half of four calls fail, for a second; two calls close it.
@@ -146,11 +146,9 @@ fn only_what_speaks_of_the_servers_health_counts() {
     for error in [Error::disconnected("gone"), Error::timeout("late"), Error::misbehaved("what")] {
         assert_eq!(CallEnd::of(Some(&error)), CallEnd::Failed, "{error:?}");
     }
-    for error in [
-        Error::cancelled(),
-        Error::new(5002, "not sent").with_source(NotExecuted),
-        Error::new(1001, "not here"),
-    ] {
+    for error in
+        [Error::cancelled(), Error::new(5002, "not sent").not_executed(), Error::new(1001, "not here")]
+    {
         assert_eq!(CallEnd::of(Some(&error)), CallEnd::Unknown, "{error:?}");
     }
 }
@@ -168,7 +166,7 @@ async fn an_open_breaker_refuses_at_once_and_says_when_to_come_back() {
     sleep(millis(400)).await;
     let error = layer.layer(server.clone()).call(tool_call()).await.unwrap_err();
     assert_eq!((error.code(), error.origin()), (5002, Origin::Local));
-    assert!(NotExecuted::is_cause_of(&error));
+    assert!(error.is_not_executed());
     let recovery = error.recovery().unwrap();
     assert_eq!((recovery.retryable, recovery.retry_after_ms), (Some(true), Some(600)));
     assert_eq!(server.calls(), 4);

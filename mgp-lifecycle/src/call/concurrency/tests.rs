@@ -6,7 +6,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::call::{NotExecuted, Sending, SendingLayer};
+use crate::call::{Sending, SendingLayer};
 use crate::doubles::{Upstream, millis, tool_call};
 
 fn held(limit: &ConcurrencyLimit, server: Upstream) -> Sending<Upstream> {
@@ -50,7 +50,7 @@ async fn a_full_line_refuses_at_once_with_3001() {
     let ((one, two), error) = join(running, refused).await;
     assert!(one.is_ok() && two.is_ok());
     assert_eq!(error.code(), 3001);
-    assert!(NotExecuted::is_cause_of(&error));
+    assert!(error.is_not_executed());
     let recovery = error.recovery().unwrap();
     assert_eq!((recovery.retryable, recovery.retry_after_ms), (Some(true), Some(500)));
     assert_eq!(server.calls(), 2);

@@ -4,8 +4,6 @@ use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{ResolvedTool, RiskLevel, code};
 use mgp_types::{Error, Method, Request};
 
-use crate::call::NotExecuted;
-
 /// Returns whether the call may be made again after it ended in `error`.
 ///
 /// A method is repeatable if it is known to be; a tool, if its definition says so. Anything else only if the error tells
@@ -23,7 +21,7 @@ pub(in crate::call) fn is_repeatable(request: &Request, error: &Error) -> bool {
 ///
 /// | error | begun? | because |
 /// |---|---|---|
-/// | any, marked as [`NotExecuted`] | no | it never left |
+/// | any, marked as [not executed](Error::is_not_executed) | no | it never left |
 /// | 1000, 1001, 1002, 1003, 1010, 1011 | no | the check comes before the work |
 /// | 2000, 2001, 2002 | no | the server takes no calls; one that cut a call off does not say `retryable` |
 /// | 3000 | no | the call was turned away at the door |
@@ -39,7 +37,7 @@ pub(in crate::call) fn is_repeatable(request: &Request, error: &Error) -> bool {
 /// answer that did not come is made up here and tells nothing.
 pub(crate) fn may_be_executed(error: &Error) -> bool {
     use mgp_types::Origin::{Local, Peer};
-    if NotExecuted::is_cause_of(error) {
+    if error.is_not_executed() {
         return false;
     }
     let is_refusal = matches!(
@@ -117,7 +115,7 @@ mod tests {
             for origin in [Origin::Connection, Origin::Timeout, Origin::Misbehaved, Origin::Cancelled] {
                 assert!(may_be_executed(&from(origin)), "{code} {origin:?}");
             }
-            assert!(!may_be_executed(&from(Origin::Local).with_source(NotExecuted)), "{code}");
+            assert!(!may_be_executed(&from(Origin::Local).not_executed()), "{code}");
         }
     }
 

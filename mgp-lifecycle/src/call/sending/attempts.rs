@@ -41,6 +41,8 @@ pub(super) struct Attempts {
     place: Option<Place>,
     pass: Option<Pass>,
     retries: u32,
+    /// True if an earlier attempt may have carried the call out.
+    may_be_executed: bool,
 }
 
 /// The wait of a call for which no attempt runs.
@@ -129,6 +131,7 @@ impl Attempts {
             place: None,
             pass: None,
             retries: 0,
+            may_be_executed: false,
         }))
     }
 
@@ -354,6 +357,8 @@ impl Attempts {
     /// The error of the attempt, if no other attempt follows.
     pub(super) fn retry(&mut self, error: Error, request: &Request) -> Result<Retry, Error> {
         let now = Instant::now();
+        self.may_be_executed |= retry::may_be_executed(&error);
+        let error = if self.may_be_executed { error.maybe_executed() } else { error };
         let Some((pause, advised)) = self.pause_after(&error, request, now) else { return Err(error) };
         let retry = self.retries + 1;
         tracing::debug!(method = %request.method, code = error.code(), retry, ?pause, "the call is made again");

@@ -43,7 +43,7 @@ async fn a_caller_with_too_many_keys_waits_for_the_first_to_expire_and_loses_non
     }
     let error = call(&mut service, pay("one-more", "{}")).await.unwrap_err();
     assert_eq!(error.code(), 3001);
-    assert!(crate::call::NotExecuted::is_cause_of(&error));
+    assert!(error.is_not_executed());
     assert_eq!(error.recovery().unwrap().retry_after_ms, Some(50_000));
     for key in 0..10 {
         let (key_result, _) = split(call(&mut service, pay(&format!("k{key}"), "{}")).await.unwrap());

@@ -10,7 +10,7 @@ use super::*;
 use crate::call::Deadline;
 use crate::doubles::{call_of, secs};
 
-// covers: EXT-05-01, EXT-05-04, EXT-05-05, EXT-05-07
+// covers: EXT-05-04, EXT-05-05, EXT-05-07
 #[tokio::test(start_paused = true)]
 async fn a_call_that_comes_again_is_told_the_first_result_and_nothing_is_done() {
     let (book, server) = (IdempotencyBook::in_memory(), counting());

@@ -184,7 +184,7 @@ async fn without_the_order_nothing_is_done_and_what_was_done_is_told_and_stored_
     cluster.order.set_away(true);
     let error = call(&mut service(&one, &server), pay("other", "{}")).await.unwrap_err();
     assert_eq!(error.code(), 3001);
-    assert!(crate::call::NotExecuted::is_cause_of(&error));
+    assert!(error.is_not_executed());
     open.notify_one();
     assert!(!split(first.await.unwrap().unwrap()).0.was_replay);
     assert!(split(call(&mut service(&one, &server), pay("k", "{}")).await.unwrap()).0.was_replay);

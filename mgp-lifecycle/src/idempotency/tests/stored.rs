@@ -132,7 +132,7 @@ async fn nothing_is_done_where_the_key_cannot_be_kept() {
     let error = call(&mut service, pay("k", "{}")).await.unwrap_err();
     assert_eq!(error.code(), 3001);
     assert!(error.message().contains("disk is full"), "{error}");
-    assert!(crate::call::NotExecuted::is_cause_of(&error));
+    assert!(error.is_not_executed());
     assert_eq!(server.calls(), 0);
 }
 

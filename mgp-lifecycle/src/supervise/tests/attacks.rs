@@ -11,7 +11,7 @@ use tower_layer::Layer;
 
 use super::*;
 use crate::ServerEnd;
-use crate::call::{BreakerSettings, BreakerState, NotExecuted, SendingLayer, SharedBreaker};
+use crate::call::{BreakerSettings, BreakerState, SendingLayer, SharedBreaker};
 use crate::doubles::{AttemptOutcome, LIVES, ScriptedAttempt, Upstream};
 use crate::supervise::{ProbeMethod, ProbeResult, ProbeSettings, probe};
 
@@ -187,7 +187,7 @@ async fn a_restart_does_not_open_the_breaker_in_front_of_it() {
     for _ in 0..50 {
         let error = service.call(request()).await.unwrap_err();
         assert!(error.code() == 2001 || error.code() == 2002);
-        assert!(NotExecuted::is_cause_of(&error));
+        assert!(error.is_not_executed());
         tokio::time::sleep(millis(10)).await;
     }
     restart.await.unwrap().unwrap();

@@ -1,7 +1,6 @@
 //! Transactions whose log is on a full disk.
 
 use super::*;
-use crate::refusal::NotExecuted;
 use crate::store::{EffectStore, StoreError};
 
 /// Leaves no room for one more event.
@@ -29,7 +28,7 @@ fn assert_refused(error: &Error) {
     assert_eq!(error.code(), 3001);
     let message = error.message();
     assert!(message.contains("the disk is full") && message.contains("nothing was done"), "{message}");
-    assert!(NotExecuted::is_cause_of(error));
+    assert!(error.is_not_executed());
 }
 
 #[tokio::test]
@@ -44,7 +43,7 @@ async fn nothing_begins_on_a_full_disk_and_nothing_that_was_done_is_forgotten() 
 
     let after = open.end(undo("two")).await.unwrap_err();
     assert!(after.message().contains("the step has ended"), "{after}");
-    assert!(!NotExecuted::is_cause_of(&after), "the step was carried out");
+    assert!(!after.is_not_executed(), "the step was carried out");
     assert_refused(&book.begin_step(&ada(), &step("three"), create()).await.unwrap_err());
     let other = BeginTransaction::new("tx-2".parse().unwrap());
     assert_refused(&book.begin(&ada(), &other).await.unwrap_err());
@@ -91,7 +90,7 @@ async fn a_rollback_whose_disk_runs_full_goes_on_with_the_same_key_and_says_that
     let error = book.rollback(&ada(), &request, Arc::clone(&compensator)).await.unwrap_err();
     assert!(error.message().contains("the rollback was interrupted"), "{error}");
     assert!(error.message().contains("the disk is full"), "{error}");
-    assert!(!NotExecuted::is_cause_of(&error), "a step was taken back");
+    assert!(!error.is_not_executed(), "a step was taken back");
     assert_eq!(state(&book), TransactionState::RollingBack);
 
     free(&store);

@@ -17,7 +17,7 @@ use crate::transaction::step::{LoggedEvent, TransactionLog};
 use crate::transaction::transaction_state::TransactionTable;
 use crate::wall_clock::WallClock;
 
-// covers: EXT-05-20, EXT-05-21, EXT-05-25
+// covers: EXT-05-21
 #[tokio::test(start_paused = true)]
 async fn a_transaction_is_begun_once_and_a_commit_counts_its_steps() {
     let (book, recorder) = (TransactionBook::in_memory(), Arc::<Recorder>::default());

@@ -4,6 +4,7 @@ mod methods;
 mod patterns;
 mod policy;
 mod properties;
+mod running;
 mod stored;
 
 use std::sync::Arc;

@@ -215,7 +215,7 @@ impl LogWriter {
     }
 }
 
-/// Returns whether an event says that an operator takes a right away, or proved that a person is there, which comes before.
+/// Returns whether an event says that an operator takes a right away, or gave the operator passphrase, which comes before.
 fn takes_away(event: &AuditEvent) -> bool {
     let is_taken = match &event.event_type {
         EventType::AccessRevoked | EventType::PermissionRevoked | EventType::PermissionDenied => true,
@@ -228,7 +228,7 @@ fn takes_away(event: &AuditEvent) -> bool {
 /// The type of the event that reports that an operator revoked an API key.
 const KEY_REVOKED: &str = "dev.cloto.mgp.key_revoked";
 
-/// The type of the event that reports that an operator proved that a person is there.
+/// The type of the event that reports that an operator gave the passphrase.
 const PROVED: &str = "dev.cloto.mgp.operator_proved";
 
 /// Tells the callers that wait for records how these ended, and frees the places of the records.

@@ -12,7 +12,7 @@ pub(super) struct FetchedList {
     pub(super) listed: Vec<Object>,
     /// True if the definitions are a further page of a list.
     pub(super) is_continued: bool,
-    /// True if the first page is the whole list and each of its entries is an object.
+    /// True if the first page is the whole list.
     pub(super) is_whole: bool,
 }
 
@@ -33,11 +33,8 @@ pub(super) async fn fetch<S: RpcService>(
         let page = Object::from_raw(&response.result).map_err(|_| malformed())?;
         let listed = page.get(kind.list_member()).ok_or_else(malformed)?;
         let listed: Vec<RawJson> = listed.to().map_err(|_| malformed())?;
-        // An entry that is not an object cannot be used, so it is not shown.
-        let objects = listed.iter().filter_map(|listed| Object::from_raw(listed).ok());
-        let before = fetched.listed.len();
-        fetched.listed.extend(objects);
-        fetched.is_whole &= fetched.listed.len() - before == listed.len();
+        // An entry that is not an object is refused like one that has no members.
+        fetched.listed.extend(listed.iter().map(|listed| Object::from_raw(listed).unwrap_or_default()));
         if !kind.is_pinned() {
             return Ok((response, fetched));
         }

@@ -329,7 +329,10 @@ impl DefinitionGuardShared {
             listed
                 .iter()
                 .zip(admissions)
-                .filter_map(|(listed, admission)| news(&mut known, kind, listed, admission))
+                .enumerate()
+                .filter_map(|(place, (listed, admission))| {
+                    news(&mut known, kind, kind.name_at(place, listed), admission)
+                })
                 .collect()
         };
         if news.is_empty() {
@@ -347,6 +350,9 @@ impl DefinitionGuardShared {
             let event = AuditEvent::new(self.clock.now(), trace, what, Actor::kernel(), target, outcome)
                 .with_detail("section", "definition")
                 .with_detail("rule", &**why);
+            let fault = self.guard.found_in(&self.holder, name).filter(|found| found.definition.is_none());
+            let event =
+                fault.iter().fold(event, |event, fault| event.with_detail("reason", &fault.describe()));
             let of_agent = self.holder != self.server;
             let event = if of_agent { event.with_detail("pinned_for", &self.holder) } else { event };
             if more > 0 { event.with_detail("more", &more) } else { event }
@@ -381,10 +387,10 @@ type DefinitionEvent = (DefinitionName, &'static str, Box<str>);
 fn news(
     known: &mut KeptBack,
     kind: DefinitionKind,
-    listed: &Object,
+    name: String,
     admission: &DefinitionAdmission,
 ) -> Option<DefinitionEvent> {
-    let name: String = kind.name_in(listed).chars().take(MAX_NAME_CHARS).collect();
+    let name: String = name.chars().take(MAX_NAME_CHARS).collect();
     let name = DefinitionName::new(kind, name);
     let Some(status) = admission.status else {
         known.remove(&name);

@@ -227,7 +227,7 @@ fn read(operator: Principal, answer: &RawJson, now: Option<Timestamp>) -> Approv
 const SCHEMA: &str = r#"{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]}},"required":["decision"]}"#;
 
 /// The schema of a form that also asks how long an approval holds.
-const SCHEMA_WITH_END: &str = r#"{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]},"lasts":{"type":"string","title":"For how long a yes holds, for this agent","enum":["once","session","hour","day","always"],"default":"session"}},"required":["decision"]}"#;
+const SCHEMA_WITH_END: &str = r#"{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]},"lasts":{"type":"string","title":"How long an approval lasts for this agent","enum":["once","session","hour","day","always"],"default":"session"}},"required":["decision"]}"#;
 
 /// The largest number of open questions.
 const MAX_QUESTIONS: usize = 1024;

@@ -115,6 +115,10 @@ pub enum ApprovalSubject {
         can_be_edited: bool,
         /// The digest that ties the approval to this caller and these arguments, in hexadecimal digits.
         binding: String,
+        /// The digest that all calls have in common that can be approved together with this one: those of the tool by this
+        /// caller.
+        #[serde(default)]
+        of_tool: String,
     },
 }
 
@@ -200,16 +204,16 @@ fn message(
             };
             let asker = asker.map(|asker| format!(" for `{}`", line(&asker.access_id())));
             let lasts = match (&asker, arguments) {
-                (Some(_), Some(_)) => "for this agent, until its session ends, unless you say otherwise",
-                _ => "until the kernel stops, unless you say otherwise",
+                (Some(_), Some(_)) => "this agent until its session ends",
+                _ => "it until the kernel stops",
             };
             let call =
                 arguments.as_ref().map(|call| format!("\nThe arguments of the call:\n{}", call.brief()));
             let (asker, call) = (asker.unwrap_or_default(), call.unwrap_or_default());
             let flow = flow_before(flow.as_deref());
             format!(
-                "The server `{server}` needs the permission `{permission}` ({risk}) {why}{asker}. Grant it? A yes \
-                 holds {lasts}.{flow}{call}"
+                "The server `{server}` needs the permission `{permission}` ({risk}) {why}{asker}. Grant it? \
+                 Approving grants {lasts}, unless you choose another time.{flow}{call}"
             )
         }
         ApprovalSubject::Call { tool, risk, effect, flow, arguments, says, is_for_a_day, .. } => {
@@ -220,11 +224,15 @@ fn message(
             let says = says.unwrap_or_default();
             let flow = flow_before(flow.as_deref());
             let effect = effect.filter(|effect| *effect > CallEffect::Writes);
-            let effect = effect.map(|effect| format!(", {}", effect.phrase())).unwrap_or_default();
-            let lasts = if *is_for_a_day { " A yes holds a day for all such calls of the tool." } else { "" };
+            let effect = match effect {
+                Some(CallEffect::Unknown) => ". mgp does not know what this tool does".to_owned(),
+                Some(effect) => format!(" ({risk}): it {}", effect.phrase()),
+                None => format!(" ({risk})"),
+            };
+            let lasts =
+                if *is_for_a_day { " Approving allows all such calls of this tool for a day." } else { "" };
             format!(
-                "`{asker}` calls `{tool}` of `{server}` ({risk}{effect}) with these arguments. Let it?{lasts}{flow}{says}\n\
-                 {arguments}"
+                "`{asker}` wants to call `{server}.{tool}`{effect}. Allow it?{lasts}{flow}{says}\n{arguments}"
             )
         }
     };

@@ -134,13 +134,13 @@ impl PendingApprovals {
         self.0.watched.begin()
     }
 
-    /// Lets `operator` answer the question `id`, or change the answer as long as nobody has taken it.
+    /// Lets `operator` answer the question `id`. The first answer counts; once it is [forgotten](Self::forget), the same is a
+    /// new question.
     ///
     /// # Errors
     /// Fails if the principal is not an operator or the answer is not theirs (1000), if its scope cannot be checked
     /// (-32602), if it is for several calls or with other arguments and its question is not about a call that allows that
-    /// (-32602), if there is no such question any more (4004), if another operator answers it at this moment or its caller
-    /// has another answer (-32600), or if the decision cannot be recorded.
+    /// (-32602), if there is no such question any more (4004), if it has an answer already (-32600), or if the decision cannot be recorded.
     ///
     /// # Cancel safety
     /// A decision that has begun is made.
@@ -153,6 +153,9 @@ impl PendingApprovals {
         check_operator(operator)?;
         if answer.approver != *operator {
             return Err(Error::new(code::PERMISSION_DENIED, "nobody answers in another's name"));
+        }
+        if let Some(other) = self.find(id).and_then(|question| question.answer) {
+            return Err(decided(&other));
         }
         // A scope that cannot be checked is reported to the operator, not to the waiting caller.
         if let Some(scope) = &answer.terms.scope {
@@ -234,7 +237,8 @@ impl PendingApprovals {
     /// Fails if the principal is not an operator (1000), or if the question cannot be removed from the store.
     pub async fn forget(&self, operator: &Principal, id: &ApprovalId) -> Result<bool, Error> {
         check_operator(operator)?;
-        let was_there = self.swept().remove_where(|row| row.shown.id == *id);
+        let was_there = self.find(id).is_some_and(|question| !question.is_received);
+        self.swept().remove_where(|row| row.shown.id == *id);
         self.keep().await?;
         Ok(was_there)
     }
@@ -258,7 +262,7 @@ impl PendingApprovals {
     ) -> Result<Option<ApprovalAnswer>, Error> {
         let found = {
             let open = self.swept();
-            let mut rows = open.rows.values().filter(|row| row.is_answered_with(question));
+            let mut rows = open.rows.values().filter(|row| row.answers(question));
             rows.find_map(|row| row.shown.waiting_answer().map(|_| row.shown.id.clone()))
         };
         let Some(id) = found else { return Ok(None) };
@@ -329,12 +333,13 @@ impl OpenApprovals {
     /// for. Returns whether there is room.
     fn make_room(&mut self, question: &ApprovalQuestion) -> bool {
         let most = if question.asker().is_some() { MAX_OF_ASKER } else { MAX_OF_SERVER };
-        let own = self.rows.values().filter(|row| row.is_of_origin(question)).count();
-        if own < most && self.rows.len() < MAX_QUESTIONS {
+        let open: Vec<_> = self.rows.values().filter(|row| !row.shown.is_received).collect();
+        let own = open.iter().filter(|row| row.is_of_origin(question)).count();
+        if own < most && open.len() < MAX_QUESTIONS {
             return true;
         }
-        let is_left = |row: &ApprovalRow| row.is_of_origin(question) && row.waiting.is_empty();
-        let oldest = self.rows.values().find(|row| is_left(row)).map(|row| row.shown.id.clone());
+        let is_left = |row: &&&ApprovalRow| row.is_of_origin(question) && row.waiting.is_empty();
+        let oldest = open.iter().find(is_left).map(|row| row.shown.id.clone());
         oldest.is_some_and(|oldest| self.remove_where(|row| row.shown.id == oldest))
     }
 
@@ -359,7 +364,7 @@ pub(super) fn full() -> Error {
     Error::new(code::RESOURCE_EXHAUSTED, message)
 }
 
-/// Returns the error of who decides what another operator has decided.
+/// Returns the error of an operator who answers what has an answer already.
 fn decided(answer: &ApprovalAnswer) -> Error {
     let (by, decision) = (answer.approver.id(), answer.decision.as_str());
     Error::invalid_request(format!("nothing was changed: {by} has {decision} this already"))
@@ -386,8 +391,8 @@ const MAX_USES: u32 = 1000;
 const OPEN_FOR: Duration = Duration::from_hours(24);
 /// The time for which an approval waits until its call is made again.
 const ANSWER_FOR: Duration = Duration::from_hours(1);
-/// The time for which an answer that was received stays for callers at other kernels: longer than these take to learn of it,
-/// and than their clocks differ.
+/// The time for which an answer that was received stays for callers at other kernels and for operators who answer again:
+/// longer than other kernels take to learn of it, and than their clocks differ.
 const RECEIVED_FOR: Duration = Duration::from_mins(1);
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{Decision, ServerId, Timestamp};
+use mgp_types::mgp::{Decision, RiskLevel, ServerId, Timestamp};
 use mgp_types::{Context, Error, Method, Params, Principal, RawJson, Request, random_bytes};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
@@ -38,7 +38,7 @@ pub struct PendingApproval {
     /// question is open.
     pub answer: Option<ApprovalAnswer>,
     /// True if callers have received the answer, so that it waits for nobody else: the question then stays for a moment, for
-    /// callers at other kernels.
+    /// callers at other kernels and for operators who answer it again.
     #[serde(default)]
     pub is_received: bool,
     /// True if the question was asked at this kernel, and not at another one that shares the questions, or by an earlier
@@ -55,6 +55,8 @@ pub struct WaitingQuestion {
     pub id: ApprovalId,
     /// The address of the page on which operators answer it, where one is served.
     pub link: Option<String>,
+    /// True if somebody watches the questions in a terminal.
+    pub is_watched: bool,
 }
 
 /// A question in the queue.
@@ -119,6 +121,19 @@ impl PendingApproval {
             (ApprovalSubject::Call { binding: shown, .. }, ApprovalSubject::Call { binding, .. }) => {
                 shown == binding
             }
+            _ => false,
+        }
+    }
+
+    /// Returns whether the answer, which approves several calls of a tool, approves the call of `question`. Calls that are
+    /// dangerous, or may carry out what the session took in, are approved one by one.
+    fn approves_also(&self, question: &ApprovalQuestion) -> bool {
+        let is_batch = self.answer.as_ref().is_some_and(|answer| answer.max_uses > 1);
+        match (&self.subject, &question.subject) {
+            (
+                ApprovalSubject::Call { of_tool: shown, .. },
+                ApprovalSubject::Call { of_tool, risk, flow: None, .. },
+            ) => is_batch && !shown.is_empty() && shown == of_tool && *risk < RiskLevel::Dangerous,
             _ => false,
         }
     }
@@ -207,6 +222,11 @@ impl ApprovalRow {
         self.shown.is_about(&question.server, &question.subject, question.asker())
     }
 
+    /// Returns whether the answer to this question also answers `question`, or approves its call with others.
+    pub(super) fn answers(&self, question: &ApprovalQuestion) -> bool {
+        self.is_answered_with(question) || self.shown.approves_also(question)
+    }
+
     /// Returns whether the row has the same origin as `question`: the same agent, or the same server with its own
     /// needs.
     pub(super) fn is_of_origin(&self, question: &ApprovalQuestion) -> bool {
@@ -248,14 +268,23 @@ impl WaitingQuestion {
         format!("mgp permissions approve {}", self.id.as_str())
     }
 
-    /// Returns the link behind `before`; an empty text without one.
-    fn linked(&self, before: &str) -> String {
-        self.link.as_ref().map(|link| format!("{before}{link}")).unwrap_or_default()
+    /// Returns how a person approves the question: what is open comes first.
+    fn ways(&self) -> String {
+        let watch = self.is_watched.then(|| "in the open `mgp watch`".to_owned());
+        let page = self.link.as_ref().map(|link| format!("at {link}"));
+        let open: Vec<_> = watch.into_iter().chain(page).collect();
+        let command = format!("with `{}` in a terminal", self.command());
+        if open.is_empty() {
+            return format!("{command}, or on the page that `mgp ui` opens");
+        }
+        format!("{}, or {command}", open.join(" or "))
     }
 
     /// Returns the words by which a caller in `context` hears that its call waits.
     pub(super) fn in_words(&self, context: &Context) -> String {
-        format!("waiting for approval: {}{}{}", self.command(), self.linked(" or "), unasked(context))
+        let watch = if self.is_watched { " in `mgp watch`, or" } else { "" };
+        let page = self.link.as_ref().map(|link| format!(" or {link}")).unwrap_or_default();
+        format!("waiting for approval{watch}: {}{page}{}", self.command(), unasked(context))
     }
 }
 
@@ -283,16 +312,12 @@ pub(crate) fn waits_for_approval(
             (format!("the server `{}`", line(server.as_str())), server, "deferred", None)
         }
     };
+    let ways = question.ways();
     let message = format!(
-        "{what} is waiting for approval: a person has to confirm it by `{command}` in a terminal{}; after that, make the \
-         same call again{}",
-        question.linked(" or at "),
+        "{what} is waiting for approval: a person has to approve it {ways}; after that, make the same call again{}",
         unasked(context)
     );
-    let next = format!(
-        "tell the user to run `{command}` in a terminal{}, and make the same call again after that",
-        question.linked(" or to open ")
-    );
+    let next = format!("tell the user to approve it {ways}, and make the same call again after that");
     let mut details = vec![("reason", reason), ("approval_id", question.id.as_str()), ("command", &command)];
     details.extend(question.link.as_deref().map(|link| ("link", link)));
     details.extend(permission.map(|permission| ("permission", permission)));
@@ -357,9 +382,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_waits_is_told_in_the_same_words_with_the_command() {
+    fn whatever_waits_is_told_in_the_same_words_with_the_place_that_is_open() {
         let server = ServerId::from("files");
-        let mut question = WaitingQuestion { id: ApprovalId::from("7f"), link: None };
+        let mut question = WaitingQuestion { id: ApprovalId::from("7f"), link: None, is_watched: false };
         for (subject, what) in [
             (WaitingSubject::Call { tool: "remove", server: &server }, "the call of `remove` of `files`"),
             (
@@ -372,8 +397,8 @@ mod tests {
             let rest = error.message().strip_prefix(what).unwrap();
             assert_eq!(
                 rest,
-                " is waiting for approval: a person has to confirm it by `mgp permissions approve 7f` in a terminal; after \
-                 that, make the same call again"
+                " is waiting for approval: a person has to approve it with `mgp permissions approve 7f` in a terminal, or on \
+                 the page that `mgp ui` opens; after that, make the same call again"
             );
             let details = Object::from_raw(&error.recovery().unwrap().details.unwrap()).unwrap();
             assert_eq!(details.text("approval_id").as_deref(), Some("7f"));
@@ -384,8 +409,18 @@ mod tests {
         question.link = Some(link.to_owned());
         let subject = WaitingSubject::Server(&server);
         let error = waits_for_approval(code::SERVER_NOT_READY, &subject, &question, &Context::default());
-        assert!(error.message().contains(&format!(" in a terminal or at {link}; after")), "{error}");
+        let told = format!("approve it at {link}, or with `mgp permissions approve 7f` in a terminal; after");
+        assert!(error.message().contains(&told), "{error}");
         let details = Object::from_raw(&error.recovery().unwrap().details.unwrap()).unwrap();
         assert_eq!(details.text("link").as_deref(), Some(link));
+        question.is_watched = true;
+        let told = format!("approve it in the open `mgp watch` or at {link}, or with `mgp permissions");
+        let error = waits_for_approval(code::SERVER_NOT_READY, &subject, &question, &Context::default());
+        assert!(error.message().contains(&told), "{error}");
+        let words = question.in_words(&Context::default());
+        assert!(
+            words.starts_with("waiting for approval in `mgp watch`, or: mgp permissions approve 7f"),
+            "{words}"
+        );
     }
 }

@@ -54,6 +54,7 @@ fn queries_read_unless_their_statement_writes() {
         ("read_query", "delete from orders", CallEffect::Destroys),
         ("execute_sql", "update customers set city = 'Zug'", CallEffect::Destroys),
         ("execute_sql", "select 1; truncate orders", CallEffect::Destroys),
+        ("execute_sql", "insert into orders values (1)", CallEffect::Writes),
     ] {
         let arguments = format!(r#"{{"sql":"{statement}"}}"#);
         assert_eq!(
@@ -84,7 +85,9 @@ fn hints_of_a_server_make_no_effect_better() {
     assert_eq!(effect("frobnicate", harmless, "{}"), Some(CallEffect::Unknown));
     let destructive = r#"{"destructiveHint":true}"#;
     assert_eq!(effect("kubectl_apply", destructive, "{}"), Some(CallEffect::Destroys));
-    assert_eq!(effect("frobnicate", destructive, "{}"), Some(CallEffect::Destroys));
+    // It is the default as well, and many servers write it on each of their tools.
+    assert_eq!(effect("frobnicate", destructive, "{}"), Some(CallEffect::Unknown));
+    assert_eq!(effect("retry_pipeline", destructive, "{}"), Some(CallEffect::Sends));
     assert_eq!(effect("browser_click", destructive, "{}"), Some(CallEffect::Writes));
     let list = effect("git_stash", destructive, r#"{"mode":"list"}"#);
     assert_eq!(list, Some(CallEffect::Reads), "one of its operations is destructive");

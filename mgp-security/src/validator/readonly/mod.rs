@@ -4,7 +4,7 @@
 //!
 //! | item | decides on |
 //! |---|---|
-//! | [`check_sql`] | statements of SQL |
+//! | [`check_sql`], [`only_adds_rows`] | statements of SQL |
 //! | [`check_http_method`] | the method of a request |
 //! | [`check_tool_name`] | a tool, by its name and what its server says of it |
 //! | [`check_line_reads`] | a command line, by its programs and their options |
@@ -22,7 +22,7 @@ use crate::{Finding, text};
 
 pub(super) use super::sandbox::check_line_reads;
 use super::sandbox::is_listed;
-pub(crate) use sql::check_sql;
+pub(crate) use sql::{check_sql, only_adds_rows};
 
 /// Checks the method of a request: `GET`, `HEAD` and `OPTIONS` pass.
 pub(crate) fn check_http_method(method: &str) -> Result<(), Finding> {

@@ -12,7 +12,7 @@ use crate::network::{
 use crate::path::ROOT_FOLDERS;
 use crate::percent::percent_decoded;
 use crate::tool::{ArgumentNature, words};
-use crate::validator::call::{BlockedCall, ValidatedCall, Validator};
+use crate::validator::call::{BlockedCall, CallArgument, ValidatedCall, Validator};
 
 /// The validator `network_restricted`: no argument may lead to this machine, its network, or the metadata service of a
 /// cloud.
@@ -140,10 +140,16 @@ impl Validator for AddressesValidator {
             // What is searched for may be the address of a machine without being one to go to.
             argument.check(|text| match check_addresses(text, &self.policy) {
                 Err(finding) if !text.contains("://") && finding.rule != METADATA && is_searched() => Ok(()),
-                judged => judged,
+                judged => judged.map(drop),
             })?;
         }
         Ok(())
+    }
+
+    fn asks_about(&self, call: &ValidatedCall<'_>) -> bool {
+        let mut urls =
+            call.arguments.iter().flat_map(CallArgument::readings).filter(|text| text.contains("://"));
+        urls.any(|text| check_addresses(text, &self.policy) == Ok(true))
     }
 }
 
@@ -304,6 +310,9 @@ mod tests {
                 let list = RawJson::from_value(&["https://example.com/", &inward]).unwrap();
                 assert!(judged(&addresses, tool, "anything", list).is_err(), "{} [{inward}]", tool.name);
             }
+            for asked in urls("asked") {
+                assert!(is_asked(&addresses, tool, &asked), "{} {asked}", tool.name);
+            }
             for fine in urls("fine") {
                 for member in ["url", "body", "x", "query"] {
                     let one = judged(&addresses, tool, member, RawJson::from_text(&fine));
@@ -311,6 +320,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Returns whether a call passes, and a person is asked about it.
+    fn is_asked(addresses: &AddressesValidator, tool: &ResolvedTool, url: &str) -> bool {
+        let natures = ArgumentNatures::of(&tool.definition);
+        let arguments = serde_json::json!({"url": url});
+        let (access, folders) = (PathAccess::Read, CallFolders::default());
+        let call = ValidatedCall::read(tool, &natures, access, folders, &arguments).unwrap();
+        addresses.check(&call).is_ok() && addresses.asks_about(&call)
     }
 
     fn message(blocked: &BlockedCall) -> String {

@@ -148,7 +148,7 @@ impl<S: RpcService> Events<S> {
 
     /// Notes that the server does not know the subscription any more.
     fn end(&mut self) {
-        self.subscriber.forget(&self.answer.subscription_id);
+        self.subscriber.forget(&self.answer.subscription_id, &self.inbox);
         if !std::mem::replace(&mut self.is_gone, true) {
             self.inbox.with(super::EventAssembly::end);
         }
@@ -183,9 +183,9 @@ impl<S> Unpin for Events<S> {}
 impl<S> Drop for Events<S> {
     fn drop(&mut self) {
         if self.is_gone || self.is_ended {
-            self.subscriber.forget(&self.answer.subscription_id);
+            self.subscriber.forget(&self.answer.subscription_id, &self.inbox);
         } else {
-            self.subscriber.leave(&self.answer.subscription_id);
+            self.subscriber.leave(&self.answer.subscription_id, &self.inbox);
         }
     }
 }

@@ -168,15 +168,16 @@ impl Subscriber {
         inbox.reader.wake();
     }
 
-    pub(super) fn forget(&self, id: &SubscriptionId) {
-        let forgotten = self.0.lock().inboxes.remove(id);
+    /// Brings no more events of the subscription to `inbox`.
+    pub(super) fn forget(&self, id: &SubscriptionId, inbox: &Arc<Inbox>) {
+        let forgotten = self.0.lock().take(id, inbox);
         drop(forgotten);
     }
 
     /// Notes that the stream of a subscription was dropped without ending it.
-    pub(super) fn leave(&self, id: &SubscriptionId) {
+    pub(super) fn leave(&self, id: &SubscriptionId, inbox: &Arc<Inbox>) {
         let mut routes = self.0.lock();
-        let forgotten = routes.inboxes.remove(id);
+        let Some(forgotten) = routes.take(id, inbox) else { return };
         if routes.left.len() >= MAX_LEFT {
             routes.left.pop_front();
         }
@@ -190,6 +191,15 @@ impl Subscriber {
         let mut routes = self.0.lock();
         let place = routes.left.iter().position(|left| left == id);
         place.is_some_and(|place| routes.left.remove(place).is_some())
+    }
+}
+
+impl Routes {
+    /// Takes out the inbox of a subscription, unless the events go to another one: a server may give a later subscription
+    /// the same name.
+    fn take(&mut self, id: &SubscriptionId, inbox: &Arc<Inbox>) -> Option<Arc<Inbox>> {
+        let is_current = self.inboxes.get(id).is_some_and(|current| Arc::ptr_eq(current, inbox));
+        if is_current { self.inboxes.remove(id) } else { None }
     }
 }
 

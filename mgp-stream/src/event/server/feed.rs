@@ -105,7 +105,7 @@ impl EventFeed {
             let wake = self.wake.notified();
             let next = self.buffer.lock().after(seq).next().map(|(seq, event)| (seq, Arc::clone(event)));
             if let Some((seq, event)) = next {
-                return event.to_event(self.id.clone(), seq);
+                return event.to_event(self.id.clone(), &self.patterns, seq);
             }
             wake.await;
         }
@@ -135,7 +135,8 @@ impl EventFeed {
         };
         let wanted =
             buffer.after(asked.after_seq).take(usize::try_from(limit).unwrap_or(usize::MAX)).take_while(fits);
-        let events = wanted.map(|(seq, event)| event.to_event(self.id.clone(), seq)).collect();
+        let events =
+            wanted.map(|(seq, event)| event.to_event(self.id.clone(), &self.patterns, seq)).collect();
         let mut answer = EventReplayed::new(events);
         answer.gap = buffer.gap_after(asked.after_seq);
         answer.last_seq = buffer.last_seq;
@@ -283,8 +284,9 @@ mod tests {
     fn event(bytes: usize) -> Arc<PublishedEvent> {
         Arc::new(PublishedEvent {
             channel: "c".parse().unwrap(),
+            other_name: None,
             timestamp: Timestamp::EPOCH,
-            severity: EventSeverity::Info,
+            severity: Some(EventSeverity::Info),
             data: Object::new(),
             hint: None,
             bytes,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use mgp_types::ext::OwnSubscriptions;
 use mgp_types::mgp::{
-    EventReplay, EventSubscribe, EventUnsubscribe, EventUnsubscribed, Extension, method, written,
+    ChannelPattern, EventReplay, EventSubscribe, EventUnsubscribe, EventUnsubscribed, Extension, method,
+    written,
 };
 use mgp_types::{
     BoxFuture, Error, Flow, Gate, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request,
@@ -62,6 +63,26 @@ impl EventsGate {
     ) -> Self {
         let (publisher, quotas) = (self.0.publisher.clone(), self.0.quotas.clone());
         Self(Arc::new(SubscriptionRegistry::new(publisher, quotas, Arc::new(audience))))
+    }
+
+    /// Returns the channels that a request is to subscribe to, by itself or on the stream of a request that listens, so that
+    /// a gateway can ask other servers for them first. What is wrong with a request shows when the gate answers it.
+    pub fn wanted_channels(&self, request: &Request) -> Vec<ChannelPattern> {
+        let listens = request.method == *mcp::method::LISTEN;
+        let wish = if listens {
+            request
+                .params
+                .object(NOTIFICATIONS)
+                .and_then(|filter| filter.object(EventSubscribe::LISTEN_MEMBER))
+        } else {
+            (request.method == *method::EVENTS_SUBSCRIBE).then(|| request.params.clone())
+        };
+        let (Some(wish), Some(session)) = (wish.filter(|_| is_for_us(request)), &request.context.session)
+        else {
+            return Vec::new();
+        };
+        let asked = Terms::read(&wish, session).map(|(asked, _)| asked.channels).unwrap_or_default();
+        asked.iter().filter_map(|channel| channel.parse().ok()).take(self.0.quotas.channels).collect()
     }
 }
 

@@ -71,15 +71,28 @@ impl Publisher {
         Ok(())
     }
 
-    /// Adds a channel that patterns of the standard families (§13.5) find by another name, too: a gateway has the channel
-    /// `system.error` of the server `files` on `files.system.error`, and `system.*` stands for it as if the server were
-    /// asked.
+    /// Adds a channel that clients find by another name, too: a gateway has the channel `system.error` of the server
+    /// `files` on `files.system.error`, and a client may ask for `system.error` or `system.*` as if it asked the server.
+    /// Its events come under the other name to clients that asked for exactly that, unless another channel is called so.
     ///
     /// # Errors
-    /// A name in the list is not a channel name.
+    /// One of the names is not a channel name.
     pub fn declare_as(&self, channel: &str, other_name: &str) -> Result<(), ChannelError> {
         self.add(channel.parse()?, Some(other_name.parse()?));
         Ok(())
+    }
+
+    /// Adds a pattern that clients can subscribe to while no channel of it is known, under two names: a gateway's server
+    /// accepted the second one.
+    pub fn declare_family(&self, family: ChannelPattern, other_name: ChannelPattern) {
+        self.change(|table| drop(table.families.insert(family, other_name)));
+    }
+
+    /// Calls `visit` with each pattern of each subscription, and the subscriber.
+    pub fn for_each_subscribed(&self, mut visit: impl FnMut(Option<&Principal>, &ChannelPattern)) {
+        for feed in &self.0.subscribers.read().feeds {
+            feed.patterns.iter().for_each(|pattern| visit(feed.spectator.principal.as_ref(), pattern));
+        }
     }
 
     /// Returns whether somebody has subscribed to one of the channels.
@@ -101,6 +114,26 @@ impl Publisher {
         self.publish_to(channel, severity, data, |_| true)
     }
 
+    /// Publishes an event of another publisher, with the time, severity and hint of that one, to the subscribers whom it
+    /// concerns, as [`publish_to`](Self::publish_to) does.
+    ///
+    /// # Errors
+    /// The errors of [`publish`](Self::publish); the hint counts as data.
+    pub fn relay(
+        &self,
+        channel: &str,
+        event: &Event,
+        concerns: impl Fn(Option<&Principal>) -> bool,
+    ) -> Result<(), PublishError> {
+        let news = News {
+            severity: event.severity,
+            timestamp: Some(event.timestamp),
+            data: &event.data,
+            hint: event.action_hint.as_deref(),
+        };
+        self.publish_news(channel, &news, concerns)
+    }
+
     /// Publishes an event that happened now to the subscribers whom it concerns, of all that see the channel. Others
     /// cannot tell that there was an event.
     ///
@@ -113,7 +146,7 @@ impl Publisher {
         data: &Object,
         concerns: impl Fn(Option<&Principal>) -> bool,
     ) -> Result<(), PublishError> {
-        self.publish_event(channel, severity, data, None, concerns)
+        self.publish_news(channel, &News::new(severity, data), concerns)
     }
 
     /// Publishes an event that happened now, with what a client may do about it. The hint is advice for clients of the
@@ -128,40 +161,41 @@ impl Publisher {
         data: &Object,
         hint: &ActionHint,
     ) -> Result<(), PublishError> {
-        self.publish_event(channel, severity, data, Some(hint), |_| true)
+        self.publish_news(channel, &News { hint: Some(hint), ..News::new(severity, data) }, |_| true)
     }
 
-    fn publish_event(
+    fn publish_news(
         &self,
         channel: &str,
-        severity: EventSeverity,
-        data: &Object,
-        hint: Option<&ActionHint>,
+        news: &News<'_>,
         concerns: impl Fn(Option<&Principal>) -> bool,
     ) -> Result<(), PublishError> {
-        let raw = data.to_raw();
-        let hint_bytes = hint.and_then(|hint| Some(RawJson::from_value(hint).ok()?.as_bytes().len()));
+        let raw = news.data.to_raw();
+        let hint_bytes = news.hint.and_then(|hint| Some(RawJson::from_value(hint).ok()?.as_bytes().len()));
         let bytes = raw.as_bytes().len() + hint_bytes.unwrap_or(0);
         if bytes > Self::MAX_DATA_BYTES {
             return Err(PublishError::TooLarge { bytes });
         }
         let table = self.0.subscribers.read();
-        let Some((channel, Channel { feeds, .. })) = table.channels.get_key_value(channel) else {
+        let Some((channel, Channel { feeds, other_name })) = table.channels.get_key_value(channel) else {
             return Err(PublishError::Undeclared(channel.into()));
         };
         let gets = |feed: &&Arc<EventFeed>| {
-            feed.filter.includes(severity) && feed.sees(channel.as_str(), &concerns) && feed.terms.admit(data)
+            feed.filter.includes(news.severity)
+                && feed.sees(channel.as_str(), &concerns)
+                && feed.terms.admit(news.data)
         };
         let mut wanting = feeds.iter().filter(gets).peekable();
         // The event is made once, and only if there is a subscriber that wants it and may see it.
         if wanting.peek().is_some() {
             let event = Arc::new(PublishedEvent {
                 channel: channel.clone(),
-                timestamp: Timestamp::now(),
-                severity,
+                other_name: other_name.clone().filter(|other| !table.channels.contains_key(other)),
+                timestamp: news.timestamp.unwrap_or_else(Timestamp::now),
+                severity: news.severity,
                 // The event outlives the frame in which its data may have come.
                 data: Object::from_raw(&raw.detached()).unwrap_or_default(),
-                hint: hint.cloned().map(Box::new),
+                hint: news.hint.cloned().map(Box::new),
                 bytes,
             });
             wanting.for_each(|feed| feed.push(&event));
@@ -169,9 +203,9 @@ impl Publisher {
         Ok(())
     }
 
-    /// Adds a channel, which patterns of the standard families find by its other name, too.
+    /// Adds a channel, which clients find by its other name, too.
     fn add(&self, channel: ChannelName, other_name: Option<ChannelName>) {
-        self.change(|ChannelSubscribers { channels, feeds }| {
+        self.change(|ChannelSubscribers { channels, feeds, .. }| {
             channels.entry(channel).or_insert_with_key(|name| {
                 let mut channel = Channel { other_name, feeds: Vec::new() };
                 channel.feeds = feeds.iter().filter(|feed| channel.is_wanted(name, feed)).cloned().collect();
@@ -187,10 +221,14 @@ impl Publisher {
         names.filter(|channel| spectator.sees(channel)).map(str::to_owned).collect()
     }
 
-    /// Returns whether the pattern stands for a channel that `spectator` may know of.
+    /// Returns whether the pattern stands for a channel, or is a family, that `spectator` may know of.
     pub(super) fn has_channel(&self, pattern: &ChannelPattern, spectator: &AudienceMember) -> bool {
         let table = self.0.subscribers.read();
-        table.channels.iter().any(|(name, it)| it.is_meant(name, pattern) && spectator.sees(name.as_str()))
+        let channels = table.channels.iter().filter(|(name, channel)| channel.is_meant(name, pattern));
+        let families = table.families.iter().filter(|(name, other)| [*name, *other].contains(&pattern));
+        let mut names =
+            channels.map(|(name, _)| name.as_str()).chain(families.map(|(name, _)| name.as_str()));
+        names.any(|name| spectator.sees(name))
     }
 
     #[cfg(test)]
@@ -199,7 +237,7 @@ impl Publisher {
     }
 
     pub(super) fn open(&self, feed: &Arc<EventFeed>) {
-        self.change(|ChannelSubscribers { channels, feeds }| {
+        self.change(|ChannelSubscribers { channels, feeds, .. }| {
             for (name, channel) in channels {
                 if channel.is_wanted(name, feed) {
                     channel.feeds.push(Arc::clone(feed));
@@ -214,7 +252,7 @@ impl Publisher {
         if closed.into_iter().map(EventFeed::close).count() == 0 {
             return;
         }
-        self.change(|ChannelSubscribers { channels, feeds }| {
+        self.change(|ChannelSubscribers { channels, feeds, .. }| {
             for feeds in channels.values_mut().map(|channel| &mut channel.feeds).chain([feeds]) {
                 feeds.retain(|feed| !feed.is_closed());
             }
@@ -238,6 +276,8 @@ struct ChannelTable {
 #[derive(Debug, Default)]
 struct ChannelSubscribers {
     channels: BTreeMap<ChannelName, Channel>,
+    /// The patterns that can be subscribed to while no channel of them is known, with their other names.
+    families: BTreeMap<ChannelPattern, ChannelPattern>,
     /// The feeds of all subscribers: a channel that is declared later has to find those whose patterns match it.
     feeds: Vec<Arc<EventFeed>>,
 }
@@ -245,7 +285,7 @@ struct ChannelSubscribers {
 /// A channel, and the subscribers to it.
 #[derive(Debug)]
 struct Channel {
-    /// The name by which patterns of the standard families find the channel, too.
+    /// The name by which clients find the channel, too.
     other_name: Option<ChannelName>,
     feeds: Vec<Arc<EventFeed>>,
 }
@@ -253,9 +293,8 @@ struct Channel {
 impl Channel {
     /// Returns whether a pattern stands for the channel called `name`.
     fn is_meant(&self, name: &ChannelName, pattern: &ChannelPattern) -> bool {
-        let by_other_name =
-            |other: &ChannelName| pattern.is_of_standard_family() && pattern.matches(other.as_str());
-        pattern.matches(name.as_str()) || self.other_name.as_ref().is_some_and(by_other_name)
+        let mut names = [Some(name), self.other_name.as_ref()].into_iter().flatten();
+        names.any(|name| pattern.matches(name.as_str()))
     }
 
     fn is_wanted(&self, name: &ChannelName, feed: &EventFeed) -> bool {
@@ -263,23 +302,48 @@ impl Channel {
     }
 }
 
+/// The content of an event that is being published.
+struct News<'a> {
+    severity: Option<EventSeverity>,
+    /// The time of the event; `None` for now.
+    timestamp: Option<Timestamp>,
+    data: &'a Object,
+    hint: Option<&'a ActionHint>,
+}
+
+impl<'a> News<'a> {
+    fn new(severity: EventSeverity, data: &'a Object) -> Self {
+        Self { severity: Some(severity), timestamp: None, data, hint: None }
+    }
+}
+
 /// An event before it is numbered, shared by all subscribers.
 #[derive(Debug)]
 pub(super) struct PublishedEvent {
     pub(super) channel: ChannelName,
+    /// The other name of the channel, if no other channel is called so.
+    pub(super) other_name: Option<ChannelName>,
     pub(super) timestamp: Timestamp,
-    pub(super) severity: EventSeverity,
+    pub(super) severity: Option<EventSeverity>,
     pub(super) data: Object,
     pub(super) hint: Option<Box<ActionHint>>,
     pub(super) bytes: usize,
 }
 
 impl PublishedEvent {
-    /// Returns the event with number `seq` of `subscription`.
-    pub(super) fn to_event(&self, subscription: SubscriptionId, seq: u64) -> Event {
-        let mut event = Event::new(subscription, self.channel.as_str(), self.timestamp, self.data.clone())
-            .with_severity(self.severity)
-            .with_seq(seq);
+    /// Returns the event with number `seq` of `subscription`, under the name by which one of `patterns` asks for it.
+    pub(super) fn to_event(
+        &self,
+        subscription: SubscriptionId,
+        patterns: &[ChannelPattern],
+        seq: u64,
+    ) -> Event {
+        let is_asked_for =
+            |other: &&ChannelName| patterns.iter().any(|pattern| pattern.as_str() == other.as_str());
+        let channel = self.other_name.as_ref().filter(is_asked_for).unwrap_or(&self.channel);
+        let mut event =
+            Event::new(subscription, channel.as_str(), self.timestamp, self.data.clone()).with_seq(seq);
+        event.severity = self.severity;
         event.action_hint.clone_from(&self.hint);
         event
     }

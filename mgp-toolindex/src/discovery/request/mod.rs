@@ -9,7 +9,7 @@ use mgp_types::mgp::{FoundTool, NearMiss, PendingTool, RequestTools, RequestedTo
 use mgp_types::{Context, Error, Object, Origin, Request};
 
 use self::choice::{ChosenTool, ToolChoice, candidates};
-use super::answer::loaded as loaded_tool;
+use super::answer::{loaded as loaded_tool, starting};
 use super::shared::DiscoveryShared;
 use super::{meta_tool, params};
 use crate::session::{LoadedTools, SessionKey};
@@ -156,7 +156,9 @@ impl ToolRequest<'_> {
             _ => ToolRequestStatus::Partial,
         };
         if !loaded.loaded.is_empty() {
-            answer.next = Some(meta_tool::how_to_call(self.shared.names(self.context), self.context));
+            let starting = starting(self.snapshot, loaded.loaded.iter().map(|tool| &tool.server));
+            let names = self.shared.names(self.context);
+            answer.next = Some(meta_tool::how_to_call(names, self.context, &starting));
         }
         answer.session_tools_count = loaded.session_tools_count;
         answer.context_tokens_added = loaded.context_tokens_added;

@@ -174,13 +174,13 @@ async fn tools_are_listed_whole_while_they_fit_and_as_many_as_fit_from_there_on(
     let world = by_budget(400).await;
     let peer = Peer::plain();
     let listed = world.listed(&peer).await;
-    assert!(listed.len() > 20, "{listed:?}");
+    assert!(listed.len() > 15, "{listed:?}");
     assert_eq!(listed[3..5], ["tool200", "tool0"], "each server has some, in the order of their ids");
     let session =
         world.tool(&peer, "mgp_tools_session", json!({})).await.unwrap()["structuredContent"].clone();
     let tokens = session["total_tokens"].as_u64().unwrap();
-    assert!((2500..=3400).contains(&tokens), "{session}");
-    // Another session gets the same, and what is used stays while others make room for it.
+    assert!((1250..=1900).contains(&tokens), "{session}");
+    // Another session gets the same, and what is used joins it.
     assert_eq!(world.listed(&Peer::plain()).await, listed);
     world.server.says(json!({ "content": [] }));
     for n in 100..110 {
@@ -188,7 +188,7 @@ async fn tools_are_listed_whole_while_they_fit_and_as_many_as_fit_from_there_on(
     }
     let after = world.listed(&peer).await;
     assert!((100..110).all(|n| after.contains(&format!("tool{n}"))), "{after:?}");
-    assert_eq!(after[..15], listed[..15], "the beginning stays");
+    assert_eq!(after[..listed.len()], listed, "the first list stays");
     // Who takes tools out wants the room.
     world.tool(&peer, "mgp_tools_session_evict", json!({ "tools": ["tool200", "tool0"] })).await.unwrap();
     world.index.put_server(ServerTools::new("c", vec![tool("late", "Comes late", &json!({}))])).await;

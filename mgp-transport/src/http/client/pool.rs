@@ -84,7 +84,8 @@ impl ConnectionPool {
                 Err(mut failed) => match failed.take_message() {
                     // The server closed an idle connection, and has read nothing of the request.
                     Some(unsent) if !is_new => request = unsent,
-                    _ => return Err(broken(failed.into_error())),
+                    Some(_) => return Err(broken(failed.into_error()).not_executed()),
+                    None => return Err(broken(failed.into_error())),
                 },
             }
         }
@@ -119,7 +120,10 @@ impl ConnectionPool {
     async fn connect(&self, origin: &Uri) -> Result<HttpSender, Error> {
         let dialled = timeout(self.connect_timeout, (self.dial)(origin.clone())).await;
         let dialled = dialled.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)));
-        let unreached = |error| Error::disconnected("the server cannot be reached").with_source(error);
+        let unreached = |error| {
+            let error = Error::disconnected("the server cannot be reached").with_source(error);
+            error.not_executed().with_usual_recovery()
+        };
         let (sender, connection) = handshake(dialled.map_err(unreached)?).await.map_err(broken)?;
         // No block: the compiler would not see that its future can be sent.
         self.tasks.spawn(connection.map(|ended| {

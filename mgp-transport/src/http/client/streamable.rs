@@ -248,7 +248,8 @@ impl<I: RpcService> ClientCore<I> {
                         }
                         break events.resume(body);
                     }
-                    Err(error) if is_passing(&error) => failure = error,
+                    // The server has the call, although it cannot be reached now.
+                    Err(error) if is_passing(&error) => failure = error.maybe_executed().without_recovery(),
                     // The server accepted the call, which is not made again in another session.
                     Err(error) if SessionLost::is_behind(&error) => {
                         return Err(Error::disconnected("the session ended before the answer came"));

@@ -35,11 +35,13 @@ impl PostAnswer {
         Self::ok(json)
     }
 
-    /// Returns the answer of a request that failed. A demand for authorization brings its own status and challenge.
+    /// Returns the answer of a request that failed. A demand for authorization brings its own status and challenge, and an error
+    /// of an unavailable process the status for load balancers.
     pub(super) fn error(status: StatusCode, id: Option<&Id>, error: &Error) -> Self {
         let mut json = Vec::new();
         frame::write_error(&mut json, id, error);
         let demand = AuthorizationDemand::of(error);
+        let status = if error.is_unavailable() { StatusCode::SERVICE_UNAVAILABLE } else { status };
         Self {
             status: demand.and_then(|demand| StatusCode::from_u16(demand.status()).ok()).unwrap_or(status),
             json: json.into(),

@@ -13,7 +13,7 @@ fn result(json: &str) -> Result<ToolResult, EnvelopeFault> {
     ToolResult::from_json(json.to_owned())
 }
 
-// covers: ENV-2-01, ENV-3.1-05, ENV-3.1-07, ENV-6.1-01, ENV-6.1-02, ENV-6.2-01
+// covers: ENV-2-01, ENV-3.1-05, ENV-3.1-07, ENV-6.1-01, ENV-6.1-02
 #[test]
 fn a_call_is_read_and_written_byte_for_byte() {
     let read = call(CALL).unwrap();

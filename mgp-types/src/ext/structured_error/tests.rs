@@ -125,7 +125,6 @@ fn a_person_hears_of_an_error_only_where_the_error_says_so() {
     assert_eq!(StructuredError::read(&error.to_object().to_raw()).unwrap(), error);
 }
 
-// covers: EXT-11-05
 #[test]
 fn a_suggestion_that_weakens_security_is_refused() {
     let error = || StructuredError::new("X", ErrorClass::Permanent, "m");
@@ -135,6 +134,24 @@ fn a_suggestion_that_weakens_security_is_refused() {
         "run it with --insecure", "Use SUDO",
     ] {
         assert_eq!(error().with_suggestion(unsafe_one), Err(UnsafeAdvice::Suggestion), "{unsafe_one}");
+    }
+}
+
+#[test]
+fn suggestions_of_others_that_weaken_security_are_taken_away_and_nothing_else() {
+    let without = |data: &str| {
+        let safe = StructuredError::without_unsafe_suggestions(&RawJson::parse(data.to_owned()).unwrap());
+        safe.map(|safe| safe.to_string())
+    };
+    assert_eq!(
+        without(r#"{"code":"X","suggestion":"Try another API key.","suggestions":["use sudo","wait",7]}"#)
+            .unwrap(),
+        r#"{"code":"X","suggestions":["wait",7]}"#
+    );
+    for safe in
+        [r#"{"suggestion":"wait","suggestions":["ask"]}"#, r#"{"suggestion":7}"#, r#""use sudo""#, "[]"]
+    {
+        assert_eq!(without(safe), None, "{safe}");
     }
 }
 

@@ -15,7 +15,6 @@ fn a_rollback_tells_which_steps_could_not_be_undone() {
     assert_eq!(report.failures().map(|step| step.step_id.as_str()).collect::<Vec<_>>(), ["s2"]);
 }
 
-// covers: EXT-05-22
 #[test]
 fn a_step_names_its_transaction_and_a_wrong_name_is_refused() {
     let step = TransactionStep {

@@ -10,8 +10,14 @@ fn severities_are_ordered_and_filter() {
     assert_eq!(words, ["debug", "info", "warning", "error", "critical"]);
     assert!(EventSeverity::ALL.is_sorted());
     let filter = EventFilter { min_severity: Some(EventSeverity::Warning) };
-    assert!(filter.includes(EventSeverity::Critical) && !filter.includes(EventSeverity::Info));
-    assert!(EventFilter::default().includes(EventSeverity::Debug));
+    assert!(filter.includes(Some(EventSeverity::Critical)) && !filter.includes(Some(EventSeverity::Info)));
+    assert!(EventFilter::default().includes(Some(EventSeverity::Debug)));
+}
+
+#[test]
+fn an_event_without_a_severity_passes_every_filter() {
+    let filter = EventFilter { min_severity: Some(EventSeverity::Critical) };
+    assert!(filter.includes(None) && EventFilter::default().includes(None));
 }
 
 #[test]
@@ -27,6 +33,8 @@ fn families_are_matched_and_nothing_beside_them() {
         assert!(pattern.matches(&format!("{family}.x")) && pattern.matches(&format!("{family}.x.y")));
         assert!(!pattern.matches(family) && !pattern.matches(&format!("{family}s.x")));
         assert!(!pattern.matches(&format!("{family}.")));
+        let word = family.parse::<ChannelPattern>().unwrap();
+        assert!(word.matches(&format!("{family}.x")) && !word.matches(&format!("{family}s.x")));
     }
 }
 

@@ -24,7 +24,11 @@ pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
         revocable(&answered_cells(open), "permissions/reset", &[("what", &open.id)], "Take back")
     };
     let answers = grants.waiting.iter().map(answer_row);
-    let grant_rows = grants.grants.iter().map(grant_row).chain(answers);
+    let confirmed = grants.confirmed.iter().map(|row| {
+        let what = row.question.as_deref().unwrap_or_default();
+        revocable(&row.cells(), "permissions/reset", &[("what", what)], "Take back")
+    });
+    let grant_rows = grants.grants.iter().map(grant_row).chain(answers).chain(confirmed);
     let set_at =
         config.set_at.iter().map(|(key, place)| html! { td { (visible(key)) } td { (visible(place)) } });
     let new_key = html! {
@@ -80,7 +84,8 @@ fn running(status: &KernelStatus) -> Markup {
                 dt { "Decisions of other kernels" } dd { (visible(&link.text())) }
             }
             dt { "Decisions" } dd {
-                @if status.without_proof { "take no proof that a person is there" } @else { "take a proof that a person is there" }
+                @if status.locked { "impossible: no operator passphrase is set. Set one: mgp operators passphrase" }
+                @else if status.without_proof { "need no operator passphrase" } @else { "need the operator passphrase" }
             }
         }
         h2 { "Clients" }

@@ -113,7 +113,8 @@ impl Upstream {
                 "too many agents have connections to this server; try again when some of them are done";
             return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
         };
-        let unused = by_key.values().chain([&*first]).filter(|connection| !self.is_in_use(connection));
+        let used = by_key.values().chain((!self.is_elsewhere()).then_some(&*first));
+        let unused = used.filter(|connection| !self.is_in_use(connection));
         let Some(longest) = unused.min_by_key(|connection| (!connection.is_left, connection.used_at)) else {
             let (most, id) = (self.max_connections(), &self.config.id);
             let message = format!(
@@ -221,6 +222,7 @@ impl Upstream {
         let own = Weak::clone(&self.own);
         let (starting, old) = (Arc::clone(&fresh.instance), std::mem::replace(first, fresh).instance);
         starting.shared.state.about.lock().clone_from(&old.shared.state.about.lock());
+        starting.shared.state.peers.lock().clone_from(&old.shared.state.peers.lock());
         old.shared.state.is_over.store(true, Ordering::Release);
         self.run(async move {
             // Both may need the same files and ports.

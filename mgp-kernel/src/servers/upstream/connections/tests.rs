@@ -1,5 +1,6 @@
 //! Tests of the connections of agents and clients.
 
+use mgp_discovery::config::model::ListenTls;
 use mgp_types::mgp::ShutdownReason;
 use mgp_types::{
     BoxedService, ClientSession, Context as CallContext, Object, PrincipalKind, RawJson, Response,
@@ -8,6 +9,9 @@ use mgp_types::{
 use super::starts_and_ends::{IDLE, IDLE_OF_CLIENT};
 use super::*;
 use crate::call::RefusingService;
+use crate::replicas::{ClusterLink, Peers};
+use crate::servers::upstream::ServerSupport;
+use crate::servers::upstream::connect::marks;
 use crate::test_kernel::{TestClient, TestKernel};
 
 /// The context of a call of `agent`.
@@ -180,4 +184,26 @@ async fn a_client_that_needs_a_place_takes_the_one_that_was_unused_for_longest()
     assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap().connection));
     assert_eq!(own.all().len(), 2);
     assert!(own.connection_key(&one).is_own(), "its place is another's");
+}
+
+#[tokio::test]
+async fn at_the_kernel_that_runs_a_server_the_connection_of_a_client_of_another_kernel_is_that_clients() {
+    let scene = TestKernel::open().await;
+    let peers = Peers::at_loopback(ListenTls::default());
+    peers.leases.tell(r#"{"mail":["10.0.0.6:7334",7,600000]}"#);
+    let link = Some(ClusterLink::with_peers(peers));
+    let support = Arc::new(ServerSupport { link, ..ServerSupport::clone(&scene.support) });
+    let server = r#"{"id":"mail","command":"/nowhere/at/all","restart_policy":"never","max_instances":2}"#;
+    let own = Upstream::new(&support, serde_json::from_str(server).unwrap()).unwrap();
+    let [sessionless, in_session] = [Principal::of(PrincipalKind::KeyHolder, "agent.a"), client()];
+    for (caller, has_session) in [(&sessionless, false), (&in_session, true)] {
+        let key = own.connection(caller).unwrap().connection.shared.key.clone();
+        assert_eq!(key.client, Some(ClientKey::of(caller)));
+        let marks = marks(&key, 7);
+        assert_eq!((&marks.caller, marks.has_session), (caller, has_session));
+    }
+    let first = own.connection(&Principal::operator("ada")).unwrap().connection;
+    assert!(
+        !first.shared.key.is_own() && marks(&first.shared.key, 7).caller.role() == PrincipalRole::Operator
+    );
 }

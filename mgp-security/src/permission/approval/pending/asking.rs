@@ -52,7 +52,7 @@ impl PendingApprovals {
 
     /// Returns the question `id` as its caller is told of it.
     fn waiting(&self, id: ApprovalId) -> WaitingQuestion {
-        WaitingQuestion { link: self.link(&id), id }
+        WaitingQuestion { link: self.link(&id), is_watched: self.0.watched.is_watched(), id }
     }
 
     /// Stores questions like [`keep`](Self::keep), but only logs a failure: it is no reason to refuse a request.

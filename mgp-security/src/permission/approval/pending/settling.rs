@@ -32,18 +32,16 @@ impl PendingApprovals {
         .await
     }
 
-    /// Answers the question `id`, unless another operator has answered it meanwhile. Returns the decision to enter into the
-    /// book if no caller is here to do so.
+    /// Answers the question `id`, unless an operator has answered it before. Returns the decision to enter into the book if no
+    /// caller is here to do so.
     pub(super) fn settle(&self, id: &ApprovalId, answer: ApprovalAnswer) -> Result<Option<Ruling>, Error> {
         let _alone = self.0.writing.lock();
         let answer = ApprovalAnswer { question: Some(id.clone()), ..answer };
-        let mut is_known = true;
         loop {
             let (before, (answered, ruling)) = {
                 let mut open = self.swept();
                 let row = open.find(id).ok_or_else(unknown)?;
-                let other = row.shown.answer.as_ref();
-                if let Some(other) = other.filter(|_| row.shown.is_received || !is_known) {
+                if let Some(other) = &row.shown.answer {
                     return Err(decided(other));
                 }
                 row.forget_gone();
@@ -52,7 +50,7 @@ impl PendingApprovals {
                 }
                 (row.stored.clone(), self.settled_by(row, &answer))
             };
-            let next = if answered.is_received { self.received(&answered) } else { Some(answered) };
+            let next = Some(if answered.is_received { self.received(&answered) } else { answered });
             if self.exchange(id, before.as_deref(), next)? {
                 self.pass_on(id)?;
                 return Ok(ruling);
@@ -60,7 +58,6 @@ impl PendingApprovals {
             self.merge()?;
             // The store still counts the questions that are gone, and takes no new one until they are removed.
             self.write()?;
-            is_known = false;
         }
     }
 
@@ -72,7 +69,7 @@ impl PendingApprovals {
             let Some((before, answered)) = found else { return Ok(None) };
             let Some(answer) = answered.waiting_answer() else { return Ok(None) };
             if answer.decision == Decision::Denied
-                || self.exchange(id, before.as_deref(), self.received(&answered))?
+                || self.exchange(id, before.as_deref(), Some(self.received(&answered)))?
             {
                 return Ok(Some(answer));
             }
@@ -91,8 +88,8 @@ impl PendingApprovals {
         let Some((before, answered)) = found else { return Ok(()) };
         let Some(answer) = answered.waiting_answer() else { return Ok(()) };
         let next = self.received(&answered);
-        let stored = next.as_ref().map(PendingApproval::written).transpose()?;
-        if !self.store(id, before.as_deref(), stored.as_deref())? {
+        let stored = next.written()?;
+        if !self.store(id, before.as_deref(), Some(&stored))? {
             return Ok(());
         }
         let mut open = self.0.open.lock();
@@ -102,9 +99,9 @@ impl PendingApprovals {
         row.forget_gone();
         if !is_delivered {
             // Whoever waited has gone, and the answer waits until the same is asked again.
-            (row.stored, row.is_kept) = (stored, false);
+            (row.stored, row.is_kept) = (Some(stored), false);
         } else if row.waiting.is_empty() {
-            open.note(id, next, stored);
+            open.note(id, Some(next), Some(stored));
         } else {
             // The answer was for one call; the other calls that wait are questions of their own.
             open.ask_anew(place, self.0.clock.now().saturating_add(OPEN_FOR));
@@ -239,11 +236,10 @@ impl PendingApprovals {
         (answered, ruling)
     }
 
-    /// Returns the question whose answer callers have received, as it stays for callers at other kernels; `None` if there are
-    /// no other kernels.
-    fn received(&self, answered: &PendingApproval) -> Option<PendingApproval> {
+    /// Returns the question whose answer callers have received, as it stays for a moment: for callers at other kernels, and for
+    /// operators who answer it again.
+    fn received(&self, answered: &PendingApproval) -> PendingApproval {
         let ends_at = self.0.clock.now().saturating_add(RECEIVED_FOR);
-        let received = || PendingApproval { is_received: true, ends_at, ..answered.clone() };
-        self.0.store.is_shared().then(received)
+        PendingApproval { is_received: true, ends_at, ..answered.clone() }
     }
 }

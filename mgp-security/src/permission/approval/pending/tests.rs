@@ -73,6 +73,7 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
         is_for_a_day: false,
         can_be_edited: true,
         binding: binding.to_owned(),
+        of_tool: String::new(),
     };
     let mut context = Context::default();
     context.principal = Some(Principal::new(agent.to_owned()));
@@ -107,6 +108,27 @@ async fn a_yes_that_nobody_waited_for_lets_one_call_through_that_is_made_again()
     assert_eq!(decision(pending.ask(call("a", "2")).await.unwrap()), None);
     assert_eq!(decision(pending.ask(call("a", "1")).await.unwrap()), Some(Decision::Approved));
     assert_ne!(id(pending.ask(call("a", "1")).await.unwrap()), first);
+}
+
+#[tokio::test]
+async fn the_first_answer_counts_and_whoever_comes_next_hears_it_also_once_the_call_was_made() {
+    let hands = ManualClock::at(1000);
+    let pending = testing::pending(hands.clock()).await;
+    let (ada, bob) = (Principal::operator("ada"), Principal::operator("bob"));
+    let asked = id(pending.ask(call("a", "1")).await.unwrap());
+    pending.decide(&ada, &asked, &yes(&ada)).await.unwrap();
+    let no = ApprovalAnswer::new(bob.clone(), Decision::Denied);
+    for is_made in [false, true] {
+        if is_made {
+            assert_eq!(decision(pending.ask(call("a", "1")).await.unwrap()), Some(Decision::Approved));
+        }
+        let refused = pending.decide(&bob, &asked, &no).await.unwrap_err();
+        assert!(refused.message() == "nothing was changed: ada has approved this already", "{refused}");
+    }
+    assert!(pending.list().is_empty() && pending.answered().is_empty());
+    assert!(!pending.forget(&bob, &asked).await.unwrap(), "there was nothing left to forget");
+    let late = pending.decide(&bob, &asked, &no).await.unwrap_err();
+    assert_eq!(late.code(), code::RESOURCE_NOT_FOUND);
 }
 
 #[tokio::test]
@@ -347,7 +369,7 @@ async fn a_call_that_goes_on_behind_its_answer_waits_for_an_hour_and_says_for_wh
     let (mut asked, listening) = (from(Some("a"), "s", 1), Arc::new(Listening::default()));
     asked.context.wait_listener = Some(Arc::clone(&listening) as _);
     let begun = tokio::time::Instant::now();
-    let WaitingQuestion { id, link } = waiting(pending.ask(asked).await.unwrap());
+    let WaitingQuestion { id, link, .. } = waiting(pending.ask(asked).await.unwrap());
     assert!(begun.elapsed() >= HOUR, "{:?}", begun.elapsed());
     let (id, page) = (id.as_str(), format!("http://127.0.0.1:1/questions/{}", id.as_str()));
     let waits_for = format!("waiting for approval: mgp permissions approve {id} or {page}");

@@ -19,6 +19,23 @@ use super::writes;
 /// At least one reading has to make sense of the text, and none may see a write in it. A quotation mark that ends a string
 /// in one dialect but not in another therefore hides nothing.
 pub(crate) fn check_sql(text: &str) -> Result<(), Finding> {
+    check_readings(text, |_| None)
+}
+
+/// Returns whether each statement of `text` is a query, or adds rows to a table and changes none that is there.
+pub(crate) fn only_adds_rows(text: &str) -> bool {
+    check_readings(text, behind_insert).is_ok()
+}
+
+/// A function that returns what is left to check of a statement that may begin as it does.
+type Allowed = for<'t, 's> fn(&'t [SqlToken<'s>]) -> Option<&'t [SqlToken<'s>]>;
+
+fn behind_insert<'t, 's>(statement: &'t [SqlToken<'s>]) -> Option<&'t [SqlToken<'s>]> {
+    let [first, second, rest @ ..] = statement else { return None };
+    (keyword(first) == "INSERT" && keyword(second) == "INTO").then_some(rest)
+}
+
+fn check_readings(text: &str, allowed: Allowed) -> Result<(), Finding> {
     if text.len() > MAX_BYTES {
         return Err(unreadable());
     }
@@ -28,7 +45,7 @@ pub(crate) fn check_sql(text: &str) -> Result<(), Finding> {
     }
     let mut understood = false;
     for reading in SqlReading::all(text) {
-        match reading.tokens(text).and_then(|tokens| check(&tokens)) {
+        match reading.tokens(text).and_then(|tokens| check(&tokens, allowed)) {
             Ok(()) => understood = true,
             Err(finding) if finding.rule == UNREADABLE => {}
             Err(finding) => return Err(finding),
@@ -41,12 +58,13 @@ fn unreadable() -> Finding {
     Finding::new(UNREADABLE, "the SQL cannot be read, so nothing is known of it: send one simple query")
 }
 
-fn check(tokens: &[SqlToken<'_>]) -> Result<(), Finding> {
+fn check(tokens: &[SqlToken<'_>], allowed: Allowed) -> Result<(), Finding> {
     let mut statements =
         tokens.split(|token| *token == SqlToken::Mark(';')).filter(|tokens| !tokens.is_empty());
-    statements.clone().try_for_each(check_statement)?;
+    statements.clone().try_for_each(|tokens| check_statement(allowed(tokens).unwrap_or(tokens)))?;
     check_brackets(tokens)?;
-    let is_query = statements.next().is_some_and(reads) && statements.all(reads);
+    let is_good = |tokens: &[SqlToken<'_>]| allowed(tokens).is_some() || reads(tokens);
+    let is_query = statements.next().is_some_and(is_good) && statements.all(is_good);
     if is_query { Ok(()) } else { Err(writes("only queries may be sent here: use SELECT, SHOW or EXPLAIN")) }
 }
 

@@ -70,3 +70,26 @@ proptest! {
         prop_assert!(check_sql(&sql).is_err(), "{}", sql);
     }
 }
+
+#[test]
+fn an_insert_adds_rows_unless_it_changes_others() {
+    for adds in [
+        "INSERT INTO t (a) VALUES (1)",
+        "insert into t select a from u",
+        "SELECT 1; INSERT INTO t VALUES (1);",
+    ] {
+        assert!(only_adds_rows(adds), "{adds}");
+    }
+    for more in [
+        "INSERT OR REPLACE INTO t VALUES (1)",
+        "INSERT OVERWRITE TABLE t VALUES (1)",
+        "REPLACE INTO t VALUES (1)",
+        "INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 1",
+        "INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1",
+        "INSERT INTO t VALUES (1); DROP TABLE t",
+        "INSERT INTO t VALUES (pg_read_file('a'))",
+        "UPDATE t SET a = 1",
+    ] {
+        assert!(!only_adds_rows(more), "{more}");
+    }
+}

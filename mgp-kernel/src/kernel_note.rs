@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::Config;
@@ -24,11 +23,17 @@ pub(crate) struct KernelNote {
     /// The folder in which the kernel was started.
     pub(crate) folder: PathBuf,
     salt: String,
-    /// A digest of the configuration with which the kernel was started.
+    /// A digest of the configuration that the kernel read last.
     #[serde(default)]
     config: String,
     /// Digests of the variables to which the configuration refers, by name.
     variables: BTreeMap<String, String>,
+    /// The keys of the configuration that wait until an operator accepts them.
+    #[serde(default)]
+    pub(crate) waiting: Vec<String>,
+    /// The sections of the configuration that take effect only when a kernel starts, and have changed since this one did.
+    #[serde(default)]
+    outdated: Vec<String>,
 }
 
 impl KernelNote {
@@ -40,7 +45,18 @@ impl KernelNote {
         let folder = env::current_dir().unwrap_or_default();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let config = digest_of_config(&salt, config);
-        Self { pid: std::process::id(), version, folder, salt, config, variables }
+        let (waiting, outdated) = (Vec::new(), Vec::new());
+        Self { pid: std::process::id(), version, folder, salt, config, variables, waiting, outdated }
+    }
+
+    /// Sets the keys that wait until an operator accepts them.
+    pub(crate) fn with_waiting(self, waiting: Vec<String>) -> Self {
+        Self { waiting, ..self }
+    }
+
+    /// Sets the sections that take effect only when another kernel starts.
+    pub(crate) fn with_outdated(self, outdated: Vec<String>) -> Self {
+        Self { outdated, ..self }
     }
 
     /// Reads the note of the kernel that keeps its state in `state`. A kernel that was killed, or could not listen, has left
@@ -49,12 +65,11 @@ impl KernelNote {
         read_json(&state.join(FILE)).ok()?
     }
 
-    /// Writes the note.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub(crate) fn write(&self, state: &Path) -> io::Result<()> {
-        write_json(&state.join(FILE), self)
+    /// Writes the note, or logs why it cannot be written.
+    pub(crate) fn keep(&self, state: &Path) {
+        if let Err(error) = write_json(&state.join(FILE), self) {
+            tracing::warn!(%error, "clients that join cannot see which kernel this is");
+        }
     }
 
     /// Removes the note: the kernel ends in order.
@@ -66,7 +81,23 @@ impl KernelNote {
 
     /// Returns whether this process, as the kernel of `config`, would be the same as the one that wrote the note.
     pub(crate) fn fits(&self, config: &Config) -> bool {
-        self.config == digest_of_config(&self.salt, config) && self.differences(config).is_empty()
+        self.has_read(&self.digest_of(config)) && self.differences(config).is_empty()
+    }
+
+    /// Returns the digest of `config`, if a kernel of this process would differ in nothing else.
+    pub(crate) fn wanted(&self, config: &Config) -> Option<String> {
+        self.differences(config).is_empty().then(|| self.digest_of(config))
+    }
+
+    /// Returns whether the kernel has read the configuration with this [digest](Self::digest_of), and all of it is in effect
+    /// or waits for an operator.
+    pub(crate) fn has_read(&self, digest: &str) -> bool {
+        self.config == digest && self.outdated.is_empty()
+    }
+
+    /// Returns the digest by which the kernel that wrote the note knows `config`.
+    pub(crate) fn digest_of(&self, config: &Config) -> String {
+        digest_of_config(&self.salt, config)
     }
 
     /// Returns the differences if this process were the kernel of `config`, a sentence each.
@@ -90,6 +121,12 @@ impl KernelNote {
         }
         all
     }
+}
+
+/// Returns a notice of the keys whose changes wait until an operator accepts them, if there are any.
+pub(crate) fn waiting_notice(keys: &[String]) -> Option<String> {
+    let keys = (!keys.is_empty()).then(|| keys.join(", "))?;
+    Some(format!("Changes that wait for your operator passphrase: {keys}. Apply them: mgp reload"))
 }
 
 /// Returns the names of the variables to which values of `config` refer, as `${NAME}`, `${env:NAME}` or
@@ -144,7 +181,7 @@ mod tests {
         assert_eq!(note.differences(&config), Vec::<String>::new());
         assert!(note.fits(&config) && !note.fits(&self::config("${HOME}")));
         let state = tempfile::tempdir().unwrap();
-        note.write(state.path()).unwrap();
+        note.keep(state.path());
         assert_eq!(KernelNote::read(state.path()).as_ref(), Some(&note));
         assert!(
             !std::fs::read_to_string(state.path().join(FILE)).unwrap().contains(&env::var("PATH").unwrap())

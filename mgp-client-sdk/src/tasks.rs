@@ -68,7 +68,7 @@ impl<S: RpcService> Client<S> {
             StartedTool::Task(Task { client: self.clone(), id, poll_interval })
         };
         if response.result.kind() == ResultKind::Task {
-            let created: task_extension::CreateTaskResult = response.body()?;
+            let created: task_extension::CreateExtensionTaskResult = response.body()?;
             return Ok(task(created.task_id, created.poll_interval_ms));
         }
         if result.contains("task") && !result.contains("content") {
@@ -110,7 +110,7 @@ impl<S: RpcService> Task<S> {
 
     /// Asks for the full description of the task, where there are no sessions.
     pub fn details(&self) -> Call<S, task_extension::DetailedTask> {
-        self.client.send(&task_extension::GetTaskParams::new(self.id.as_str()))
+        self.client.send(&task_extension::GetExtensionTaskParams::new(self.id.as_str()))
     }
 
     /// Gives the task some of the input it waits for, where there are no sessions.
@@ -124,7 +124,7 @@ impl<S: RpcService> Task<S> {
     /// The server does not know the task, or the connection is lost.
     pub async fn cancel(&self) -> Result<(), Error> {
         if self.client.is_stateless() {
-            let params = task_extension::CancelTaskParams::new(self.id.as_str());
+            let params = task_extension::CancelExtensionTaskParams::new(self.id.as_str());
             return self.client.send(&params).await.map(drop);
         }
         self.client.send(&task::CancelTaskParams::new(self.id.as_str())).await.map(drop)

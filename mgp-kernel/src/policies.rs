@@ -160,7 +160,7 @@ impl Policies {
     pub(crate) async fn count_together(self: Arc<Self>, link: Arc<ClusterLink>) {
         loop {
             sleep(TELL_EVERY).await;
-            let uses = [self.limiter.untold(), self.budgets.untold()].concat();
+            let uses = [self.limiter.unreported(), self.budgets.unreported()].concat();
             // While the others are out of reach, this kernel lets pass one share of each limit.
             if !uses.is_empty()
                 && let Ok(used) = link.add_uses(&uses).await
@@ -259,7 +259,7 @@ pub(crate) struct AgentTokens(Arc<OnceLock<ResourceServer>>);
 
 impl AgentTokens {
     /// Takes tokens from here on.
-    pub(crate) fn come_to(&self, server: ResourceServer) {
+    pub(crate) fn set_resource_server(&self, server: ResourceServer) {
         // A kernel listens once.
         let _ = self.0.set(server);
     }

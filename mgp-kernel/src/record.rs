@@ -191,7 +191,7 @@ pub(crate) const FORGET_EVERY: Duration = Duration::from_hours(1);
 /// Logs that the disk of the state is nearly full, once until there is room again, for as long as it is polled. Has a log
 /// that cannot be written look whether it can.
 pub(crate) async fn watch_disk(state: PathBuf, log: AuditLog) {
-    let mut is_told = false;
+    let mut nearly_full = false;
     loop {
         if log.fault().is_some() {
             // The log reports what cannot be written now.
@@ -201,9 +201,9 @@ pub(crate) async fn watch_disk(state: PathBuf, log: AuditLog) {
         let room = tokio::task::spawn_blocking(move || disk_room(&folder)).await;
         if let Ok(Some((free, all))) = room {
             let (used, state) = (100u64.saturating_sub(free.saturating_mul(100) / all), state.display());
-            let was_told = is_told;
-            is_told = is_nearly_full(used, was_told);
-            if is_told && !was_told {
+            let was_nearly_full = nearly_full;
+            nearly_full = is_nearly_full(used, was_nearly_full);
+            if nearly_full && !was_nearly_full {
                 tracing::warn!(used, free, %state, "the disk of the state is nearly full: free some space");
             }
         }

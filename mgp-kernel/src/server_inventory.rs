@@ -91,7 +91,7 @@ pub(crate) fn unmatched_rules(kernel: &Sections) -> UnmatchedRules {
 pub(crate) fn warn_of_unmatched(kernel: &Sections) {
     let rules = unmatched_rules(kernel).rules.into_iter();
     for UnmatchedRule { rule, reason, .. } in rules.filter(|rule| rule.is_configured) {
-        tracing::warn!(rule, told = reason, "a rule of the configuration matches nothing");
+        tracing::warn!(rule, reason, "a rule of the configuration matches nothing");
     }
 }
 

@@ -38,9 +38,6 @@ use mgp_types::{AgentGroup, MethodPattern, PassedMethods, RawJson, Session};
 use crate::StartError;
 use crate::models::ModelStore;
 
-/// The outcome of a translation.
-type Result<T, E = StartError> = std::result::Result<T, E>;
-
 fn wrong(what: impl std::fmt::Display) -> StartError {
     StartError::Config(what.to_string())
 }
@@ -54,7 +51,7 @@ pub(crate) fn connections(config: &Config, http: HttpConfig) -> HttpConfig {
 
 /// Returns the embedder that the configuration names. Where it leaves the choice, that is the encoder that is installed
 /// in `models`, or else the built-in table.
-pub(crate) fn embedder(config: &Config, models: Option<&ModelStore>) -> Result<EmbedderChoice> {
+pub(crate) fn embedder(config: &Config, models: Option<&ModelStore>) -> Result<EmbedderChoice, StartError> {
     let Some(words) = config.tools.embedder.as_deref().filter(|words| *words != usual::EMBEDDER) else {
         let installed = models.and_then(|models| Some(models.folder(models.installed()?)));
         return Ok(installed.map_or(EmbedderChoice::Static, EmbedderChoice::Encoder));
@@ -95,7 +92,7 @@ pub(crate) fn tool_rules(server: &ServerConfig, trust: TrustLevel) -> ToolRules 
 }
 
 /// Returns the methods beyond MCP and MGP that these patterns let pass.
-pub(crate) fn passed_methods(patterns: &[String]) -> Result<PassedMethods> {
+pub(crate) fn passed_methods(patterns: &[String]) -> Result<PassedMethods, StartError> {
     let pattern = |text: &String| {
         text.parse().map_err(|error| wrong(format!("`servers.pass_methods`: {text:?}: {error}")))
     };
@@ -103,7 +100,7 @@ pub(crate) fn passed_methods(patterns: &[String]) -> Result<PassedMethods> {
 }
 
 /// Returns the settings by which the permissions of one server are decided.
-pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSettings> {
+pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSettings, StartError> {
     let configured = &config.permissions;
     let mut settings = PermissionSettings::new(configured.policy.unwrap_or(ApprovalPolicy::Interactive));
     settings.exceptions = configured.never_automatic().into_iter().collect();
@@ -142,7 +139,7 @@ pub(crate) fn validators(
     server: &ServerConfig,
     protected: ProtectedPaths,
     catalog: Catalog,
-) -> Result<Validators> {
+) -> Result<Validators, StartError> {
     let configured = &config.validators;
     let commands = CommandPolicy::default().with_protected(protected);
     let commands = configured.scratch.iter().fold(commands, |commands, folder| commands.with_scratch(folder));
@@ -168,7 +165,7 @@ pub(crate) fn validate(config: &Config, validators: Validators) -> ValidateGate 
 }
 
 /// Returns the hosts that calls of one server may reach.
-pub(crate) fn network_policy(config: &Config, server: &ServerConfig) -> Result<NetworkPolicy> {
+pub(crate) fn network_policy(config: &Config, server: &ServerConfig) -> Result<NetworkPolicy, StartError> {
     let pattern = |key: &str, text: &String| {
         text.parse::<HostPattern>().map_err(|error| wrong(format!("`{key}`: {text:?} is {error}")))
     };
@@ -192,7 +189,10 @@ pub(crate) fn network_policy(config: &Config, server: &ServerConfig) -> Result<N
 
 /// Returns the facts in the configuration of a server that its definitions are judged by. Only a server that stands in
 /// the configuration has an entry there: a server that an agent registers is changed by nobody's edit.
-pub(crate) fn configured_server(config: &Config, server: &ServerConfig) -> Result<ConfiguredServer> {
+pub(crate) fn configured_server(
+    config: &Config,
+    server: &ServerConfig,
+) -> Result<ConfiguredServer, StartError> {
     let allowed = server.definitions.allow.iter();
     let allowed = allowed.map(|allowed| (allowed.tool.as_str().into(), allowed.rule.as_str().into()));
     let configured =
@@ -245,7 +245,7 @@ pub(crate) fn groups(config: &Config) -> Vec<AgentGroup> {
 }
 
 /// Returns the scopes that agents have, and those that tools require besides the ones in their definitions.
-pub(crate) fn scopes(config: &Config) -> Result<ScopeRules> {
+pub(crate) fn scopes(config: &Config) -> Result<ScopeRules, StartError> {
     let read =
         |key: &str, list: &[String]| Scopes::read(list).map_err(|error| wrong(format!("`{key}`: {error}")));
     let mut rules = ScopeRules::default();
@@ -264,7 +264,7 @@ pub(crate) fn scopes(config: &Config) -> Result<ScopeRules> {
 }
 
 /// Checks that no agent that comes with tokens is called like somebody who is known in another way.
-pub(crate) fn check_token_holders(config: &Config) -> Result<()> {
+pub(crate) fn check_token_holders(config: &Config) -> Result<(), StartError> {
     let mut holders = config.agents.iter().filter(|agent| !agent.tokens.is_empty());
     holders.find_map(|agent| Some((&agent.id, reserved_owner(&agent.id)?))).map_or(Ok(()), |(id, whose)| {
         Err(wrong(format!("`agents.tokens`: {id:?} cannot come with tokens: {whose}")))
@@ -365,7 +365,10 @@ pub(crate) fn level(config: &Config, tokens: u64) -> Level {
 }
 
 /// Returns the tools of sessions, of which none has begun.
-pub(crate) fn tool_sessions(config: &Config, settings: &ToolDiscoverySettings) -> Result<ToolSessions> {
+pub(crate) fn tool_sessions(
+    config: &Config,
+    settings: &ToolDiscoverySettings,
+) -> Result<ToolSessions, StartError> {
     let counter = default_counter();
     let sessions = SessionSettings::new(budget(config), Arc::clone(&counter))
         .pins(PinnedTools::new(config.tools.pinned.iter().cloned()))

@@ -35,8 +35,8 @@ use crate::call::hints::CallHintsGate;
 use crate::call::meter::{MeterGate, OpenCallGate};
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::repeated_headers::RepeatedHeadersGate;
-use crate::call::server_meta::{KernelOptionsGate, OwnServerGate};
-use crate::call::session_state::{PeerSession, SessionStateGate};
+use crate::call::server_meta::{CallerMetaGate, KernelOptionsGate};
+use crate::call::session_state::{CurrentSession, SessionStateGate};
 use crate::counts::RefusalGate;
 use crate::data::DataReferencesGate;
 use crate::front::cancel::UpstreamCanceller;
@@ -49,7 +49,7 @@ use crate::methods::{ArgumentFaultsGate, MethodsAsToolsGate};
 use crate::router::Router;
 use crate::sections::Sections;
 use crate::servers::upstream::{
-    BareWay, ConnectionShared, FallbackToolGate, ServerOutcomeGate, ServerStack, ServerSupport,
+    ConnectionShared, FallbackToolGate, ServerOutcomeGate, ServerStack, ServerSupport, UpstreamTransport,
 };
 use crate::{StartError, paths, settings, telemetry};
 
@@ -155,29 +155,29 @@ impl ClientStack {
 }
 
 impl ServerStack {
-    /// Puts the layers around `way`, which leads to the connected incarnation of a server.
+    /// Puts the layers around `transport`, which leads to the connected incarnation of a server.
     ///
     /// # Errors
     /// Fails if the configuration of the server asks for something that there is not.
-    pub(crate) fn new(shared: &ConnectionShared, way: BareWay) -> Result<Self, StartError> {
-        let ServerStack { service, explain, permissions, definitions, breaker } = layers(shared, way)?;
+    pub(crate) fn new(shared: &ConnectionShared, transport: UpstreamTransport) -> Result<Self, StartError> {
+        let ServerStack { service, explain, permissions, definitions, breaker } = layers(shared, transport)?;
         Ok(Self { service: BoxedService::new(service), explain, permissions, definitions, breaker })
     }
 }
 
 fn layers(
     shared: &ConnectionShared,
-    way: BareWay,
+    transport: UpstreamTransport,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
-    let ConnectionShared { support, config: server, line, of_server, state, .. } = shared;
+    let ConnectionShared { support, config: server, key, of_server, state, .. } = shared;
     let ServerSupport { policies, audit, concurrency, .. } = &**support;
     let config = support.config.load();
     let current = Arc::clone(&state.current);
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let owners = Arc::clone(&policies.session_states);
-    let peer: Arc<PeerSession> = Arc::new(session.clone());
-    let states = SessionStateGate { server: line.server.clone(), session: Arc::clone(&peer), owners };
-    let id = line.server.clone();
+    let peer: Arc<CurrentSession> = Arc::new(session.clone());
+    let states = SessionStateGate { server: key.server.clone(), session: Arc::clone(&peer), owners };
+    let id = key.server.clone();
     let timeout = settings::call_timeout(server);
     let (definitions, arguments, permissions, confirmation) = call_rules(shared)?;
     let safe = settings::passed_methods(&server.safe_methods)?;
@@ -216,7 +216,7 @@ fn layers(
         .carry_when(speaks_mgp.clone());
     // Definitions are judged by lists that come the same way.
     let behind = stack![
-        gates![KernelOptionsGate::new(speaks_mgp), OwnServerGate::new(server), TraceIdGate::to_peer(session)],
+        gates![KernelOptionsGate::new(speaks_mgp), CallerMetaGate::new(server), TraceIdGate::to_peer(session)],
         // Nobody is waited for from here on, and all that is tried again is one call with one key.
         keys,
         gates![
@@ -235,7 +235,7 @@ fn layers(
         ],
         // Within whatever waits for people.
         sending,
-        => way
+        => transport
     ];
     // All that decides about a call, in one set: what was judged is judged again when the call has waited for a person.
     let decide = gates![
@@ -270,7 +270,7 @@ fn layers(
         // A human sees the arguments that were checked, and what the human saw is what is forwarded.
         confirmation,
         // Data is fetched for calls that are made.
-        DataReferencesGate { server: line.server.clone(), broker: Arc::clone(&support.data) },
+        DataReferencesGate { server: key.server.clone(), broker: Arc::clone(&support.data) },
     ];
     // A caller that loses access loses its running calls, also those that wait for a person.
     let running = RunningAccessLayer::new(policies.access.clone(), line.server.clone());
@@ -287,15 +287,15 @@ fn layers(
 type CallRules = (DefinitionGuardLayer, ValidateGate, PermissionGate, ConfirmationGate);
 
 fn call_rules(shared: &ConnectionShared) -> Result<CallRules, StartError> {
-    let ConnectionShared { support, config: server, line, .. } = shared;
+    let ConnectionShared { support, config: server, key, .. } = shared;
     let ServerSupport { policies, audit, tools, .. } = &**support;
-    let (config, id) = (support.config.load(), line.server.clone());
+    let (config, id) = (support.config.load(), key.server.clone());
     let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
-    let agent = line.agent.as_ref().map(Principal::access_id);
+    let agent = key.agent.as_ref().map(Principal::access_id);
     let configured = settings::configured_server(&config, server)?;
     let definitions = DefinitionGuardLayer::new(id.clone(), agent.as_deref(), guard, configured, port, clock);
     let approver = approvers_of(&support.config, policies, audit, &shared.state.asked);
-    let folder = support.folder(server, line);
+    let folder = support.folder(server, key);
     let protected = paths::protected(&config, server, &policies.own_files, &folder);
     let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
     let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);

@@ -1,4 +1,4 @@
-//! The lock-free gate of a server: its state and the count of its calls in one word.
+//! The lock-free admission counter of a server: its state and the number of its calls in one word.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,20 +6,20 @@ use mgp_types::mgp::ServerState;
 use mgp_types::{Method, WorkRole};
 use tokio::sync::Notify;
 
-/// The state of a server and the number of calls inside, in one word, so that no call slips in behind one that shuts,
-/// and that entering and leaving need no lock.
+/// The state of a server and the number of its calls, in one word: no call enters after the state has changed, and
+/// entering and leaving need no lock.
 #[derive(Debug)]
 pub(crate) struct AdmissionCounter {
     word: AtomicU64,
-    /// Notified when the last call leaves a server that takes no more. Only one task can wait.
-    pub(crate) stirred: Notify,
+    /// Notified when the last call leaves a server that admits no more calls. Only one task can wait.
+    pub(crate) last_left: Notify,
 }
 
-/// The calls inside, at one moment.
+/// The state of a server and the number of its calls at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InFlightCount(u64);
 
-/// The kind of a call inside.
+/// The kind of a call in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AdmissionKind {
     /// A call; a server that drains waits until it is done.
@@ -33,34 +33,34 @@ const STATE_SHIFT: u32 = 56;
 const STATE: u64 = 0x7f << STATE_SHIFT;
 
 impl AdmissionCounter {
-    /// Creates a turnstile without calls inside.
+    /// Creates a counter without calls.
     pub(crate) fn new(state: ServerState) -> Self {
-        Self { word: AtomicU64::new(bits(state)), stirred: Notify::new() }
+        Self { word: AtomicU64::new(bits(state)), last_left: Notify::new() }
     }
 
-    /// Lets one more call in, or returns the state that keeps it out: what begins work enters only while the server is
-    /// connected, and what helps work to finish until the end.
-    pub(crate) fn enter(&self, seat: AdmissionKind, role: WorkRole) -> Result<(), InFlightCount> {
+    /// Admits one more call, or returns the state that refuses it. Calls that begin work are admitted only while the
+    /// server is connected; calls that help work to finish are admitted until the end.
+    pub(crate) fn enter(&self, kind: AdmissionKind, role: WorkRole) -> Result<(), InFlightCount> {
         let before = self.inside();
-        if before.admits(role) { self.step_in(seat, role) } else { Err(before) }
+        if before.admits(role) { self.step_in(kind, role) } else { Err(before) }
     }
 
-    fn step_in(&self, seat: AdmissionKind, role: WorkRole) -> Result<(), InFlightCount> {
+    fn step_in(&self, kind: AdmissionKind, role: WorkRole) -> Result<(), InFlightCount> {
         // An addition always succeeds, whereas many threads that compare and swap get in each other's way.
-        let inside = InFlightCount(self.word.fetch_add(seat.unit(), Ordering::AcqRel));
+        let inside = InFlightCount(self.word.fetch_add(kind.unit(), Ordering::AcqRel));
         if inside.admits(role) {
             return Ok(());
         }
-        // The turnstile shut in this moment. The call was counted, so that it leaves like others: a drain may wait for it.
-        self.leave(seat);
+        // The state changed in this moment. The call was counted, so it leaves like any other: a drain may wait for it.
+        self.leave(kind);
         Err(inside)
     }
 
-    /// Lets a call out that had entered, and returns the calls that are left.
-    pub(crate) fn leave(&self, seat: AdmissionKind) -> InFlightCount {
-        let left = InFlightCount(self.word.fetch_sub(seat.unit(), Ordering::AcqRel) - seat.unit());
+    /// Ends an admitted call, and returns the calls that are left.
+    pub(crate) fn leave(&self, kind: AdmissionKind) -> InFlightCount {
+        let left = InFlightCount(self.word.fetch_sub(kind.unit(), Ordering::AcqRel) - kind.unit());
         if left.calls() == 0 && left.state() != ServerState::Connected {
-            self.stirred.notify_one();
+            self.last_left.notify_one();
         }
         left
     }
@@ -74,7 +74,7 @@ impl AdmissionCounter {
         self.set(STATE, bits(state));
     }
 
-    /// Shuts for good, and returns the calls that are still inside.
+    /// Admits nothing from now on, and returns the calls that were in flight.
     pub(crate) fn end(&self) -> InFlightCount {
         self.set(0, ENDED)
     }
@@ -109,7 +109,7 @@ impl InFlightCount {
         self.0 & (CALLS | LISTENERS) == 0
     }
 
-    /// Returns whether the calls that are still inside have to end.
+    /// Returns whether the calls that are still in flight must end.
     pub(crate) const fn is_ended(self) -> bool {
         self.0 & ENDED != 0
     }
@@ -148,43 +148,46 @@ mod tests {
     #[test]
     fn the_word_holds_every_state_beside_both_counts() {
         for &state in ServerState::ALL {
-            let turnstile = AdmissionCounter::new(ServerState::Connected);
-            assert_eq!(turnstile.enter(AdmissionKind::Call, WorkRole::Begins), Ok(()));
-            assert_eq!(turnstile.enter(AdmissionKind::Listener, WorkRole::Begins), Ok(()));
-            assert_eq!(turnstile.enter(AdmissionKind::Call, WorkRole::Feeds), Ok(()));
-            turnstile.set_state(state);
-            assert_eq!((turnstile.inside().state(), turnstile.inside().calls()), (state, 2));
-            assert_eq!(turnstile.leave(AdmissionKind::Call).calls(), 1);
-            assert_eq!(turnstile.leave(AdmissionKind::Call).calls(), 0);
-            assert!(!turnstile.inside().is_empty());
-            assert!(turnstile.leave(AdmissionKind::Listener).is_empty());
+            let counter = AdmissionCounter::new(ServerState::Connected);
+            assert_eq!(counter.enter(AdmissionKind::Call, WorkRole::Begins), Ok(()));
+            assert_eq!(counter.enter(AdmissionKind::Listener, WorkRole::Begins), Ok(()));
+            assert_eq!(counter.enter(AdmissionKind::Call, WorkRole::Feeds), Ok(()));
+            counter.set_state(state);
+            assert_eq!((counter.inside().state(), counter.inside().calls()), (state, 2));
+            assert_eq!(counter.leave(AdmissionKind::Call).calls(), 1);
+            assert_eq!(counter.leave(AdmissionKind::Call).calls(), 0);
+            assert!(!counter.inside().is_empty());
+            assert!(counter.leave(AdmissionKind::Listener).is_empty());
         }
     }
 
     #[test]
-    fn only_a_connected_server_lets_new_ones_in_and_an_ended_one_nobody() {
+    fn only_a_connected_server_admits_new_calls_and_an_ended_one_admits_none() {
         for &state in ServerState::ALL {
-            let turnstile = AdmissionCounter::new(state);
-            let entered = turnstile.enter(AdmissionKind::Call, WorkRole::Begins).is_ok();
+            let counter = AdmissionCounter::new(state);
+            let entered = counter.enter(AdmissionKind::Call, WorkRole::Begins).is_ok();
             assert_eq!(entered, state == ServerState::Connected, "{state}");
-            assert_eq!(turnstile.enter(AdmissionKind::Call, WorkRole::Feeds), Ok(()));
-            assert!(!turnstile.end().is_ended());
-            let ended = turnstile.inside();
+            assert_eq!(counter.enter(AdmissionKind::Call, WorkRole::Feeds), Ok(()));
+            assert!(!counter.end().is_ended());
+            let ended = counter.inside();
             assert!(ended.is_ended());
-            assert_eq!(turnstile.enter(AdmissionKind::Call, WorkRole::Begins), Err(ended));
-            assert_eq!(turnstile.enter(AdmissionKind::Listener, WorkRole::Feeds), Err(ended));
-            assert_eq!(turnstile.inside().state(), state);
+            assert_eq!(counter.enter(AdmissionKind::Call, WorkRole::Begins), Err(ended));
+            assert_eq!(counter.enter(AdmissionKind::Listener, WorkRole::Feeds), Err(ended));
+            assert_eq!(counter.inside().state(), state);
         }
     }
 
     #[test]
-    fn whoever_is_about_to_enter_when_it_shuts_turns_around() {
-        let turnstile = AdmissionCounter::new(ServerState::Connected);
-        assert!(turnstile.inside().admits(WorkRole::Begins));
-        turnstile.set_state(ServerState::Draining);
-        assert!(turnstile.step_in(AdmissionKind::Call, WorkRole::Begins).is_err());
-        assert!(turnstile.inside().is_empty());
-        let woken = turnstile.stirred.notified().now_or_never();
-        assert!(woken.is_some(), "whoever waits for the last call looks again, for this one was in the way");
+    fn a_call_that_enters_while_the_state_changes_is_refused() {
+        let counter = AdmissionCounter::new(ServerState::Connected);
+        assert!(counter.inside().admits(WorkRole::Begins));
+        counter.set_state(ServerState::Draining);
+        assert!(counter.step_in(AdmissionKind::Call, WorkRole::Begins).is_err());
+        assert!(counter.inside().is_empty());
+        let woken = counter.last_left.notified().now_or_never();
+        assert!(
+            woken.is_some(),
+            "the task that waits for the last call looks again, because this call was counted"
+        );
     }
 }

@@ -37,12 +37,12 @@
 
 mod admission;
 pub mod call;
+#[cfg(feature = "ext")]
+mod detached;
 #[cfg(test)]
 mod doubles;
 #[cfg(feature = "ext")]
 pub mod idempotency;
-#[cfg(feature = "ext")]
-mod in_any_case;
 mod refusal;
 mod restart;
 pub mod server;

@@ -110,9 +110,9 @@ pub(crate) const UNNAMED: &str = "`request_id` must be the id of the call, a str
 /// Over HTTP a server with sessions asks where it answers the call that the question belongs to. Over a byte stream the
 /// call is unknown. The mark names the call by the stream of its outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AskedDuring(StreamId);
+pub struct OriginatingCall(StreamId);
 
-impl AskedDuring {
+impl OriginatingCall {
     /// Creates the mark of a question asked during the call that has `stream`.
     pub const fn new(stream: StreamId) -> Self {
         Self(stream)

@@ -37,7 +37,7 @@
 //! | | |
 //! |---|---|
 //! | [`connect`], [`Connection`], [`Wire`] | one connection over any byte stream |
-//! | [`AskedDuring`] | which call a question of the server belongs to, where that is known |
+//! | [`OriginatingCall`] | which call a question of the server belongs to, where that is known |
 //! | [`Accept`] | what makes the service for each connection |
 //! | [`era`] | sessions until 2025-11-25, stateless requests from 2026-07-28; nothing above it knows |
 //! | [`mrtr`] | questions to the client as results, where it cannot be asked directly |
@@ -77,7 +77,7 @@ mod trace;
 #[cfg(all(unix, feature = "unix"))]
 pub mod unix;
 
-pub use about::AskedDuring;
+pub use about::OriginatingCall;
 pub use accept::Accept;
 pub use batch_calls::{BatchCalls, BatchCallsLayer};
 pub use catch_panic::{CatchPanic, CatchPanicFuture};

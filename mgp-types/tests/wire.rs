@@ -160,8 +160,8 @@ methods! {
     mcp::SubscribeParams, mcp::UnsubscribeParams, mcp::ListPromptsParams, mcp::GetPromptParams,
     mcp::CompleteParams, mcp::SetLevelParams, mcp::SubscriptionsListenParams, mcp::CreateMessageParams,
     mcp::ElicitParams, mcp::ListRootsParams, task::GetTaskParams, task::GetTaskPayloadParams,
-    task::ListTasksParams, task::CancelTaskParams, task_extension::GetTaskParams,
-    task_extension::UpdateTaskParams, task_extension::CancelTaskParams,
+    task::ListTasksParams, task::CancelTaskParams, task_extension::GetExtensionTaskParams,
+    task_extension::UpdateTaskParams, task_extension::CancelExtensionTaskParams,
 }
 
 macro_rules! notifications {

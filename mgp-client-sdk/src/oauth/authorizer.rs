@@ -12,7 +12,7 @@ use mgp_transport::http::{AfterRefusal, AuthorizationAnswer, Authorize, Outgoing
 use mgp_types::mgp::Timestamp;
 use mgp_types::{BoxFuture, Error};
 use parking_lot::Mutex;
-use tokio::sync::Mutex as Turn;
+use tokio::sync;
 use url::Url;
 
 use super::OAuthError;
@@ -39,11 +39,11 @@ pub(super) struct Authorizer {
     /// The nonces that the server and the issuer gave last.
     pub(super) server_nonce: Mutex<Option<Box<str>>>,
     pub(super) issuer_nonce: Mutex<Option<Box<str>>>,
-    /// The login. Whoever changes it has the turn, so that a token is asked for once.
-    pub(super) login: Turn<Option<StoredLogin>>,
+    /// The login. A task holds the lock while it renews the login, so that only one request asks for a token.
+    pub(super) login: sync::Mutex<Option<StoredLogin>>,
 }
 
-type LoginTurn<'a> = tokio::sync::MutexGuard<'a, Option<StoredLogin>>;
+type LoginGuard<'a> = sync::MutexGuard<'a, Option<StoredLogin>>;
 
 /// A token as requests carry it.
 pub(super) struct CurrentToken {
@@ -365,7 +365,7 @@ impl Authorizer {
     }
 
     /// Begins a login: returns the one so far, where to sign in, and for which scopes.
-    async fn begin(&self) -> Result<(LoginTurn<'_>, Discovered, Vec<Box<str>>), OAuthError> {
+    async fn begin(&self) -> Result<(LoginGuard<'_>, Discovered, Vec<Box<str>>), OAuthError> {
         let asked = self.fetcher.get(self.server.as_str(), &HeaderMap::new()).await;
         // A server that does not answer may still have metadata at the usual place.
         let challenges = asked.map(|answer| Challenge::read(&answer.headers)).unwrap_or_default();

@@ -7,7 +7,7 @@ use arc_swap::ArcSwapOption;
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use mgp_types::Error;
 use parking_lot::Mutex;
-use tokio::sync::Mutex as Turn;
+use tokio::sync;
 use url::Url;
 
 use super::authorizer::{Authorizer, OAuth};
@@ -124,7 +124,7 @@ impl OAuthBuilder {
             loaded: AtomicU64::new(u64::MAX),
             server_nonce: Mutex::default(),
             issuer_nonce: Mutex::default(),
-            login: Turn::default(),
+            login: sync::Mutex::default(),
         }))))
     }
 }

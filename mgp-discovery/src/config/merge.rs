@@ -98,13 +98,13 @@ impl Merge<'_> {
             };
             let (wanted, own) = (&folder[section][key], &mut merged[section][key]);
             let holds = match rule {
-                FolderRule::Smaller => {
+                FolderKeyRule::Smaller => {
                     let own = own.as_u64().or_else(|| usual::of(key).map(u64::from));
                     own.is_none_or(|own| wanted.as_u64() <= Some(own))
                 }
-                FolderRule::Strict("true") => *wanted == true || wanted == own,
-                FolderRule::Strict(value) => *wanted == value || wanted == own,
-                FolderRule::Added => {
+                FolderKeyRule::Strict("true") => *wanted == true || wanted == own,
+                FolderKeyRule::Strict(value) => *wanted == value || wanted == own,
+                FolderKeyRule::Added => {
                     if let (Some(own), Some(more)) = (own.as_array_mut(), wanted.as_array()) {
                         let new: Vec<_> = more.iter().filter(|one| !own.contains(one)).cloned().collect();
                         own.extend(new);
@@ -112,7 +112,7 @@ impl Merge<'_> {
                     self.note(section, key, true);
                     continue;
                 }
-                FolderRule::Ignored | FolderRule::Decided(_) => continue,
+                FolderKeyRule::Ignored | FolderKeyRule::Decided(_) => continue,
             };
             if holds {
                 *own = wanted.clone();
@@ -294,7 +294,7 @@ impl IgnoredReason {
 
 /// The rule by which a key of a trusted folder's file is merged.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum FolderRule {
+pub(super) enum FolderKeyRule {
     /// Only the user's own file sets the key.
     Ignored,
     /// The smaller number holds.
@@ -308,17 +308,19 @@ pub(super) enum FolderRule {
 }
 
 /// Returns the rule of each key of a trusted folder's file. The rule of a section applies to its keys that have none.
-pub(super) fn folder_keys() -> impl Iterator<Item = (&'static str, FolderRule)> {
+pub(super) fn folder_keys() -> impl Iterator<Item = (&'static str, FolderKeyRule)> {
     let lines = include_str!("folder_keys.txt").lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| line.split_once(": ")).map(|(key, rule)| match rule {
-        "ignored" => (key, FolderRule::Ignored),
-        "smaller" => (key, FolderRule::Smaller),
-        "added" => (key, FolderRule::Added),
-        rule => (key, rule.strip_prefix("strict ").map_or(FolderRule::Decided(rule), FolderRule::Strict)),
+        "ignored" => (key, FolderKeyRule::Ignored),
+        "smaller" => (key, FolderKeyRule::Smaller),
+        "added" => (key, FolderKeyRule::Added),
+        rule => {
+            (key, rule.strip_prefix("strict ").map_or(FolderKeyRule::Decided(rule), FolderKeyRule::Strict))
+        }
     })
 }
 
-impl FolderRule {
+impl FolderKeyRule {
     /// Returns the rule in words, for the reference page.
     pub(super) fn describe(self) -> String {
         match self {

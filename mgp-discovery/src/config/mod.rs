@@ -50,7 +50,7 @@ pub use self::model::Config;
 pub use self::problem::{ConfigError, Problem, Severity};
 pub use self::reference::reference;
 pub use self::shape::schema;
-pub use self::template::{InvalidReference, literal};
+pub use self::template::literal;
 pub(crate) use self::template::{Reference, refers_to_secret, unspelled};
 pub use self::trust::{FolderFile, FolderTrust, TrustedFile, TrustedFolders, UntrustedFile};
 pub use crate::nearest::{looks_like, nearest};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::merge::{FolderRule, folder_keys};
+use super::merge::{FolderKeyRule, folder_keys};
 use super::shape::{self, KeyShape, KnownWord, Shape};
 
 const INTRODUCTION: &str = include_str!("introduction.md");
@@ -10,7 +10,7 @@ const INTRODUCTION: &str = include_str!("introduction.md");
 /// Returns the reference page of `mgp.toml`, in Markdown, made from the documentation of the types.
 pub fn reference() -> String {
     let (ignored, rules): (Vec<_>, Vec<_>) =
-        folder_keys().partition(|(_, rule)| matches!(rule, FolderRule::Ignored));
+        folder_keys().partition(|(_, rule)| matches!(rule, FolderKeyRule::Ignored));
     let ignored: Vec<_> = ignored.iter().map(|(key, _)| format!("`{key}`")).collect();
     let rules: Vec<_> = rules.iter().map(|(key, rule)| format!("* `{key}`: {}", rule.describe())).collect();
     let mut page =

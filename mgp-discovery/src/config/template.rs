@@ -33,7 +33,7 @@ pub(crate) struct Reference<'a> {
      `$${{` for the text `${{`"
 )]
 #[non_exhaustive]
-pub struct InvalidReference;
+pub(super) struct InvalidReference;
 
 impl<'a> Template<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, InvalidReference> {

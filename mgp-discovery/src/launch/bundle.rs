@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::document::{Input, Package, unreadable};
 use super::fill::{Filler, authored};
-use super::{LaunchError, PreparedLaunch, Result};
+use super::{LaunchError, LaunchResult, PreparedLaunch};
 use crate::config::literal;
 use crate::config::model::ServerConfig;
 use crate::names::is_variable;
@@ -55,7 +55,7 @@ struct Setting {
 }
 
 /// Returns the address of the bundle and its SHA-256.
-pub(super) fn source(package: &Package) -> Result<(&str, String)> {
+pub(super) fn source(package: &Package) -> LaunchResult<(&str, String)> {
     let url = package.identifier.as_str();
     let sha256 = package.file_sha256.as_deref().unwrap_or_default().to_ascii_lowercase();
     if sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -66,7 +66,7 @@ pub(super) fn source(package: &Package) -> Result<(&str, String)> {
 }
 
 /// Returns the launch of a bundle that lies in `folder`.
-pub(super) fn launch(manifest: &str, folder: &Path, filler: &mut Filler<'_>) -> Result<PreparedLaunch> {
+pub(super) fn launch(manifest: &str, folder: &Path, filler: &mut Filler<'_>) -> LaunchResult<PreparedLaunch> {
     let Manifest { server, user_config, compatibility: Compatibility { platforms } } =
         serde_json::from_str(manifest).map_err(|why| unreadable(&why))?;
     let mut start = server.mcp_config;
@@ -113,7 +113,7 @@ struct BundleTexts {
 
 impl BundleTexts {
     /// Returns the words for a word of the command line: several for a setting that has several values.
-    fn words(&self, word: &str) -> Result<Vec<String>> {
+    fn words(&self, word: &str) -> LaunchResult<Vec<String>> {
         let name = word.strip_prefix("${user_config.").and_then(|rest| rest.strip_suffix('}'));
         match name.and_then(|name| self.settings.get(name)) {
             Some(given) => Ok(given.clone()),
@@ -121,7 +121,7 @@ impl BundleTexts {
         }
     }
 
-    fn text(&self, place: &str, text: &str) -> Result<String> {
+    fn text(&self, place: &str, text: &str) -> LaunchResult<String> {
         let mut parts = text.split("${");
         let mut out = parts.next().unwrap_or_default().to_owned();
         for part in parts {
@@ -142,7 +142,7 @@ impl BundleTexts {
     }
 
     /// Returns the program: one of few that everybody has, or a file of the bundle.
-    fn program(&self, command: &str) -> Result<String> {
+    fn program(&self, command: &str) -> LaunchResult<String> {
         if RUNTIMES.contains(&command) {
             return Ok(command.to_owned());
         }

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::document::{Argument, ArgumentKind, Input, Package};
 use super::fill::{Filler, authored};
-use super::{LaunchError, PreparedLaunch, Result};
+use super::{LaunchError, LaunchResult, PreparedLaunch};
 use crate::config::model::ServerConfig;
 use crate::names::is_variable;
 use crate::registry::{table, visible};
 
-pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<PreparedLaunch> {
+pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> LaunchResult<PreparedLaunch> {
     let registry = PackageRegistry::of(package)?;
     if let Some(transport) = package.transport.as_ref().filter(|transport| transport.kind != "stdio") {
         return Err(LaunchError::Refused(format!(
@@ -76,7 +76,7 @@ enum PackageRegistry {
 }
 
 impl PackageRegistry {
-    fn of(package: &Package) -> Result<Self> {
+    fn of(package: &Package) -> LaunchResult<Self> {
         match package.registry_type.to_ascii_lowercase().as_str() {
             "npm" => Ok(Self::Npm),
             "pypi" => Ok(Self::PyPi),
@@ -111,7 +111,7 @@ impl PackageRegistry {
     }
 
     /// Returns the package with its version, in the form of the program.
-    fn package_name(self, package: &Package, program: &str) -> Result<String> {
+    fn package_name(self, package: &Package, program: &str) -> LaunchResult<String> {
         let name = checked("name of a package", &package.identifier, "@/._-:+")?;
         let version = match package.version.as_deref().filter(|version| !version.is_empty()) {
             Some(version) => checked("version", version, "._-+:")?,
@@ -126,7 +126,7 @@ impl PackageRegistry {
     }
 }
 
-fn program(package: &Package, registry: PackageRegistry) -> Result<&'static str> {
+fn program(package: &Package, registry: PackageRegistry) -> LaunchResult<&'static str> {
     let (name, allowed, _) = registry.facts();
     let Some(hint) = package.runtime_hint.as_deref().filter(|hint| !hint.is_empty()) else {
         return Ok(allowed[0]);
@@ -139,7 +139,7 @@ fn program(package: &Package, registry: PackageRegistry) -> Result<&'static str>
 }
 
 /// Returns the image of a container: `ghcr.io/someone/it:1.0`.
-fn image(package: &Package, name: &str, version: &str) -> Result<String> {
+fn image(package: &Package, name: &str, version: &str) -> LaunchResult<String> {
     let host = package.registry_base_url.as_deref().unwrap_or_default();
     let host = host.trim_start_matches("https://").trim_end_matches('/');
     let with_host = name.split_once('/').is_some_and(|(first, _)| first.contains(['.', ':']));
@@ -152,7 +152,7 @@ fn image(package: &Package, name: &str, version: &str) -> Result<String> {
 }
 
 /// Returns the options for the index of the package, if the author names one.
-fn index(package: &Package, registry: PackageRegistry) -> Result<Vec<String>> {
+fn index(package: &Package, registry: PackageRegistry) -> LaunchResult<Vec<String>> {
     // Registries are named by their front page, and programs want the index below it.
     let Some([option, below]) = registry.facts().2 else { return Ok(Vec::new()) };
     let url = package.registry_base_url.as_deref().map(|url| url.trim_end_matches('/'));
@@ -166,7 +166,7 @@ fn index(package: &Package, registry: PackageRegistry) -> Result<Vec<String>> {
 }
 
 /// Returns a word that no program takes for an option, and no shell for syntax.
-fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> Result<&'a str> {
+fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> LaunchResult<&'a str> {
     let fit = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@')
         && text.len() <= 512
         && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));
@@ -175,7 +175,7 @@ fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> Result<&'a st
 
 const MAX_ARGUMENTS: usize = 256;
 
-fn arguments(arguments: &[Argument], otherwise: &str, filler: &mut Filler<'_>) -> Result<Vec<String>> {
+fn arguments(arguments: &[Argument], otherwise: &str, filler: &mut Filler<'_>) -> LaunchResult<Vec<String>> {
     if arguments.len() > MAX_ARGUMENTS {
         return Err(LaunchError::too_large("arguments", MAX_ARGUMENTS));
     }
@@ -214,7 +214,7 @@ fn is_flag(argument: &Argument) -> bool {
 }
 
 /// Checks that no option opens the machine to a container, or has a program run other code than its package.
-fn check_options(container: bool, words: &[String]) -> Result<()> {
+fn check_options(container: bool, words: &[String]) -> LaunchResult<()> {
     let is_refused = |(at, word): &(usize, &String)| {
         let next = || (word.as_str(), words.get(at + 1).map_or("", String::as_str));
         let (option, value) = word.split_once('=').unwrap_or_else(next);

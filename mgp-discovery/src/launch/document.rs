@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
-use super::{LaunchError, Result};
+use super::{LaunchError, LaunchResult};
 
 /// The description of a server by a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -30,7 +30,7 @@ const MAX_BYTES: usize = 1 << 20;
 
 impl ServerJson {
     /// Reads a document: a file, or the registry's answer about one server.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str) -> LaunchResult<Self> {
         if text.len() > MAX_BYTES {
             return Err(LaunchError::too_large("bytes", MAX_BYTES));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Input, LaunchError, RequiredInput, Result};
+use super::{Input, LaunchError, LaunchResult, RequiredInput};
 use crate::names::{self, UniqueNames};
 use crate::registry::visible;
 
@@ -27,7 +27,7 @@ impl<'a> Filler<'a> {
     }
 
     /// Returns the secrets that have to be set, if all values are answered.
-    pub(super) fn finish(self) -> Result<Vec<String>> {
+    pub(super) fn finish(self) -> LaunchResult<Vec<String>> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
@@ -42,12 +42,12 @@ impl<'a> Filler<'a> {
     }
 
     /// Returns the value of an input; `None` if it is optional and has no answer.
-    pub(super) fn one(&mut self, name: &str, input: &Input) -> Result<Option<String>> {
+    pub(super) fn one(&mut self, name: &str, input: &Input) -> LaunchResult<Option<String>> {
         Ok(self.many(name, input, false)?.into_iter().next())
     }
 
     /// Returns the values of an input that may be repeated.
-    pub(super) fn many(&mut self, name: &str, input: &Input, repeated: bool) -> Result<Vec<String>> {
+    pub(super) fn many(&mut self, name: &str, input: &Input, repeated: bool) -> LaunchResult<Vec<String>> {
         match &input.value {
             Some(value) if !input.is_secret || !input.variables.is_empty() => {
                 let (text, whole) = self.fill_in(name, value, &input.variables)?;
@@ -64,7 +64,7 @@ impl<'a> Filler<'a> {
         place: &str,
         text: &str,
         variables: &BTreeMap<String, Input>,
-    ) -> Result<(String, bool)> {
+    ) -> LaunchResult<(String, bool)> {
         authored(place, text)?;
         let mut whole = true;
         let mut out = String::with_capacity(text.len());
@@ -94,7 +94,7 @@ impl<'a> Filler<'a> {
         Ok((out, whole))
     }
 
-    fn ask(&mut self, name: &str, input: &Input, repeated: bool) -> Result<Vec<String>> {
+    fn ask(&mut self, name: &str, input: &Input, repeated: bool) -> LaunchResult<Vec<String>> {
         let name = self.names.name(name, "_");
         if self.asked.len() == MAX_NEEDED {
             return Err(LaunchError::too_large("values to fill in", MAX_NEEDED));
@@ -138,7 +138,7 @@ impl<'a> Filler<'a> {
 }
 
 /// Checks that a text of the document does not refer to the environment of the kernel.
-pub(super) fn authored(place: &str, text: &str) -> Result<()> {
+pub(super) fn authored(place: &str, text: &str) -> LaunchResult<()> {
     if text.contains("${") {
         return Err(LaunchError::Refused(format!(
             "{} refers to the environment by `${{…}}`: a document may only have `{{name}}` and `variables`",

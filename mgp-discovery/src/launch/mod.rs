@@ -38,7 +38,7 @@ pub struct RequiredInput {
 }
 
 /// The outcome of reading a document of a registry.
-type Result<T, E = LaunchError> = std::result::Result<T, E>;
+type LaunchResult<T> = Result<T, LaunchError>;
 
 /// The reason why a server cannot be started as it is described.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -108,7 +108,7 @@ pub fn launch(
     way: usize,
     answers: &[(String, String)],
     bundle: Option<(&str, &Path)>,
-) -> Result<PreparedLaunch> {
+) -> LaunchResult<PreparedLaunch> {
     let mut filler = Filler::new(&server.id(), answers);
     let remote = || server.remotes.get(way.checked_sub(server.packages.len())?);
     let mut launch = match (server.packages.get(way), bundle, remote()) {
@@ -136,7 +136,7 @@ impl ServerJson {
     }
 
     /// Returns the address of a bundle and its SHA-256 in hexadecimal digits, if this way to use the server is one.
-    pub fn bundle(&self, way: usize) -> Result<Option<(&str, String)>> {
+    pub fn bundle(&self, way: usize) -> LaunchResult<Option<(&str, String)>> {
         let is_bundle = |package: &&Package| package.registry_type.eq_ignore_ascii_case("mcpb");
         self.packages.get(way).filter(is_bundle).map(bundle::source).transpose()
     }
@@ -149,7 +149,7 @@ impl ServerJson {
 
 const MAX_HEADERS: usize = 64;
 
-fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLaunch> {
+fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> LaunchResult<PreparedLaunch> {
     let transport = match remote.kind.as_str() {
         "streamable-http" | "streamable_http" | "streamable" | "http" => TransportKind::Http,
         "sse" => TransportKind::Sse,

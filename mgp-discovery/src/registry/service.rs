@@ -136,8 +136,8 @@ impl Registry {
             let mut registered = self.started(&server).await;
             if !left_out.is_empty() {
                 let note = format!("not listed for registration, so not passed on: {}", left_out.join(", "));
-                let told_before = registered.message.into_iter();
-                registered.message = Some(told_before.chain([note]).collect::<Vec<_>>().join("; "));
+                let earlier = registered.message.into_iter();
+                registered.message = Some(earlier.chain([note]).collect::<Vec<_>>().join("; "));
             }
             Ok(registered)
         };

@@ -168,8 +168,8 @@ fn linked(call: &OperatorCall) -> Result<&ClusterLink, Error> {
 }
 
 async fn read(link: &ClusterLink) -> Result<ClusterStatus, Error> {
-    let told = link.cluster().await.map_err(unusable)?;
-    serde_json::from_str(&told)
+    let status = link.cluster().await.map_err(unusable)?;
+    serde_json::from_str(&status)
         .map_err(|error| Error::internal("the list of the kernels cannot be read").with_source(error))
 }
 

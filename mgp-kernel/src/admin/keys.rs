@@ -169,8 +169,8 @@ impl Operation for IssueKey {
         // No key may work of which nothing is recorded, so the record comes first.
         let names = self.groups.join(",");
         let details = [("owner", owner), ("groups", &*names)];
-        let told = if names.is_empty() { &details[..1] } else { &details[..] };
-        call.record_act("dev.cloto.mgp.key_issued", told).await?;
+        let recorded = if names.is_empty() { &details[..1] } else { &details[..] };
+        call.record_act("dev.cloto.mgp.key_issued", recorded).await?;
         let terms = KeyTerms {
             owner: principal,
             permissions: ApiPermissions::new(self.permissions),

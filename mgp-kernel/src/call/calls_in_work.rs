@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mgp_transport::AskedDuring;
+use mgp_transport::OriginatingCall;
 use mgp_types::mcp::meta::key;
 use mgp_types::{Context as CallContext, Outbox, RawJson, Request, RequestKind, Session, StreamId};
 use parking_lot::Mutex;
@@ -65,7 +65,7 @@ impl CallsInWork {
 
     /// Returns the call on whose stream `message` came.
     pub(crate) fn about(&self, message: &Request) -> CallReference {
-        let during = message.extensions.get::<AskedDuring>().map(|during| during.stream());
+        let during = message.extensions.get::<OriginatingCall>().map(|during| during.stream());
         // Questions in results come with the outbox of their call, others with the way back to the server.
         let streams = during.into_iter().chain([message.context.outbox.stream()]);
         match streams.into_iter().find_map(|stream| self.on(stream)) {

@@ -13,11 +13,11 @@ use crate::pattern_servers;
 /// A gate that tells a server that comes with the kernel which agent calls, in `_meta`. No other server learns that from
 /// it.
 #[derive(Debug, Clone)]
-pub(crate) struct OwnServerGate {
+pub(crate) struct CallerMetaGate {
     is_own: bool,
 }
 
-impl OwnServerGate {
+impl CallerMetaGate {
     /// Returns the gate in front of `server`.
     pub(crate) fn new(server: &ServerConfig) -> Self {
         let command = server.command.as_deref().unwrap_or_default();
@@ -25,7 +25,7 @@ impl OwnServerGate {
     }
 }
 
-impl Gate for OwnServerGate {
+impl Gate for CallerMetaGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
@@ -86,7 +86,7 @@ mod tests {
             let params = Params::parse(r#"{"name":"t","_meta":{"a":1}}"#).unwrap();
             let mut request = Request::call(Method::TOOLS_CALL, params);
             request.context.principal = Some(Principal::new("agent.ada"));
-            let _ = OwnServerGate::new(&server).enter(&mut request);
+            let _ = CallerMetaGate::new(&server).enter(&mut request);
             let meta = request.params.object("_meta").unwrap();
             assert_eq!(
                 meta.text(AGENT_META).as_deref(),

@@ -26,12 +26,12 @@ use super::{may_name, mentioning};
 pub(crate) struct SessionStateGate {
     pub(crate) server: ServerId,
     /// Returns the session with the connected incarnation of the server.
-    pub(crate) session: Arc<PeerSession>,
+    pub(crate) session: Arc<CurrentSession>,
     pub(crate) owners: Arc<StateOwners>,
 }
 
 /// A function that returns the session with a peer, if it is connected.
-pub(crate) type PeerSession = dyn Fn() -> Option<Arc<Session>> + Send + Sync;
+pub(crate) type CurrentSession = dyn Fn() -> Option<Arc<Session>> + Send + Sync;
 
 /// The caller to whom the state in a result belongs.
 pub(crate) struct StateCaller {

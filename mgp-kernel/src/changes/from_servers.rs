@@ -16,26 +16,26 @@ use crate::servers::fan_out::{ask, has};
 use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications};
 
 impl ServerNotifications for ChangeListeners {
-    fn connected(self: Arc<Self>, line: &ConnectionKey, is_new: bool) {
+    fn connected(self: Arc<Self>, connection: &ConnectionKey, is_new: bool) {
         // The agents that may use the server may have changed, with the same tools.
         self.revision.fetch_add(1, Ordering::AcqRel);
-        let (errand, line) = (Arc::clone(&self), line.clone());
+        let (errand, connection) = (Arc::clone(&self), connection.clone());
         self.run(None, async move {
             tell_levels(&errand).await;
             if is_new {
-                ask_again(&errand, &line).await;
+                ask_again(&errand, &connection).await;
             }
         });
     }
 
-    fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
+    fn log_level(&self, connection: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
         // The server knows nothing of what an earlier connection was asked for.
-        self.levels.lock().remove(line);
-        self.level_for(line, capabilities).map(|(level, _)| level)
+        self.levels.lock().remove(connection);
+        self.level_for(connection, capabilities).map(|(level, _)| level)
     }
 
-    fn ended(&self, line: &ConnectionKey) {
-        self.levels.lock().remove(line);
+    fn ended(&self, connection: &ConnectionKey) {
+        self.levels.lock().remove(connection);
     }
 
     fn task(&self, from: &ConnectionKey, owner: &Principal, status: &Request) {
@@ -56,7 +56,7 @@ impl ServerNotifications for ChangeListeners {
         let level = message.params.text("level").and_then(|level| Severity::named(&level));
         // A message without a known level is for those who want everything.
         let Some(level) = level.or_else(|| Severity::named("debug")) else { return };
-        let is_its = |listener: &Arc<ChangeListener>| self.fleet.is_line_of(from, &listener.principal);
+        let is_its = |listener: &Arc<ChangeListener>| self.fleet.is_connection_of(from, &listener.principal);
         for listener in self.reaching(from).into_iter().filter(is_its) {
             let session = listener.session.as_ref().and_then(Weak::upgrade);
             if session.is_some_and(|session| session.wants_log(level)) {
@@ -65,7 +65,7 @@ impl ServerNotifications for ChangeListeners {
         }
     }
 
-    fn changed(&self, line: &ConnectionKey, what: ListKind) {
+    fn changed(&self, connection: &ConnectionKey, what: ListKind) {
         self.revision.fetch_add(1, Ordering::AcqRel);
         if what == ListKind::Tools {
             self.tell_tools();
@@ -73,9 +73,9 @@ impl ServerNotifications for ChangeListeners {
         // While servers start, each of them brings a list of its own.
         let pause = if self.fleet.is_starting() { STARTING_PAUSE } else { PAUSE };
         // For a server that is gone it is no longer known whom it let in.
-        let upstream = self.fleet.get(line.server.as_str());
+        let upstream = self.fleet.get(connection.server.as_str());
         let admits = |agent: &Principal| upstream.as_ref().is_none_or(|upstream| upstream.admits(agent));
-        let reaching = self.reaching(line);
+        let reaching = self.reaching(connection);
         for listener in reaching.into_iter().filter(|listener| admits(&listener.principal)) {
             if self.is_wanted(&listener, what) {
                 self.offer_together(&listener, what, pause);
@@ -94,17 +94,17 @@ impl ServerNotifications for ChangeListeners {
     fn only_client(&self, from: &ConnectionKey) -> Option<Arc<Session>> {
         let sessions = self.sessions.lock();
         let mut there = sessions.values().filter(|listener| {
-            let is_its = || self.fleet.is_line_of(from, &listener.principal);
+            let is_its = || self.fleet.is_connection_of(from, &listener.principal);
             listener.is_there() && self.hears(listener, from) && is_its()
         });
         let only = there.next().filter(|_| there.next().is_none())?;
         only.session.as_ref().and_then(Weak::upgrade).filter(|_| !only.mailbox.is_held())
     }
 
-    fn watches_on(&self, line: &ConnectionKey) -> bool {
+    fn watches_on(&self, connection: &ConnectionKey) -> bool {
         let is_relayed =
-            |relayed: &Weak<ConnectionKey>| relayed.upgrade().is_some_and(|relayed| *relayed == *line);
-        !self.watches.on(line).is_empty() || self.relayed.lock().iter().any(is_relayed)
+            |relayed: &Weak<ConnectionKey>| relayed.upgrade().is_some_and(|relayed| *relayed == *connection);
+        !self.watches.on(connection).is_empty() || self.relayed.lock().iter().any(is_relayed)
     }
 
     fn forget_gone(&self) {
@@ -182,23 +182,23 @@ pub(crate) async fn set_level(changes: Arc<ChangeListeners>, request: Request) -
 pub(super) async fn tell_levels(changes: &ChangeListeners) {
     let mut wanted = Vec::new();
     for upstream in changes.fleet.all() {
-        for (line, session, capabilities) in upstream.lines() {
+        for (connection, session, capabilities) in upstream.open_sessions() {
             // A server without sessions gets the level with each request.
             if session.describes_each_request() {
                 continue;
             }
-            if let Some((level, principal)) = changes.level_for(&line, &capabilities) {
+            if let Some((level, principal)) = changes.level_for(&connection, &capabilities) {
                 let params = Object::from([("level", RawJson::from_text(level.as_str()))]);
                 let mut request = Request::call(Method::SET_LEVEL, params);
                 request.context.principal = Some(principal);
-                wanted.push((line, Arc::clone(&upstream), request));
+                wanted.push((connection, Arc::clone(&upstream), request));
             }
         }
     }
-    for (line, outcome) in ask(wanted).await {
+    for (connection, outcome) in ask(wanted).await {
         if let Err(error) = outcome {
-            changes.levels.lock().remove(&line);
-            tracing::debug!(server = %line, %error, "a server did not take a level of logging");
+            changes.levels.lock().remove(&connection);
+            tracing::debug!(server = %connection, %error, "a server did not take a level of logging");
         }
     }
 }
@@ -206,21 +206,25 @@ pub(super) async fn tell_levels(changes: &ChangeListeners) {
 impl ChangeListeners {
     /// Returns the level that a server of these capabilities is to be asked for, and notes it as asked for; `None` if it
     /// was asked for that already, or nobody wants messages of it.
-    pub(super) fn level_for(&self, line: &ConnectionKey, offers: &Object) -> Option<(Severity, Principal)> {
-        let wanted = has(offers, &["logging"]).then(|| self.most_verbose(line))??;
-        (self.levels.lock().insert(line.clone(), wanted.0) != Some(wanted.0)).then_some(wanted)
+    pub(super) fn level_for(
+        &self,
+        connection: &ConnectionKey,
+        offers: &Object,
+    ) -> Option<(Severity, Principal)> {
+        let wanted = has(offers, &["logging"]).then(|| self.most_verbose(connection))??;
+        (self.levels.lock().insert(connection.clone(), wanted.0) != Some(wanted.0)).then_some(wanted)
     }
 
     /// Returns the least severe level that a session wants on the connection, and the principal of that session.
-    fn most_verbose(&self, line: &ConnectionKey) -> Option<(Severity, Principal)> {
+    fn most_verbose(&self, connection: &ConnectionKey) -> Option<(Severity, Principal)> {
         let sessions = self.sessions.lock();
         let levels = sessions.values().filter_map(|listener| {
             let level = listener.session.as_ref().and_then(Weak::upgrade)?.log_level()?;
             Some((level, &listener.principal))
         });
         let reaches = |agent: &Principal| {
-            self.fleet.is_line_of(line, agent)
-                && self.access.reaches(&agent.access_id(), line.server.as_str())
+            self.fleet.is_connection_of(connection, agent)
+                && self.access.reaches(&agent.access_id(), connection.server.as_str())
         };
         let most = levels.filter(|(_, principal)| reaches(principal)).max_by_key(|(level, _)| *level);
         most.map(|(level, principal)| (level, principal.clone()))

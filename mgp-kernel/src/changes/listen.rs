@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::listener::{ChangeListener, ChangeMessage, ListenFilter, WantedResource};
 use super::watch::{PAUSE, ResourceKey};
-use super::{ChangeListeners, MAX_REQUESTS, MAX_SUBSCRIPTIONS, line};
+use super::{ChangeListeners, MAX_REQUESTS, MAX_SUBSCRIPTIONS, connection_of};
 use crate::servers::task_table::has_ended;
 use crate::servers::upstream::{ConnectionKey, ListKind};
 use crate::visibility::{CallerView, Visibility};
@@ -101,14 +101,16 @@ async fn watch_all(
             wanted.uris.extend(asked.join_next().await.and_then(Result::ok).flatten());
         }
         let (changes, context, principal) = (Arc::clone(changes), context.clone(), view.principal.clone());
-        let Ok(line) = line(&changes.fleet, owner.server, &context) else { continue };
+        let Ok(connection) = connection_of(&changes.fleet, owner.server, &context) else { continue };
         let (own, shown): (Arc<str>, Arc<str>) = (owner.uri.into(), shown.as_str().into());
         asked.spawn(async move {
-            let watch = changes.watches.watch(&changes, &line, &own, &context);
+            let watch = changes.watches.watch(&changes, &connection, &own, &context);
             match timeout_at(deadline, watch).await {
-                Ok(Ok(watch)) => Some(((line, own), WantedResource { shown, principal, _watch: watch })),
+                Ok(Ok(watch)) => {
+                    Some(((connection, own), WantedResource { shown, principal, _watch: watch }))
+                }
                 Ok(Err(error)) => {
-                    tracing::debug!(server = %line, %error, "a server does not tell of a resource");
+                    tracing::debug!(server = %connection, %error, "a server does not tell of a resource");
                     None
                 }
                 Err(_) => None,
@@ -133,7 +135,7 @@ fn relay_tasks(
     let mut by_server: BTreeMap<ServerId, (Vec<String>, Vec<String>)> = BTreeMap::new();
     for shown in tasks.into_iter().take(MAX_SUBSCRIPTIONS) {
         if let Some(task) = changes.fleet.tasks().find(&listener.principal, &shown) {
-            let (all_shown, all_own) = by_server.entry(task.place.line.server.clone()).or_default();
+            let (all_shown, all_own) = by_server.entry(task.place.connection.server.clone()).or_default();
             all_shown.push(shown);
             all_own.push(task.own.to_string());
         }
@@ -141,8 +143,8 @@ fn relay_tasks(
     let mut honoured = Vec::new();
     for (server, (shown, own)) in by_server {
         let Some(upstream) = changes.fleet.get(server.as_str()) else { continue };
-        let line = upstream.line(&listener.principal);
-        let session = upstream.session_on(&line);
+        let connection = upstream.connection_key(&listener.principal);
+        let session = upstream.session_on(&connection);
         if !session.is_some_and(|session| session.describes_each_request()) {
             continue;
         }
@@ -154,19 +156,19 @@ fn relay_tasks(
         let relay = TaskRelay {
             changes: Arc::clone(changes),
             listener: Arc::downgrade(listener),
-            line: line.clone(),
+            connection: connection.clone(),
             going: Mutex::new(going),
             over: Notify::new(),
         };
-        relayed.spawn(relay_on(request, Arc::new(relay), changes.relayed(line)));
+        relayed.spawn(relay_on(request, Arc::new(relay), changes.relayed(connection)));
     }
     Ok(honoured)
 }
 
 /// Listens for tasks at a server until they have ended, and again whenever the server, or the connection, has broken
-/// that off. `line` is in use meanwhile.
-async fn relay_on(request: Request, relay: Arc<TaskRelay>, line: Arc<ConnectionKey>) {
-    let server = &line.server;
+/// that off. `connection` is in use meanwhile.
+async fn relay_on(request: Request, relay: Arc<TaskRelay>, connection: Arc<ConnectionKey>) {
+    let server = &connection.server;
     while let Some(upstream) = relay.changes.fleet.get(server.as_str()) {
         let mut request = request.clone();
         request.context.outbox = Outbox::new(Arc::clone(&relay) as _, StreamId::fresh());
@@ -190,7 +192,7 @@ async fn relay_on(request: Request, relay: Arc<TaskRelay>, line: Arc<ConnectionK
 struct TaskRelay {
     changes: Arc<ChangeListeners>,
     listener: Weak<ChangeListener>,
-    line: ConnectionKey,
+    connection: ConnectionKey,
     /// The server's ids of the tasks that were not reported as ended.
     going: Mutex<HashSet<Box<str>>>,
     /// Notified when all tasks have ended.
@@ -216,9 +218,9 @@ impl OutboxPort for TaskRelay {
             && let Some(listener) = self.listener.upgrade()
         {
             self.hear(&notification.params);
-            let upstream = self.changes.fleet.get(self.line.server.as_str());
-            let owner =
-                upstream.and_then(|upstream| upstream.hear_of_task(&self.line, &mut notification.params));
+            let upstream = self.changes.fleet.get(self.connection.server.as_str());
+            let owner = upstream
+                .and_then(|upstream| upstream.record_task_status(&self.connection, &mut notification.params));
             if owner.as_ref() == Some(&listener.principal) {
                 self.changes.offer(&listener, ChangeMessage::Message(Box::new(notification)));
             }

@@ -84,19 +84,19 @@ impl ChangeListener {
     /// that the listener wants to know of. `may_read` says which of those who asked may still read it.
     pub(super) fn updated(
         &self,
-        line: &ConnectionKey,
+        connection: &ConnectionKey,
         uri: &str,
         may_read: impl Fn(&Principal) -> bool,
     ) -> Option<ChangeMessage> {
         let wanted = self.wanted.lock();
-        let whole = wanted.uris.get(&(line.clone(), uri.into()));
+        let whole = wanted.uris.get(&(connection.clone(), uri.into()));
         if let Some(wish) = whole.filter(|wish| may_read(&wish.principal)) {
             return Some(ChangeMessage::Updated(Arc::clone(&wish.shown)));
         }
         let is_meant = |((of, own), wish): &(&ResourceKey, &WantedResource)| {
             // A part is below the whole, and not merely spelled like it at the start.
             let is_part = |end: &str| own.ends_with('/') || end.starts_with(['/', '#', '?']);
-            of == line && uri.strip_prefix(&**own).is_some_and(is_part) && may_read(&wish.principal)
+            of == connection && uri.strip_prefix(&**own).is_some_and(is_part) && may_read(&wish.principal)
         };
         let (own, wish) = wanted.uris.iter().find(is_meant)?;
         // A part of a resource that is shown under another URI is shown under that URI, with the same end.

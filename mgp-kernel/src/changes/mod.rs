@@ -71,11 +71,11 @@ impl ChangeListeners {
     }
 
     /// Passes changes of tools to `tools` as well.
-    pub(crate) fn also_tell(&self, tools: ToolDiscoveryGate) {
+    pub(crate) fn set_tool_gate(&self, tools: ToolDiscoveryGate) {
         self.tools.store(Some(Arc::new(tools)));
     }
 
-    /// Drops the gate that [is notified](Self::also_tell) as well, which keeps the servers alive.
+    /// Drops the gate that [is notified](Self::set_tool_gate) as well, which keeps the servers alive.
     pub(crate) fn abandon(&self) {
         self.tools.store(None);
     }
@@ -107,12 +107,12 @@ impl ChangeListeners {
     }
 
     /// Notes that a listener is notified of tasks on the connection, for as long as the returned reference is held.
-    fn relayed(&self, line: ConnectionKey) -> Arc<ConnectionKey> {
-        let line = Arc::new(line);
+    fn relayed(&self, connection: ConnectionKey) -> Arc<ConnectionKey> {
+        let connection = Arc::new(connection);
         let mut relayed = self.relayed.lock();
         relayed.retain(|other| other.strong_count() > 0);
-        relayed.push(Arc::downgrade(&line));
-        line
+        relayed.push(Arc::downgrade(&connection));
+        connection
     }
 
     /// Notes that the session takes messages from now on.
@@ -241,10 +241,11 @@ pub(crate) async fn subscribe(
 ) -> Result<(), Error> {
     let session = context.session()?;
     changes.open(context);
-    let line = line(&changes.fleet, server, context)?;
-    let watch = changes.watches.watch(changes, &line, own, context).await?;
+    let connection = connection_of(&changes.fleet, server, context)?;
+    let watch = changes.watches.watch(changes, &connection, own, context).await?;
     let principal = context.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
-    let (key, wish) = ((line, own.into()), WantedResource { shown: shown.into(), principal, _watch: watch });
+    let (key, wish) =
+        ((connection, own.into()), WantedResource { shown: shown.into(), principal, _watch: watch });
     let listener = changes.session(session).ok_or_else(|| Error::invalid_request("there is no session"))?;
     let mut wanted = listener.wanted.lock();
     if wanted.uris.len() >= MAX_SUBSCRIPTIONS && !wanted.uris.contains_key(&key) {
@@ -257,9 +258,9 @@ pub(crate) async fn subscribe(
 }
 
 /// Returns the connection on which the sender of a request is notified of what `server` has.
-fn line(fleet: &Fleet, server: &ServerId, context: &Context) -> Result<ConnectionKey, Error> {
+fn connection_of(fleet: &Fleet, server: &ServerId, context: &Context) -> Result<ConnectionKey, Error> {
     let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody asks"))?;
-    Ok(fleet.upstream(server)?.line(principal))
+    Ok(fleet.upstream(server)?.connection_key(principal))
 }
 
 /// Ends [`subscribe`].

@@ -304,15 +304,15 @@ async fn a_server_that_connects_later_is_asked_for_the_level_as_well() {
 #[tokio::test]
 async fn a_server_is_asked_for_the_level_once_before_it_is_connected() {
     let scene = TestKernel::open().await;
-    let line = "late".into();
+    let connection = "late".into();
     let with_logs = Object::parse(r#"{"logging":{}}"#).unwrap();
-    assert_eq!(scene.changes.log_level(&line, &with_logs), None, "nobody wants any");
+    assert_eq!(scene.changes.log_level(&connection, &with_logs), None, "nobody wants any");
     let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
-    assert_eq!(scene.changes.log_level(&line, &Object::new()), None);
-    assert_eq!(scene.changes.log_level(&line, &with_logs), Severity::named("debug"));
+    assert_eq!(scene.changes.log_level(&connection, &Object::new()), None);
+    assert_eq!(scene.changes.log_level(&connection, &with_logs), Severity::named("debug"));
     let late = scene.server("late").await;
-    std::sync::Arc::clone(&scene.changes).connected(&line, true);
+    std::sync::Arc::clone(&scene.changes).connected(&connection, true);
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     assert!(late.methods().is_empty(), "{:?}", late.methods());
 }

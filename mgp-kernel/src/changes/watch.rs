@@ -30,7 +30,7 @@ pub(super) type ResourceKey = (ConnectionKey, Arc<str>);
 /// from when none do.
 pub(crate) struct ResourceWatch {
     changes: Weak<ChangeListeners>,
-    line: ConnectionKey,
+    connection: ConnectionKey,
     uri: Arc<str>,
     asked: OnceCell<AskedServer>,
 }
@@ -50,18 +50,23 @@ impl ResourceWatches {
     pub(super) async fn watch(
         &self,
         changes: &Arc<ChangeListeners>,
-        line: &ConnectionKey,
+        connection: &ConnectionKey,
         uri: &str,
         by: &Context,
     ) -> Result<Arc<ResourceWatch>, Error> {
-        let watch = self.of(changes, line, uri);
+        let watch = self.of(changes, connection, uri);
         watch.asked.get_or_try_init(|| watch.ask(changes, by)).await?;
         Ok(watch)
     }
 
-    fn of(&self, changes: &Arc<ChangeListeners>, line: &ConnectionKey, uri: &str) -> Arc<ResourceWatch> {
+    fn of(
+        &self,
+        changes: &Arc<ChangeListeners>,
+        connection: &ConnectionKey,
+        uri: &str,
+    ) -> Arc<ResourceWatch> {
         let uri: Arc<str> = uri.into();
-        let key = (line.clone(), Arc::clone(&uri));
+        let key = (connection.clone(), Arc::clone(&uri));
         let mut watches = self.0.lock();
         if let Some(watch) = watches.get(&key).and_then(Weak::upgrade) {
             return watch;
@@ -71,7 +76,7 @@ impl ResourceWatches {
         }
         let watch = Arc::new(ResourceWatch {
             changes: Arc::downgrade(changes),
-            line: line.clone(),
+            connection: connection.clone(),
             uri,
             asked: OnceCell::new(),
         });
@@ -80,14 +85,14 @@ impl ResourceWatches {
     }
 
     /// Returns the watch of the resource that a listener holds now.
-    fn held(&self, line: &ConnectionKey, uri: &Arc<str>) -> Option<Arc<ResourceWatch>> {
-        self.0.lock().get(&(line.clone(), Arc::clone(uri))).and_then(Weak::upgrade)
+    fn held(&self, connection: &ConnectionKey, uri: &Arc<str>) -> Option<Arc<ResourceWatch>> {
+        self.0.lock().get(&(connection.clone(), Arc::clone(uri))).and_then(Weak::upgrade)
     }
 
     /// Returns the watches on this connection that a listener holds now.
-    pub(super) fn on(&self, line: &ConnectionKey) -> Vec<Arc<ResourceWatch>> {
+    pub(super) fn on(&self, connection: &ConnectionKey) -> Vec<Arc<ResourceWatch>> {
         let watches = self.0.lock();
-        let held = watches.iter().filter(|((of, _), _)| of == line);
+        let held = watches.iter().filter(|((of, _), _)| of == connection);
         held.filter_map(|(_, watch)| watch.upgrade()).collect()
     }
 }
@@ -95,8 +100,8 @@ impl ResourceWatches {
 impl ResourceWatch {
     async fn ask(&self, changes: &ChangeListeners, by: &Context) -> Result<AskedServer, Error> {
         let principal = by.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
-        let upstream = changes.fleet.upstream(&self.line.server)?;
-        let session = upstream.session_on(&self.line);
+        let upstream = changes.fleet.upstream(&self.connection.server)?;
+        let session = upstream.session_on(&self.connection);
         if session.is_some_and(|session| session.describes_each_request()) {
             let listening = self.begin_listening(principal.clone()).await?;
             return Ok((principal, Some(listening)));
@@ -106,7 +111,7 @@ impl ResourceWatch {
     }
 
     fn resource(&self) -> ResourceKey {
-        (self.line.clone(), Arc::clone(&self.uri))
+        (self.connection.clone(), Arc::clone(&self.uri))
     }
 
     async fn subscribe(&self, upstream: &Arc<Upstream>, by: Context) -> Result<(), Error> {
@@ -125,21 +130,21 @@ impl ResourceWatch {
         listening.spawn(listen(Arc::new(hearing), principal));
         match timeout(LONGEST, received).await {
             Ok(Ok(outcome)) => outcome.map(|()| listening),
-            Ok(Err(_)) => Err(Error::disconnected(format!("the server {} is gone", self.line.server))),
-            Err(_) => Err(late(&self.line.server)),
+            Ok(Err(_)) => Err(Error::disconnected(format!("the server {} is gone", self.connection.server))),
+            Err(_) => Err(late(&self.connection.server)),
         }
     }
 }
 
 /// Renews the subscriptions on a new connection, in the names of those who want to know and may.
-pub(super) async fn ask_again(changes: &ChangeListeners, line: &ConnectionKey) {
-    for watch in changes.watches.on(line) {
+pub(super) async fn ask_again(changes: &ChangeListeners, connection: &ConnectionKey) {
+    for watch in changes.watches.on(connection) {
         let Some((_, None)) = watch.asked.get() else { continue };
-        let Some(upstream) = changes.fleet.get(line.server.as_str()) else { return };
+        let Some(upstream) = changes.fleet.get(connection.server.as_str()) else { return };
         let Some(principal) = changes.holder(&watch.resource()) else { continue };
         let asked = watch.subscribe(&upstream, in_the_name_of(principal));
-        if let Err(error) = timeout(LONGEST, asked).await.unwrap_or_else(|_| Err(late(&line.server))) {
-            tracing::debug!(server = %line, %error, "a server does not tell of a resource any more");
+        if let Err(error) = timeout(LONGEST, asked).await.unwrap_or_else(|_| Err(late(&connection.server))) {
+            tracing::debug!(server = %connection, %error, "a server does not tell of a resource any more");
         }
     }
 }
@@ -148,11 +153,11 @@ impl Drop for ResourceWatch {
     fn drop(&mut self) {
         let Some((principal, None)) = self.asked.take() else { return };
         let Some(changes) = self.changes.upgrade() else { return };
-        let (line, uri) = (self.line.clone(), Arc::clone(&self.uri));
+        let (connection, uri) = (self.connection.clone(), Arc::clone(&self.uri));
         let errand = Arc::clone(&changes);
         changes.run(None, async move {
-            if let Err(error) = take_back(&errand, &line, &uri, principal).await {
-                tracing::debug!(server = %line, %error, "a server tells of a resource that nobody asks for");
+            if let Err(error) = take_back(&errand, &connection, &uri, principal).await {
+                tracing::debug!(server = %connection, %error, "a server tells of a resource that nobody asks for");
             }
         });
     }
@@ -160,21 +165,21 @@ impl Drop for ResourceWatch {
 
 async fn take_back(
     changes: &ChangeListeners,
-    line: &ConnectionKey,
+    connection: &ConnectionKey,
     uri: &Arc<str>,
     principal: Principal,
 ) -> Result<(), Error> {
-    let server = &line.server;
+    let server = &connection.server;
     let Some(upstream) = changes.fleet.get(server.as_str()) else { return Ok(()) };
     // A connection of somebody's own need not begin only to unsubscribe.
-    if line.is_own() && upstream.session_on(line).is_none() {
+    if connection.is_own() && upstream.session_on(connection).is_none() {
         return Ok(());
     }
     let mut request = Request::with_body(Method::RESOURCES_UNSUBSCRIBE, &UnsubscribeParams::new(&**uri))?;
     *request.context = in_the_name_of(principal);
     timeout(LONGEST, upstream.call(request)).await.map_err(|_| late(server))??;
     // Another listener may want the resource by now, and the server may have got the two requests in either order.
-    if let Some(watch) = changes.watches.held(line, uri)
+    if let Some(watch) = changes.watches.held(connection, uri)
         && let Some((principal, _)) = watch.asked.get()
     {
         let asked = watch.subscribe(&upstream, in_the_name_of(principal.clone()));

@@ -14,7 +14,7 @@ use super::link::KernelLink;
 use super::pins::pins;
 use super::proof::{LOCKED, WITHOUT_PROOF, ways_to_set};
 use super::server_advice::{missed, suggestion};
-use super::server_commands::{last_lines, told_of};
+use super::server_commands::{last_lines, listening_text};
 use crate::admin::audit::{VerifiedLog, VerifyLog};
 use crate::admin::config::ListUnmatched;
 use crate::admin::keys::{KeyRow, ListKeys};
@@ -164,8 +164,8 @@ async fn kernel(
     if let Some(http) = http {
         let hint =
             "end the program that has the address, or name another one as `http` of `[listen]` in mgp.toml";
-        let (ok, told) = (http.error.is_none(), told_of(&http));
-        let detail = if ok { told } else { format!("the kernel {told}") };
+        let (ok, text) = (http.error.is_none(), listening_text(&http));
+        let detail = if ok { text } else { format!("the kernel {text}") };
         findings.push(DoctorFinding::of("http", ok, detail).hint((!ok).then_some(hint)));
     }
     let servers = link.settled(&ServersToBegin::All).await?;

@@ -97,7 +97,7 @@ impl KernelConnector<'_> {
     /// The running kernel cannot be shared, or the new one does not start.
     pub(super) async fn reach(&self) -> Result<JoinedKernel> {
         let began = Instant::now();
-        let (mut has_told, mut has_made_way, mut deaths) = (false, false, 0);
+        let (mut has_reported, mut has_made_way, mut deaths) = (false, false, 0);
         loop {
             if let Some(joined) = self.join().await? {
                 let is_other = joined.note.as_ref().is_some_and(|note| !note.fits(self.config));
@@ -116,7 +116,7 @@ impl KernelConnector<'_> {
                 return Err(of_others(self.state, true));
             }
             let waited = began.elapsed();
-            if waited >= SILENT && !std::mem::replace(&mut has_told, true) {
+            if waited >= SILENT && !std::mem::replace(&mut has_reported, true) {
                 self.output.note("waiting for a kernel that another client starts");
             }
             let Some((global, options)) = &self.starting else {

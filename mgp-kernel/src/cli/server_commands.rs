@@ -190,8 +190,8 @@ pub(super) async fn restart(cx: &CommandContext) -> Result {
         if let Ok(status) = KernelLink::with(cx, KernelNeed::Running, read).await
             && status.since != before.since
         {
-            let told = format!("mgp {} has taken over", printable(&status.version));
-            return cx.output.show(&status, |_, out| writeln!(out, "{told}"));
+            let text = format!("mgp {} has taken over", printable(&status.version));
+            return cx.output.show(&status, |_, out| writeln!(out, "{text}"));
         }
     }
     let message = format!("the kernel (process {}) still has calls in work", before.pid);
@@ -292,7 +292,10 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
                 writeln!(out, "disk of the state: {} of {} MiB free", free >> 20, total >> 20)?;
             }
             status.encoder.iter().try_for_each(|progress| writeln!(out, "encoder: {progress}"))?;
-            status.http.iter().try_for_each(|http| writeln!(out, "http: {}", printable(&told_of(http))))?;
+            status
+                .http
+                .iter()
+                .try_for_each(|http| writeln!(out, "http: {}", printable(&listening_text(http))))?;
             for client in &status.clients {
                 let program = client.program.as_deref().unwrap_or("an unknown program");
                 let said = client.said.as_ref().map(|said| format!(", which says it is {said},"));
@@ -311,7 +314,7 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
 }
 
 /// Returns the address for clients over HTTP as text, with the reason why nobody can connect there.
-pub(super) fn told_of(http: &HttpListening) -> String {
+pub(super) fn listening_text(http: &HttpListening) -> String {
     let HttpListening { address, error } = http;
     let Some(error) = error else { return format!("listens at {address}") };
     format!("does not listen at {address} yet: {error}; it is tried again until it is free")

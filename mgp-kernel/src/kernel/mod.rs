@@ -116,7 +116,7 @@ impl Kernel {
         let rules = AccessRules::of(&config.load(), audit.clock.now())?;
         rules.hold(&policies.access, changes, &audit.clock).await?;
         let tools = tool_discovery(&sections)?;
-        changes.also_tell(tools.clone());
+        changes.set_tool_gate(tools.clone());
         let info = Implementation::new(settings::NAME, env!("CARGO_PKG_VERSION"));
         let mut identity = ServerIdentity::new(info);
         identity.mgp = Some(Offer::new(ExtensionSet::standard()));

@@ -29,8 +29,8 @@ impl Gate for ArgumentFaultsGate {
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let is_call = request.kind == RequestKind::Call && request.method == Method::TOOLS_CALL;
         let session = request.context.session.as_ref().filter(|_| is_call);
-        let is_told = session.is_some_and(|session| session.extensions().has(ExtensionId::ToolRegistry));
-        let tool = request.context.tool.as_ref().filter(|_| is_told);
+        let has_registry = session.is_some_and(|session| session.extensions().has(ExtensionId::ToolRegistry));
+        let tool = request.context.tool.as_ref().filter(|_| has_registry);
         Flow::Pass(tool.map(|tool| (Arc::clone(tool), arguments(request))))
     }
 

@@ -13,10 +13,10 @@ use super::{Lineage, has_open, lineage_of};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PeerUser {
     Known(SocketHolder),
-    /// The system tells users of connections, but not of this one: nobody holds its other end any more.
+    /// The system reports the users of connections, but not of this one: nobody holds its other end any more.
     Unknown,
-    /// The system tells the user of no connection.
-    Untold,
+    /// The system does not report the users of connections.
+    Unavailable,
 }
 
 /// The user who holds a socket, and the number of the socket in the system.
@@ -133,7 +133,7 @@ mod sock_diag {
 fn by_tables(ends: ConnectionAddrs) -> PeerUser {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| std::fs::read_to_string(table).ok());
     if tables.iter().all(Option::is_none) {
-        return PeerUser::Untold;
+        return PeerUser::Unavailable;
     }
     tables.iter().flatten().find_map(|table| user(table, ends)).map_or(PeerUser::Unknown, PeerUser::Known)
 }

@@ -139,7 +139,8 @@ impl RunningServers for FleetServers {
 /// Returns the server as `caller` may see it: an agent sees what its own connection leads to.
 fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> ServerView {
     let is_operator = caller.role() == PrincipalRole::Operator;
-    let session = if is_operator { server.session() } else { server.session_on(&server.line(caller)) };
+    let session =
+        if is_operator { server.session() } else { server.session_on(&server.connection_key(caller)) };
     let config = server.config();
     let declared = config.mgp.as_ref();
     let trust = settings::trust(config, session.as_deref());

@@ -107,7 +107,7 @@ impl ClusterLink {
     /// Returns the number of other kernels that told of themselves lately.
     pub(crate) fn kernels_seen(&self) -> usize {
         // Addresses have a port, and ids no colon.
-        self.seen.borrow().iter().filter(|told| !told.is_empty() && !told.contains(':')).count()
+        self.seen.borrow().iter().filter(|kernel| !kernel.is_empty() && !kernel.contains(':')).count()
     }
 
     /// Has the keys of calls be those of all kernels, before the calls are read.

@@ -45,14 +45,14 @@ impl Leases {
     ///
     /// # Errors
     /// Fails if they are not in the form of this version.
-    pub(super) fn note(&self, asked: Instant, told: &str) -> Result<(), StoreError> {
-        let told: BTreeMap<String, (Option<String>, i64, u64)> = serde_json::from_str(told)
+    pub(super) fn note(&self, asked: Instant, leases: &str) -> Result<(), StoreError> {
+        let leases: BTreeMap<String, (Option<String>, i64, u64)> = serde_json::from_str(leases)
             .map_err(|error| StoreError::Damaged(format!("the leases: {error}")))?;
         let lease = |(elsewhere, epoch, left)| {
             let ends = asked + Duration::from_millis(left).saturating_sub(TIME_TO_END);
             Lease { elsewhere, epoch, ends }
         };
-        self.0.send_replace(told.into_iter().map(|(server, told)| (server, lease(told))).collect());
+        self.0.send_replace(leases.into_iter().map(|(server, row)| (server, lease(row))).collect());
         Ok(())
     }
 

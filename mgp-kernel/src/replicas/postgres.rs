@@ -133,8 +133,8 @@ impl ClusterLink {
     async fn keep_leasing(&self, peers: &Peers, servers: &dyn LeasedServers) {
         loop {
             let asked = Instant::now();
-            let told = self.postgres.leases(&self.id, &servers.ids()).await;
-            if let Err(error) = told.and_then(|told| peers.leases.note(asked, &told)) {
+            let leases = self.postgres.leases(&self.id, &servers.ids()).await;
+            if let Err(error) = leases.and_then(|leases| peers.leases.note(asked, &leases)) {
                 tracing::debug!(%error, "the leases of servers are not renewed");
             }
             sleep(LEASE_EVERY).await;

@@ -82,7 +82,7 @@ impl Routes {
         required(&request, "taskId", "which task is meant")?;
         let task = self.sections.fleet.tasks().meant_by(&request)?;
         let task = task.ok_or_else(|| Error::method_not_found(&request.method))?;
-        self.to_server(&task.place.line.server, request)
+        self.to_server(&task.place.connection.server, request)
     }
 
     /// Answers `tasks/list`: the caller's tasks of all servers, on one page.

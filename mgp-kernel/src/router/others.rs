@@ -98,8 +98,8 @@ impl Routes {
         forget_name(&mut request);
         let view = CallerView::of(&self.sections.visibility, &request.context)?;
         let concerns = |upstream: &Arc<Upstream>| {
-            let line = upstream.line(&view.principal);
-            let Some(session) = upstream.session_on(&line) else { return false };
+            let connection = upstream.connection_key(&view.principal);
+            let Some(session) = upstream.session_on(&connection) else { return false };
             match &request.method {
                 method if *method == Method::ROOTS_CHANGED => session.lasts(),
                 method if method.is_mgp() => session.mgp.is_some(),

@@ -363,7 +363,7 @@ async fn tasks_of_one_id_of_two_servers_are_told_apart() {
     for (server, shown) in [("b", "b/1"), ("a", "1")] {
         let mut status = Object::parse(r#"{"taskId":"1","status":"completed"}"#).unwrap();
         let server = scene.fleet.get(server).unwrap();
-        let owner = server.hear_of_task(&server.line(&peer.principal), &mut status);
+        let owner = server.record_task_status(&server.connection_key(&peer.principal), &mut status);
         assert_eq!((owner, status.text("taskId").as_deref()), (Some(peer.principal.clone()), Some(shown)));
     }
 }

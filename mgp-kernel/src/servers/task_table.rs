@@ -42,7 +42,7 @@ pub(crate) struct TaskKey {
 /// often it is connected to.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TaskPlace {
-    pub(crate) line: ConnectionKey,
+    pub(crate) connection: ConnectionKey,
     /// The address of a server that nobody starts: another one has other tasks of the same ids.
     address: Option<Box<str>>,
 }
@@ -67,11 +67,11 @@ pub(crate) struct TaskProgress {
 }
 
 impl TaskPlace {
-    pub(crate) fn of(line: &ConnectionKey, server: &ServerConfig) -> Self {
+    pub(crate) fn of(connection: &ConnectionKey, server: &ServerConfig) -> Self {
         let address = server.url.as_deref().or(server.socket.as_deref());
         // A task outlives the session of the client that began it, if its server does.
-        let client = line.client.clone().filter(|_| address.is_none());
-        Self { line: ConnectionKey { client, ..line.clone() }, address: address.map(Into::into) }
+        let client = connection.client.clone().filter(|_| address.is_none());
+        Self { connection: ConnectionKey { client, ..connection.clone() }, address: address.map(Into::into) }
     }
 
     /// Returns whether the tasks end with the connection.
@@ -188,7 +188,7 @@ impl TaskTable {
 
     /// Forgets the tasks of a server that is gone.
     pub(crate) fn end_of_server(&self, server: &ServerId) {
-        self.0.lock().retain(|place| place.line.server != *server);
+        self.0.lock().retain(|place| place.connection.server != *server);
     }
 }
 
@@ -205,7 +205,7 @@ impl KnownTasks {
         }
         let mut shown = (Arc::clone(&key.own), owner.clone());
         while self.by_shown.contains_key(&shown) {
-            shown.0 = format!("{}/{}", key.place.line.server, shown.0).into();
+            shown.0 = format!("{}/{}", key.place.connection.server, shown.0).into();
         }
         if self.begun.len() >= MAX_TASKS
             && let Some(oldest) = self.begun.pop_front()

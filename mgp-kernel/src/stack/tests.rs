@@ -28,7 +28,7 @@ fn returned<'a, R>(_: impl FnOnce(&'a ClientStack, &'a AuthLayer) -> R) -> &'sta
     type_name::<R>()
 }
 
-fn returned_by_server<'a, R>(_: impl FnOnce(&'a ConnectionShared, BareWay) -> R) -> &'static str {
+fn returned_by_server<'a, R>(_: impl FnOnce(&'a ConnectionShared, UpstreamTransport) -> R) -> &'static str {
     type_name::<R>()
 }
 

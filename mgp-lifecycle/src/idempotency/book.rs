@@ -13,11 +13,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::call_table::{CallTable, KeptCall, KeptOutcome, KeptState, KeyLimits, NewCall, RunningCall};
 use super::layer::KeyedCall;
-use super::outcome::{CallOutcome, Verdict, restored, stored, told};
+use super::outcome::{CallOutcome, Verdict, restored, shared, stored};
 use super::refusal;
 use super::store::{CallStore, FirstCall, Search};
 use crate::call::{Deadline, is_harmless};
-use crate::in_any_case::in_any_case;
+use crate::detached::detached;
 use crate::refusal::not_stored;
 #[cfg(feature = "store")]
 use crate::store::StoreError;
@@ -237,7 +237,7 @@ impl EndingCall {
         request: Request,
         inner: S,
     ) -> Result<Response, Error> {
-        in_any_case(async move {
+        detached(async move {
             let written = match written {
                 Some(written) => written.await,
                 None => Ok(1),
@@ -266,7 +266,7 @@ impl EndingCall {
     /// Notes how the call ended, and tells those who wait once that is stored.
     async fn end(self, outcome: &Result<Response, Error>, is_repeatable: bool) {
         match Verdict::on(outcome, is_repeatable) {
-            Verdict::Keep => self.keep(told(outcome)).await,
+            Verdict::Keep => self.keep(shared(outcome)).await,
             Verdict::Release => self.release(outcome),
             Verdict::Unknown => drop(self),
         }
@@ -275,7 +275,7 @@ impl EndingCall {
     async fn keep(mut self, outcome: CallOutcome) {
         let raw = stored(&outcome, MAX_OUTCOME_BYTES);
         let bytes = raw.as_ref().map_or(0, |raw| raw.as_bytes().len()) as u64;
-        // The effect is there, so that its caller is told the truth even if the outcome cannot be stored: the key holds,
+        // The effect is there, so the caller learns the truth even if the outcome cannot be stored: the key holds,
         // whatever happens to this process.
         let is_stored = self.book.store_end(self.first, Verdict::Keep, raw.clone()).await;
         let kept = match raw {
@@ -295,7 +295,7 @@ impl EndingCall {
             self.book.store_end(self.first, Verdict::Release, None)
         };
         in_background(written);
-        self.tell(told(outcome));
+        self.tell(shared(outcome));
     }
 
     /// Leaves the call to another kernel that came first; those who wait look for it there.

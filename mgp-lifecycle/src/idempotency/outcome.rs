@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::may_be_executed;
 
-/// The outcome of a call, as it is kept and told to those who wait for it.
+/// The outcome of a call, as it is stored and shared with those who wait for it.
 pub(super) type CallOutcome = Result<RawJson, Error>;
 
 #[derive(Serialize, Deserialize)]
@@ -16,8 +16,8 @@ enum StoredOutcome {
     Error { code: i64, message: String, data: Option<RawJson> },
 }
 
-/// Returns an outcome as it is kept and told.
-pub(super) fn told(outcome: &Result<Response, Error>) -> CallOutcome {
+/// Returns the outcome that is stored and shared with all who wait for it.
+pub(super) fn shared(outcome: &Result<Response, Error>) -> CallOutcome {
     outcome.as_ref().map(|response| response.to_raw().detached()).map_err(Error::clone)
 }
 
@@ -47,7 +47,7 @@ pub(super) fn restored(raw: &RawJson) -> Option<CallOutcome> {
 /// The treatment of a key when its call has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The outcome is kept, and told to whoever makes the call again.
+    /// The outcome is kept, and shared with whoever makes the call again.
     Keep,
     /// The call had no effect, or may have it twice: it may be carried out again.
     Release,
@@ -168,11 +168,11 @@ mod tests {
     fn an_outcome_is_read_as_it_is_written() {
         let data = RawJson::parse(r#"{"a":1.50}"#).unwrap();
         let error = Error::new(4000, "wrong").with_data(data);
-        let raw = stored(&told(&Err(error)), 1000).unwrap();
+        let raw = stored(&shared(&Err(error)), 1000).unwrap();
         let Some(Err(error)) = restored(&raw) else { panic!("no error") };
         assert_eq!((error.code(), error.message()), (4000, "wrong"));
         assert_eq!(error.data().unwrap().as_bytes(), br#"{"a":1.50}"#);
-        let result = told(&Ok(Response::new(RawJson::parse(r#"{"x": 1e2}"#).unwrap())));
+        let result = shared(&Ok(Response::new(RawJson::parse(r#"{"x": 1e2}"#).unwrap())));
         let Some(Ok(read)) = restored(&stored(&result, 1000).unwrap()) else { panic!("no result") };
         assert_eq!(read.as_bytes(), br#"{"x": 1e2}"#);
         assert!(stored(&result, 5).is_none());

@@ -174,7 +174,7 @@ pin_project! {
     /// to be woken if the server ends before it.
     struct AdmittedCall {
         run: Arc<ServerRun>,
-        seat: AdmissionKind,
+        kind: AdmissionKind,
         begun: Option<Instant>,
         #[pin]
         gone: Option<OwnedNotified>,
@@ -183,7 +183,7 @@ pin_project! {
     impl PinnedDrop for AdmittedCall {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            this.run.gate.leave(*this.seat);
+            this.run.gate.leave(*this.kind);
         }
     }
 }
@@ -194,16 +194,16 @@ impl AdmittedCall {
     /// # Errors
     /// The refusal of a server that takes no calls.
     fn begin(run: &Arc<ServerRun>, request: &Request) -> Result<Self, Error> {
-        let seat = AdmissionKind::of(&request.method);
-        run.gate.enter(seat, request.role()).map_err(|inside| refuse(run, inside, request))?;
-        Ok(Self { run: Arc::clone(run), seat, begun: None, gone: None })
+        let kind = AdmissionKind::of(&request.method);
+        run.gate.enter(kind, request.role()).map_err(|inside| refuse(run, inside, request))?;
+        Ok(Self { run: Arc::clone(run), kind, begun: None, gone: None })
     }
 
     /// Waits for the end of the server, because the call is not done yet, and returns the answer to the call then.
     fn poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
         let mut this = self.project();
         if this.gone.is_none() {
-            *this.begun = (*this.seat == AdmissionKind::Call).then(Instant::now);
+            *this.begun = (*this.kind == AdmissionKind::Call).then(Instant::now);
             this.gone.set(Some(Arc::clone(&this.run.exit).notified_owned()));
         }
         // A call that begins to wait after the end would not be woken, so that the gate is checked after the wait has
@@ -212,7 +212,7 @@ impl AdmittedCall {
         if !woken && !this.run.gate.inside().is_ended() {
             return Poll::Pending;
         }
-        Poll::Ready(match this.seat {
+        Poll::Ready(match this.kind {
             AdmissionKind::Call => Err(refusal::cut_off()),
             // A subscription ends with an empty answer.
             AdmissionKind::Listener => Ok(Response::empty()),

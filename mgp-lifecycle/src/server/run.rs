@@ -87,7 +87,7 @@ impl ServerRun {
             if deadline < *planned {
                 *planned = deadline;
                 // The task that drains the server has less time than it thought.
-                self.gate.stirred.notify_one();
+                self.gate.last_left.notify_one();
             }
             return false;
         }
@@ -117,12 +117,12 @@ impl ServerRun {
             if Instant::now() >= deadline {
                 break;
             }
-            let _ = timeout_at(deadline, self.gate.stirred.notified()).await;
+            let _ = timeout_at(deadline, self.gate.last_left.notified()).await;
         }
         let cut_off = self.end();
         let farewell = async {
             while !self.gate.inside().is_empty() {
-                self.gate.stirred.notified().await;
+                self.gate.last_left.notified().await;
             }
             self.audience.left().await;
         };

@@ -145,7 +145,7 @@ impl<T> SupervisorShared<T> {
 /// One incarnation of a server, and its calls in progress. A restarted server is another one.
 pub(super) struct LiveServer<T> {
     pub(super) service: T,
-    turnstile: AdmissionCounter,
+    admission: AdmissionCounter,
     /// Notified when no answer can come any more.
     over: Arc<Notify>,
     /// True if the server has answered a call since somebody last looked.
@@ -154,8 +154,8 @@ pub(super) struct LiveServer<T> {
 
 impl<T> LiveServer<T> {
     pub(super) fn new(service: T) -> Self {
-        let turnstile = AdmissionCounter::new(ServerState::Connected);
-        Self { service, turnstile, over: Arc::default(), has_answered: AtomicBool::new(false) }
+        let admission = AdmissionCounter::new(ServerState::Connected);
+        Self { service, admission, over: Arc::default(), has_answered: AtomicBool::new(false) }
     }
 
     /// Counts a request, and returns its call with the wait for the time when no answer can come any more; `None` if the
@@ -163,23 +163,23 @@ impl<T> LiveServer<T> {
     fn enter(self: &Arc<Self>, request: &Request) -> Option<(InFlightCall<T>, OwnedNotified)> {
         // The wait begins before the check, so that no call that is let in misses the end.
         let over = Arc::clone(&self.over).notified_owned();
-        let seat = AdmissionKind::of(&request.method);
-        self.turnstile.enter(seat, request.role()).ok()?;
-        Some((InFlightCall { live: Arc::clone(self), seat }, over))
+        let kind = AdmissionKind::of(&request.method);
+        self.admission.enter(kind, request.role()).ok()?;
+        Some((InFlightCall { live: Arc::clone(self), kind }, over))
     }
 
     /// Refuses all further calls but those that help others to finish.
     pub(super) fn shut(&self) {
-        self.turnstile.set_state(ServerState::Draining);
+        self.admission.set_state(ServerState::Draining);
     }
 
     fn is_shut(&self) -> bool {
-        self.turnstile.inside().state() != ServerState::Connected
+        self.admission.inside().state() != ServerState::Connected
     }
 
     /// Returns the number of calls, without subscriptions.
     pub(super) fn in_flight(&self) -> u64 {
-        self.turnstile.inside().calls()
+        self.admission.inside().calls()
     }
 
     /// Returns whether the server has answered a call since this was last asked.
@@ -190,14 +190,14 @@ impl<T> LiveServer<T> {
     /// Waits until a server that is shut has no calls. Only one task can wait.
     pub(super) async fn idle(&self) {
         while self.in_flight() > 0 {
-            self.turnstile.stirred.notified().await;
+            self.admission.last_left.notified().await;
         }
     }
 
     /// Refuses all further requests, and ends the calls that are still there.
     fn end(&self) {
         self.shut();
-        self.turnstile.end();
+        self.admission.end();
         self.over.notify_waiters();
     }
 }
@@ -205,7 +205,7 @@ impl<T> LiveServer<T> {
 /// A call in progress, counted until it is dropped.
 pub(super) struct InFlightCall<T> {
     pub(super) live: Arc<LiveServer<T>>,
-    seat: AdmissionKind,
+    kind: AdmissionKind,
 }
 
 impl<T> InFlightCall<T> {
@@ -221,7 +221,7 @@ impl<T> InFlightCall<T> {
 
 impl<T> Drop for InFlightCall<T> {
     fn drop(&mut self) {
-        self.live.turnstile.leave(self.seat);
+        self.live.admission.leave(self.kind);
     }
 }
 

@@ -19,7 +19,7 @@ use super::step::{
     TransactionLog,
 };
 use super::transaction_state::{Phase, StepState, Transaction, TransactionTable, transaction_key};
-use crate::in_any_case::in_any_case;
+use crate::detached::detached;
 use crate::refusal::not_stored;
 #[cfg(feature = "store")]
 use crate::store::StoreError;
@@ -115,7 +115,7 @@ impl TransactionBook {
             transaction.phase = Phase::Active;
             Ok(TransactionBegun::new(beginning.id, transaction.expires_at()))
         };
-        let outcome = in_any_case(opening).await;
+        let outcome = detached(opening).await;
         self.0.changes.send_replace(());
         outcome
     }
@@ -187,7 +187,7 @@ impl TransactionBook {
             self.log(key, self.now(), TransactionEvent::Committed)
         };
         let (book, id) = (self.clone(), id.clone());
-        in_any_case(async move {
+        detached(async move {
             let outcome = logging.await;
             let mut table = book.table();
             let transaction = table.transactions.get_mut(&key).ok_or_else(|| refusal::not_found(&id))?;

@@ -18,7 +18,7 @@ use super::step::{
     CompensationCall, Compensator, InterruptedStep, RollbackCause, StepOutcome, TransactionEvent,
 };
 use super::transaction_state::{Phase, Step, StepState, Transaction, transaction_key};
-use crate::in_any_case::in_any_case;
+use crate::detached::detached;
 use crate::refusal::{not_stored, timed_out};
 
 impl TransactionBook {
@@ -55,7 +55,7 @@ impl TransactionBook {
             }
         };
         let book = self.clone();
-        in_any_case(async move {
+        detached(async move {
             if let Some(logging) = logging {
                 let driver = driver(&book, key);
                 if let Err(error) = logging.await {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::book::TransactionBook;
 use super::refusal;
 use super::transaction_state::StepState;
-use crate::in_any_case::in_any_case;
+use crate::detached::detached;
 #[cfg(feature = "store")]
 use crate::store::StoreError;
 use crate::store::Written;
@@ -193,7 +193,7 @@ impl OpenStep {
     pub async fn end(mut self, outcome: StepOutcome) -> Result<(), Error> {
         self.progress = StepProgress::Ended;
         let logging = self.settle(outcome);
-        in_any_case(async move { logging.await.map(drop).map_err(|error| refusal::end_not_logged(&error)) })
+        detached(async move { logging.await.map(drop).map_err(|error| refusal::end_not_logged(&error)) })
             .await
     }
 

@@ -41,6 +41,6 @@ use self::meaning::{Evaluation, Meaning, Paths};
 use self::names::Lists;
 use self::pattern::{Pattern, Token, blanked, find_declared, plain, split_tokens, tokens_of, tree_tokens};
 pub use self::policy::CodePolicy;
+use self::scan::{CodeReading, check_other};
 pub use self::scan::{Import, Method, Scan, scan};
-use self::scan::{Reading, check_other};
 use self::syntax::{Grammar, Known, Node, Tree};

@@ -98,7 +98,7 @@ struct Comparison<'a, 't, C> {
     /// The nodes that the pattern at hand marks.
     places: Vec<Node<'t>>,
     /// The results for the parents of nodes, so that a parent is compared once and not once for each of its children.
-    parents: HashMap<(*const Pattern, usize), bool>,
+    parents: HashMap<(*const RulePattern, usize), bool>,
 }
 
 /// The rules of a language.
@@ -113,11 +113,11 @@ struct CodeRule {
     level: SafetyLevel,
     /// The text that a finding shows, unless it is the code at its place.
     shown: Option<&'static str>,
-    pattern: Pattern,
+    pattern: RulePattern,
 }
 
 #[derive(Default)]
-struct Pattern {
+struct RulePattern {
     is_negated: bool,
     axis: Axis,
     field: Option<&'static str>,
@@ -172,7 +172,7 @@ impl Rules {
                 let mut tokens = tokens.into_iter().peekable();
                 let shown =
                     tokens.next_if(|token| token.starts_with('"')).map(|token| token.trim_matches('"'));
-                let pattern = Pattern::read(&mut tokens);
+                let pattern = RulePattern::read(&mut tokens);
                 for kind in &pattern.kinds {
                     rules.by_kind.entry(kind).or_default().push(rules.all.len());
                 }
@@ -204,7 +204,7 @@ impl<'t, C: Meaning<'t>> Comparison<'_, 't, C> {
     }
 }
 
-impl Pattern {
+impl RulePattern {
     fn read(tokens: &mut Tokens) -> Self {
         let mut pattern = Self::default();
         loop {

@@ -86,7 +86,7 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
         findings.whole(format!("Code nested too deeply: at most {MAX_DEPTH} brackets within one another"));
         return Method::Patterns;
     }
-    let readings: &[Reading] = match &policy.language {
+    let readings: &[CodeReading] = match &policy.language {
         Language::Python => python::READINGS,
         Language::JavaScript => javascript::JAVASCRIPT,
         Language::TypeScript => javascript::TYPESCRIPT,
@@ -159,7 +159,7 @@ fn is_deceptive(c: char) -> bool {
 }
 
 /// A grammar, and the code to put before and after a piece of a program so that it becomes a whole one.
-pub(super) type Reading = (Grammar, &'static str, &'static str);
+pub(super) type CodeReading = (Grammar, &'static str, &'static str);
 
 /// The largest number of bytes that is parsed, whatever is declared: a parser's tree takes many times the space of the
 /// code.

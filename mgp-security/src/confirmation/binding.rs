@@ -100,8 +100,8 @@ impl Gate for EditedCallGate {
         match outcome {
             Ok(response) => response.change_meta(|meta| meta.set(EDITED_META, call.arguments.clone())),
             Err(error) => {
-                let told = format!("an operator changed the arguments of the call: {}", error.message());
-                *error = error.clone().with_message(told);
+                let message = format!("an operator changed the arguments of the call: {}", error.message());
+                *error = error.clone().with_message(message);
             }
         }
     }

@@ -22,7 +22,7 @@ mod standing;
 
 pub use self::ask::AskGate;
 pub use self::binding::{EditedCall, EditedCallGate};
-pub use self::flow::{FlowGate, FollowedCall};
+pub use self::flow::FlowGate;
 pub use self::gate::{ConfirmationGate, ConfirmationSettings};
 pub use self::standing::{ConfirmedBatch, ConfirmedCalls};
 

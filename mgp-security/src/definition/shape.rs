@@ -104,7 +104,7 @@ enum Shape {
     Uri,
     OneOf(&'static [&'static str]),
     AnyObject,
-    Object(&'static [Member]),
+    Object(&'static [MemberRule]),
     List(&'static Shape),
     /// The JSON Schema of arguments, which are always an object.
     InputSchema,
@@ -114,7 +114,7 @@ enum Shape {
 
 /// A member of an object: its name, its shape, and whether it must be there.
 #[derive(Clone, Copy)]
-struct Member(&'static str, Shape, Need);
+struct MemberRule(&'static str, Shape, Need);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Need {
@@ -124,27 +124,27 @@ enum Need {
 
 use Need::{Optional, Required};
 
-const TOOL: &[Member] = &[
-    Member("name", Shape::Name, Required),
+const TOOL: &[MemberRule] = &[
+    MemberRule("name", Shape::Name, Required),
     TITLE,
     DESCRIPTION,
     ICONS,
-    Member("inputSchema", Shape::InputSchema, Required),
-    Member("outputSchema", Shape::OutputSchema, Optional),
-    Member(
+    MemberRule("inputSchema", Shape::InputSchema, Required),
+    MemberRule("outputSchema", Shape::OutputSchema, Optional),
+    MemberRule(
         "annotations",
         Shape::Object(&[
             TITLE,
-            Member("readOnlyHint", Shape::Boolean, Optional),
-            Member("destructiveHint", Shape::Boolean, Optional),
-            Member("idempotentHint", Shape::Boolean, Optional),
-            Member("openWorldHint", Shape::Boolean, Optional),
+            MemberRule("readOnlyHint", Shape::Boolean, Optional),
+            MemberRule("destructiveHint", Shape::Boolean, Optional),
+            MemberRule("idempotentHint", Shape::Boolean, Optional),
+            MemberRule("openWorldHint", Shape::Boolean, Optional),
         ]),
         Optional,
     ),
-    Member(
+    MemberRule(
         "execution",
-        Shape::Object(&[Member(
+        Shape::Object(&[MemberRule(
             "taskSupport",
             Shape::OneOf(&["forbidden", "optional", "required"]),
             Optional,
@@ -154,39 +154,39 @@ const TOOL: &[Member] = &[
     META,
 ];
 
-const PROMPT: &[Member] = &[
-    Member("name", Shape::Name, Required),
+const PROMPT: &[MemberRule] = &[
+    MemberRule("name", Shape::Name, Required),
     TITLE,
     DESCRIPTION,
     ICONS,
-    Member(
+    MemberRule(
         "arguments",
         Shape::List(&Shape::Object(&[
-            Member("name", Shape::Text, Required),
+            MemberRule("name", Shape::Text, Required),
             TITLE,
             DESCRIPTION,
-            Member("required", Shape::Boolean, Optional),
+            MemberRule("required", Shape::Boolean, Optional),
         ])),
         Optional,
     ),
     META,
 ];
 
-const RESOURCE: &[Member] = &[
-    Member("uri", Shape::Uri, Required),
-    Member("name", Shape::Text, Required),
+const RESOURCE: &[MemberRule] = &[
+    MemberRule("uri", Shape::Uri, Required),
+    MemberRule("name", Shape::Text, Required),
     TITLE,
     DESCRIPTION,
     ICONS,
     MIME_TYPE,
-    Member("size", Shape::Integer, Optional),
+    MemberRule("size", Shape::Integer, Optional),
     ANNOTATIONS,
     META,
 ];
 
-const TEMPLATE: &[Member] = &[
-    Member("uriTemplate", Shape::Name, Required),
-    Member("name", Shape::Text, Required),
+const TEMPLATE: &[MemberRule] = &[
+    MemberRule("uriTemplate", Shape::Name, Required),
+    MemberRule("name", Shape::Text, Required),
     TITLE,
     DESCRIPTION,
     ICONS,
@@ -195,36 +195,38 @@ const TEMPLATE: &[Member] = &[
     META,
 ];
 
-const TITLE: Member = Member("title", Shape::Text, Optional);
-const DESCRIPTION: Member = Member("description", Shape::Text, Optional);
-const MIME_TYPE: Member = Member("mimeType", Shape::Text, Optional);
-const META: Member = Member("_meta", Shape::AnyObject, Optional);
-const ICONS: Member = Member(
+const TITLE: MemberRule = MemberRule("title", Shape::Text, Optional);
+const DESCRIPTION: MemberRule = MemberRule("description", Shape::Text, Optional);
+const MIME_TYPE: MemberRule = MemberRule("mimeType", Shape::Text, Optional);
+const META: MemberRule = MemberRule("_meta", Shape::AnyObject, Optional);
+const ICONS: MemberRule = MemberRule(
     "icons",
     Shape::List(&Shape::Object(&[
-        Member("src", Shape::Text, Required),
+        MemberRule("src", Shape::Text, Required),
         MIME_TYPE,
-        Member("sizes", Shape::List(&Shape::Text), Optional),
-        Member("theme", Shape::OneOf(&["light", "dark"]), Optional),
+        MemberRule("sizes", Shape::List(&Shape::Text), Optional),
+        MemberRule("theme", Shape::OneOf(&["light", "dark"]), Optional),
     ])),
     Optional,
 );
-const ANNOTATIONS: Member = Member(
+const ANNOTATIONS: MemberRule = MemberRule(
     "annotations",
     Shape::Object(&[
-        Member("audience", Shape::List(&Shape::OneOf(&["user", "assistant"])), Optional),
-        Member("priority", Shape::Fraction, Optional),
-        Member("lastModified", Shape::Time, Optional),
+        MemberRule("audience", Shape::List(&Shape::OneOf(&["user", "assistant"])), Optional),
+        MemberRule("priority", Shape::Fraction, Optional),
+        MemberRule("lastModified", Shape::Time, Optional),
     ]),
     Optional,
 );
 /// The members of the schema of an object that clients read.
-const SCHEMA: &[Member] =
-    &[Member("$schema", Shape::Text, Optional), Member("required", Shape::List(&Shape::Text), Optional)];
+const SCHEMA: &[MemberRule] = &[
+    MemberRule("$schema", Shape::Text, Optional),
+    MemberRule("required", Shape::List(&Shape::Text), Optional),
+];
 
 /// Corrects the members of `object` that have only one meaning.
-fn correct_members(members: &'static [Member], object: &mut Object) -> Result<(), ShapeFault> {
-    for Member(name, shape, need) in members {
+fn correct_members(members: &'static [MemberRule], object: &mut Object) -> Result<(), ShapeFault> {
+    for MemberRule(name, shape, need) in members {
         let Some(value) = object.get(name) else {
             if *need == Required {
                 return Err(ShapeFault { member: (*name).to_owned(), demand: Demand::Present });

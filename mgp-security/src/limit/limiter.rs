@@ -136,7 +136,7 @@ fn nanos(time: Duration) -> u64 {
 
 /// The meters of all principals, tools, servers and keys that were seen lately.
 ///
-/// Several kernels count together: each adds what is [`untold`](Self::untold) to what the others used, and
+/// Several kernels count together: each adds what is [`unreported`](Self::unreported) to what the others used, and
 /// [learns](Self::learn) the sum. No call waits for that before a share of its limit is used of which nothing was told.
 ///
 /// All meters that a call concerns are checked and changed under one short lock, so that a refused call uses up
@@ -162,11 +162,11 @@ struct Meters {
     /// A table for each dimension, so that the names of tools, whose number is unbounded, take no room from principals.
     tables: [MeterTable; DIMENSIONS.len()],
     /// The calls of which other kernels do not know, by dimension and key.
-    untold: HashMap<(usize, u64), UntoldCalls, foldhash::fast::RandomState>,
+    unreported: HashMap<(usize, u64), UnreportedCalls, foldhash::fast::RandomState>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct UntoldCalls {
+struct UnreportedCalls {
     pace: MeterPace,
     calls: u32,
     /// The number of those that other kernels are being told of.
@@ -225,14 +225,15 @@ impl Limiter {
         }
         let now = self.started.elapsed();
         let mut meters = self.meters.lock();
-        let Meters { tables, untold } = &mut *meters;
+        let Meters { tables, unreported } = &mut *meters;
         let mut found = [RateMeter::default(); DIMENSIONS.len()];
         let mut exceeded: Option<ExceededLimit> = None;
         let wanted = || wanted.into_iter().enumerate().filter_map(|(at, meter)| Some((at, meter?)));
         for (at, (key, pace)) in wanted() {
             found[at] = tables[at].meter(key, self.max_keys, now);
-            let full = untold.get(&(at, key)).filter(|untold| takes && untold.calls >= pace.share);
-            let is_away = full.is_some_and(|untold| now.saturating_sub(untold.since) > PATIENCE);
+            let full =
+                unreported.get(&(at, key)).filter(|unreported| takes && unreported.calls >= pace.share);
+            let is_away = full.is_some_and(|unreported| now.saturating_sub(unreported.since) > PATIENCE);
             let wait = found[at].wait(pace, now).max(if is_away { PATIENCE } else { Duration::ZERO });
             if (full.is_some() || wait > Duration::ZERO) && exceeded.is_none_or(|(_, most)| wait > most) {
                 exceeded = Some((DIMENSIONS[at], wait));
@@ -244,10 +245,10 @@ impl Limiter {
         for (at, (key, pace)) in wanted().filter(|_| takes) {
             found[at].take(pace, now);
             tables[at].set(key, found[at], self.max_keys);
-            let is_known = untold.contains_key(&(at, key));
-            if self.is_shared && (is_known || untold.len() < DIMENSIONS.len() * self.max_keys) {
-                let none = UntoldCalls { pace: *pace, calls: 0, sent: 0, since: now };
-                untold.entry((at, key)).or_insert(none).calls += 1;
+            let is_known = unreported.contains_key(&(at, key));
+            if self.is_shared && (is_known || unreported.len() < DIMENSIONS.len() * self.max_keys) {
+                let none = UnreportedCalls { pace: *pace, calls: 0, sent: 0, since: now };
+                unreported.entry((at, key)).or_insert(none).calls += 1;
             }
         }
         Ok(())
@@ -255,11 +256,12 @@ impl Limiter {
 
     /// Returns what was used here and other kernels do not know, to be added to what they used. Until [`Limiter::learn`] says
     /// that it was, the next call returns it again.
-    pub fn untold(&self) -> Vec<SharedUse> {
+    pub fn unreported(&self) -> Vec<SharedUse> {
         let mut meters = self.meters.lock();
-        let uses = meters.untold.iter_mut().flat_map(|(&(at, key), untold)| {
-            untold.sent = untold.calls;
-            let (windows, calls) = (untold.pace.windows.into_iter().enumerate(), f64::from(untold.sent));
+        let uses = meters.unreported.iter_mut().flat_map(|(&(at, key), unreported)| {
+            unreported.sent = unreported.calls;
+            let (windows, calls) =
+                (unreported.pace.windows.into_iter().enumerate(), f64::from(unreported.sent));
             windows.filter_map(move |(window, of)| {
                 let used = Duration::from_nanos(of?.cell).as_secs_f64() * calls;
                 Some((self.key((at, key, window)).cast_signed(), used, 1.0))
@@ -268,14 +270,14 @@ impl Limiter {
         uses.collect()
     }
 
-    /// Notes how much all kernels have used by now, by the ids of what was [`untold`](Self::untold).
+    /// Notes how much all kernels have used by now, by the ids of what was [`unreported`](Self::unreported).
     pub fn learn(&self, used: &BTreeMap<i64, f64>) {
         let now = self.started.elapsed();
         let mut meters = self.meters.lock();
-        let Meters { tables, untold } = &mut *meters;
-        untold.retain(|&(at, key), untold| {
-            let later = untold.calls - untold.sent;
-            for (window, of) in untold.pace.windows.into_iter().enumerate() {
+        let Meters { tables, unreported } = &mut *meters;
+        unreported.retain(|&(at, key), unreported| {
+            let later = unreported.calls - unreported.sent;
+            for (window, of) in unreported.pace.windows.into_iter().enumerate() {
                 if let Some(RateWindow { cell, .. }) = of
                     && let Some(used) = used.get(&self.key((at, key, window)).cast_signed())
                     && let Some(meter) = tables[at].by_hash.get_mut(&key)
@@ -285,7 +287,7 @@ impl Limiter {
                     meter.0[window] = meter.0[window].max(used);
                 }
             }
-            (untold.calls, untold.sent, untold.since) = (later, 0, now);
+            (unreported.calls, unreported.sent, unreported.since) = (later, 0, now);
             later > 0
         });
     }

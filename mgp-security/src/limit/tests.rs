@@ -297,9 +297,9 @@ struct AllUses {
 }
 
 impl AllUses {
-    fn add(&mut self, untold: &[SharedUse]) -> BTreeMap<i64, f64> {
+    fn add(&mut self, unreported: &[SharedUse]) -> BTreeMap<i64, f64> {
         let now = self.began.elapsed().as_secs_f64();
-        let added = untold.iter().map(|&(id, amount, returned)| {
+        let added = unreported.iter().map(|&(id, amount, returned)| {
             let (used, at) = self.used.get(&id).copied().unwrap_or((0.0, now));
             let used = (used - returned * (now - at)).max(0.0) + amount;
             self.used.insert(id, (used, now));
@@ -327,7 +327,7 @@ impl<const N: usize> TestKernels<N> {
                 loop {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     if *reaches.lock() {
-                        counts.learn(&all.lock().add(&counts.untold()));
+                        counts.learn(&all.lock().add(&counts.unreported()));
                     }
                 }
             });

@@ -198,8 +198,8 @@ impl IssuerKeys {
             tracing::warn!(issuer = %self.of.name, %why, "an issuer does not tell about a token");
             TokenError::Unreachable
         })?;
-        let told = Object::parse(answer.body).ok().filter(|told| told.bytes("active") == Some(b"true"));
-        told.and_then(|told| Some((told.to().ok()?, told))).ok_or(TokenError::Invalid)
+        let claims = Object::parse(answer.body).ok().filter(|claims| claims.bytes("active") == Some(b"true"));
+        claims.and_then(|claims| Some((claims.to().ok()?, claims))).ok_or(TokenError::Invalid)
     }
 }
 

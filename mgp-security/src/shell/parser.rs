@@ -6,7 +6,7 @@ use super::syntax::{Assignment, Body, Part, Pipeline, Script, Simple, Span, Stag
 
 /// The result of reading a text as a command line.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct ShellReading {
     pub(crate) script: Script,
     pub(crate) prose: Prose,
     /// The worst flaw of the text as a command line, if it has any.
@@ -31,7 +31,7 @@ pub(crate) enum Flaw {
 }
 
 /// Reads `text` as a command line.
-pub(crate) fn read(text: &str) -> Reading {
+pub(crate) fn read(text: &str) -> ShellReading {
     let mut parser = Parser {
         text,
         at: 0,
@@ -42,7 +42,7 @@ pub(crate) fn read(text: &str) -> Reading {
         prose: Prose::default(),
     };
     let script = parser.list(&[]);
-    Reading { script, prose: parser.prose, flaw: parser.flaw }
+    ShellReading { script, prose: parser.prose, flaw: parser.flaw }
 }
 
 pub(super) struct Parser<'s> {

@@ -227,7 +227,7 @@ impl Cx {
     /// # Errors
     /// -32603: the cursor is not JSON, or takes more than 8 KiB as a token. Other errors: the connection is gone.
     pub async fn checkpoint<T: Serialize + Sync>(&self, cursor: &T) -> Result<(), Error> {
-        let Some(checkpoints) = self.told_of_checkpoints() else { return Ok(()) };
+        let Some(checkpoints) = self.announced_checkpoints() else { return Ok(()) };
         let mut params = self.progress_params(&StreamProgress::new(self.last_fraction()))?;
         params.set_all(&checkpoints.members(written(cursor)?, 0)?);
         self.notify(Method::STREAM_PROGRESS, params).await
@@ -244,7 +244,7 @@ impl Cx {
         cursor: &T,
     ) -> Result<(), Error> {
         let part = part.into();
-        let members = match self.told_of_checkpoints() {
+        let members = match self.announced_checkpoints() {
             Some(checkpoints) => checkpoints.members(written(cursor)?, 1)?,
             None => Object::new(),
         };
@@ -309,9 +309,9 @@ impl Cx {
     }
 
     /// Returns the checkpoints of the call, if there is a message to tell of them.
-    fn told_of_checkpoints(&self) -> Option<&CallCheckpoints> {
-        let is_told = Progress::is_known_to(self.session()) && self.task().is_none();
-        self.checkpoints().filter(|_| is_told)
+    fn announced_checkpoints(&self) -> Option<&CallCheckpoints> {
+        let hears_progress = Progress::is_known_to(self.session()) && self.task().is_none();
+        self.checkpoints().filter(|_| hears_progress)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use mgp_types::mcp::task_extension::{CreateTaskResult, DetailedTask, EXTENSION_ID, UpdateTaskParams};
+use mgp_types::mcp::task_extension::{
+    CreateExtensionTaskResult, DetailedTask, EXTENSION_ID, UpdateTaskParams,
+};
 use mgp_types::mcp::{InputRequest, InputRequests, Map, ResultType};
 use mgp_types::{Error, Method, Object, RawJson, Request, Response, Session};
 
@@ -55,8 +57,9 @@ pub(super) fn created(task: &Task) -> Result<Response, Error> {
     let state = task.state();
     let (created, updated) = (task.created_at.to_string(), state.updated_at.to_string());
     let (status, ttl) = (state.status(), millis(task.ttl));
-    let mut result = CreateTaskResult::new(ResultType::Task, &*task.id, status, created, updated, ttl)
-        .with_poll_interval_ms(millis(task.poll_interval));
+    let mut result =
+        CreateExtensionTaskResult::new(ResultType::Task, &*task.id, status, created, updated, ttl)
+            .with_poll_interval_ms(millis(task.poll_interval));
     result.status_message.clone_from(&state.message);
     Response::with_body(&result)
 }

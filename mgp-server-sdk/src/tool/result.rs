@@ -221,7 +221,7 @@ pub struct ToolError(ToolErrorReason);
 
 #[derive(Debug)]
 enum ToolErrorReason {
-    Told(Cow<'static, str>),
+    Message(Cow<'static, str>),
     Protocol(Error),
     #[cfg(feature = "ext")]
     Structured(Box<StructuredError>),
@@ -230,7 +230,7 @@ enum ToolErrorReason {
 impl ToolError {
     /// Creates a failure with this message for the model.
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
-        Self(ToolErrorReason::Told(message.into()))
+        Self(ToolErrorReason::Message(message.into()))
     }
 
     /// Creates a failure that says what to do next: `_meta.error` of the result. Its text for the model is the message and
@@ -255,7 +255,7 @@ impl ToolError {
     /// Returns the error that answers a request which has no other way to fail.
     pub(crate) fn into_error(self) -> Error {
         match self.0 {
-            ToolErrorReason::Told(message) => Error::internal(message),
+            ToolErrorReason::Message(message) => Error::internal(message),
             ToolErrorReason::Protocol(error) => error,
             #[cfg(feature = "ext")]
             ToolErrorReason::Structured(error) => {
@@ -268,7 +268,7 @@ impl ToolError {
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            ToolErrorReason::Told(message) => f.write_str(message),
+            ToolErrorReason::Message(message) => f.write_str(message),
             ToolErrorReason::Protocol(error) => error.fmt(f),
             #[cfg(feature = "ext")]
             ToolErrorReason::Structured(error) => f.write_str(&text_of(error)),
@@ -304,7 +304,7 @@ fn text_of(error: &StructuredError) -> String {
 impl IntoToolResult for ToolError {
     fn into_tool_result(self) -> Result<ToolResult, Error> {
         match self.0 {
-            ToolErrorReason::Told(message) => Ok(ToolResult::error(message)),
+            ToolErrorReason::Message(message) => Ok(ToolResult::error(message)),
             ToolErrorReason::Protocol(error) => Err(error),
             #[cfg(feature = "ext")]
             ToolErrorReason::Structured(error) => {

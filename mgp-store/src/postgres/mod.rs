@@ -127,8 +127,8 @@ impl Postgres {
     /// Returns the text that a statement selects.
     async fn text(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> Result<String> {
         let client = self.client().await?;
-        let told = in_time(client.query_one(statement, values)).await;
-        given_back(client, told.map(|row| row.get(0)))
+        let row = in_time(client.query_one(statement, values)).await;
+        given_back(client, row.map(|row| row.get(0)))
     }
 
     /// Waits until another kernel may have appended something, or `time` is over.
@@ -167,8 +167,8 @@ impl Postgres {
 async fn backend(
     query: impl Future<Output = Result<Vec<SimpleQueryMessage>, tokio_postgres::Error>>,
 ) -> Result<String> {
-    let told = in_time(query).await?;
-    let found = told.iter().find_map(|message| match message {
+    let messages = in_time(query).await?;
+    let found = messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
         _ => None,
     });
@@ -197,7 +197,7 @@ async fn query_prepared(client: &Object, sql: &str, values: &[&(dyn ToSql + Sync
 async fn in_time<T>(query: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T> {
     match tokio::time::timeout(PATIENCE, query).await {
         Ok(outcome) => outcome.map_err(|error| match error.as_db_error() {
-            Some(told) => StoreError::Unavailable(format!("PostgreSQL: {}", told.message()).into()),
+            Some(error) => StoreError::Unavailable(format!("PostgreSQL: {}", error.message()).into()),
             None => unavailable(error),
         }),
         Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),

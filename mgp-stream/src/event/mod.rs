@@ -20,4 +20,4 @@ mod schedule;
 mod server;
 
 pub use self::client::{EventAssembly, EventItem, EventReplayRequest, Events, Subscriber};
-pub use self::server::{EventsGate, ListeningRequest, PublishError, Publisher};
+pub use self::server::{EventsGate, PublishError, Publisher};

@@ -42,7 +42,7 @@ async fn result(
         method::TOOLS_DISCOVER => {
             let discovered = discover(shared, context, &params).await?;
             // The answer is in the list now, and may have pushed other tools out.
-            shared.tellings.loaded(shared, &key);
+            shared.notifier.loaded(shared, &key);
             written(&discovered)
         }
         // A call that names a tool has become one of that tool.
@@ -61,7 +61,7 @@ async fn result(
             let evicted = shared.with_session(&snapshot, (&key, context), |session, _, settings| {
                 session.evict(settings, &evict)
             });
-            shared.tellings.changed(shared, &key);
+            shared.notifier.changed(shared, &key);
             written(&evicted)
         }
     }

@@ -50,7 +50,7 @@ impl ToolDiscoveryGate {
     /// Changes that sessions make themselves are noticed without this. Outside of a Tokio runtime no peer is told, and
     /// no peer is told of changed categories at [`Level::L1`](crate::level::Level::L1).
     pub fn tools_changed(&self) {
-        self.0.tellings.all_changed(&self.0);
+        self.0.notifier.all_changed(&self.0);
     }
 }
 

@@ -18,13 +18,13 @@ use crate::session::SessionKey;
 pub(super) fn answer(shared: &DiscoveryShared, request: &Request) -> Option<Result<Response, Error>> {
     let key = shared.key(&request.context);
     if let Some(level) = wished(request) {
-        shared.tellings.listed_elsewhere(&key);
+        shared.notifier.listed_elsewhere(&key);
         return (level != Level::L0).then(|| of_level(level, shared, &key, request));
     }
     if shared.awaits_tools(&request.context) {
         // Many hosts ask for the list only once, and an empty one would hide tools that a search finds later.
         let list = of_level(Level::L3, shared, &key, request);
-        shared.tellings.listed_too_early(&key, &request.context);
+        shared.notifier.listed_too_early(&key, &request.context);
         return Some(list);
     }
     let level = shared.level(&key, &request.context);
@@ -33,7 +33,7 @@ pub(super) fn answer(shared: &DiscoveryShared, request: &Request) -> Option<Resu
             let (snapshot, who) = (shared.index.snapshot(), (&key, &*request.context));
             shared.with_session(&snapshot, who, |session, view, _| session.listed_whole(view));
         }
-        shared.tellings.listed_elsewhere(&key);
+        shared.notifier.listed_elsewhere(&key);
         return None;
     }
     Some(of_level(level, shared, &key, request))
@@ -60,7 +60,7 @@ fn of_level(
         let snapshot = shared.index.snapshot();
         let list = shared.with_view(&snapshot, context, |view| shared.sessions.listed(key, view));
         tools.extend(list.tools.into_iter().map(|tool| tool.definition.json().clone()));
-        shared.tellings.listed(key, context);
+        shared.notifier.listed(key, context);
     }
     let mut response = Response::plain(written(&BTreeMap::from([("tools", tools)]))?);
     // The list is a session's own, and may be another one after the next call.

@@ -37,7 +37,7 @@ struct NotifiedPeer {
     is_waiting: bool,
     awaited: AwaitedChanges,
     /// Set once the peer was told and has not asked for its list since: the peer knows that its list is old.
-    was_told: bool,
+    is_notified: bool,
 }
 
 /// The changes of which a peer is told since it asked for its list.
@@ -69,7 +69,7 @@ impl ListChangeNotifier {
     pub(super) fn listed(&self, key: &SessionKey, context: &Context) {
         let Some(session) = &context.session else { return };
         if let Some(peer) = self.peers.lock().get_mut(key) {
-            (peer.was_told, peer.awaited) = (false, AwaitedChanges::Outdating);
+            (peer.is_notified, peer.awaited) = (false, AwaitedChanges::Outdating);
         }
         // A peer that describes itself with each request is told on requests that listen, and nowhere else.
         if !session.is_reachable() {
@@ -103,7 +103,7 @@ impl ListChangeNotifier {
         self.with_peer(key, |peer| {
             peer.principal = principal.cloned();
             // The new listener was not told yet, even if others were.
-            peer.was_told = false;
+            peer.is_notified = false;
             peer.listening.retain(ListenStream::is_there);
             if peer.listening.len() < MAX_LISTENING {
                 peer.listening.push(listener);
@@ -127,7 +127,7 @@ impl ListChangeNotifier {
         let Ok(runtime) = Handle::try_current() else { return };
         let mut peers = self.peers.lock();
         let Some(peer) = peers.get_mut(key) else { return };
-        if peer.is_waiting || peer.was_told || !peer.is_there() {
+        if peer.is_waiting || peer.is_notified || !peer.is_there() {
             return;
         }
         peer.is_waiting = true;
@@ -167,9 +167,9 @@ impl ListChangeNotifier {
         act(peers.entry(key.clone()).or_default());
     }
 
-    fn set_notified(&self, key: &SessionKey, was_told: bool) {
+    fn set_notified(&self, key: &SessionKey, is_notified: bool) {
         if let Some(peer) = self.peers.lock().get_mut(key) {
-            peer.was_told = was_told;
+            peer.is_notified = is_notified;
         }
     }
 
@@ -218,7 +218,7 @@ async fn tell(shared: Weak<DiscoveryShared>, key: SessionKey) {
         let notification = Request::notify(Method::TOOLS_CHANGED, Object::new());
         if !matches!(timeout(LONGEST_TELLING, outbox.notify(notification)).await, Ok(Ok(()))) {
             tracing::debug!("a peer was not told that its tools changed");
-            shared.upgrade().inspect(|shared| shared.tellings.set_notified(&key, false));
+            shared.upgrade().inspect(|shared| shared.notifier.set_notified(&key, false));
         }
     }
 }
@@ -226,7 +226,7 @@ async fn tell(shared: Weak<DiscoveryShared>, key: SessionKey) {
 impl DiscoveryShared {
     /// Returns the ways to tell the peer that its list changed; `None` if the list did not.
     fn ways_to_tell(&self, key: &SessionKey) -> Option<Vec<Outbox>> {
-        let (outboxes, context, awaited) = self.tellings.ways(key)?;
+        let (outboxes, context, awaited) = self.notifier.ways(key)?;
         let is_changed = |session: &mut SessionTools, view: &ToolView<'_>, _: &_| match awaited {
             AwaitedChanges::Tools => true,
             AwaitedChanges::Loaded => session.changed(),
@@ -237,7 +237,7 @@ impl DiscoveryShared {
             || self.sessions.has(key) && self.with_session(&snapshot, (key, &context), is_changed);
         changed.then(|| {
             // The note comes first: a list that is asked for in between is a new one.
-            self.tellings.set_notified(key, true);
+            self.notifier.set_notified(key, true);
             outboxes
         })
     }
@@ -279,7 +279,7 @@ impl ListenRequest {
 impl Drop for ListenRequest {
     fn drop(&mut self) {
         self.request = None;
-        self.shared.tellings.left(&self.key);
+        self.shared.notifier.left(&self.key);
     }
 }
 
@@ -302,7 +302,7 @@ impl OutboxPort for Acknowledging {
         Box::pin(async move {
             self.port.notify(stream, notification).await?;
             if will_tell {
-                self.shared.tellings.listens(&self.key, self.principal.as_ref(), self.listener.clone());
+                self.shared.notifier.listens(&self.key, self.principal.as_ref(), self.listener.clone());
             }
             Ok(())
         })

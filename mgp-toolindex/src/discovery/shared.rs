@@ -20,7 +20,7 @@ pub(super) struct DiscoveryShared {
     pub(super) sessions: Arc<ToolSessions>,
     pub(super) settings: ToolDiscoverySettings,
     pub(super) visible_tools: VisibilityCache,
-    pub(super) tellings: ListChangeNotifier,
+    pub(super) notifier: ListChangeNotifier,
     callers: CallerNames,
 }
 
@@ -33,7 +33,7 @@ impl DiscoveryShared {
             sessions,
             settings,
             visible_tools,
-            tellings: ListChangeNotifier::default(),
+            notifier: ListChangeNotifier::default(),
             callers: CallerNames::default(),
         }
     }
@@ -97,7 +97,7 @@ impl DiscoveryShared {
         let key = self.key(context);
         let snapshot = self.index.snapshot();
         self.with_view(&snapshot, context, |view| self.sessions.used(&key, view, tool));
-        self.tellings.changed(self, &key);
+        self.notifier.changed(self, &key);
     }
 }
 

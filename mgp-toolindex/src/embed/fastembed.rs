@@ -24,10 +24,10 @@ pub struct FastEmbedder {
     dimension: usize,
     /// The number of texts that are embedded at once.
     batch: usize,
-    model: Arc<Mutex<Model>>,
+    model: Arc<Mutex<FastEmbedModel>>,
 }
 
-struct Model(TextEmbedding);
+struct FastEmbedModel(TextEmbedding);
 
 const PROBE: &str = "text";
 
@@ -54,7 +54,7 @@ impl FastEmbedder {
         let files = Files::find(path)?;
         let environment = environment(library)?;
         let (model, digest) = open(&files, environment, MAX_TOKENS)?;
-        let mut model = Model(model);
+        let mut model = FastEmbedModel(model);
         let alone = model.embed(&[PROBE])?.swap_remove(0);
         if alone.is_empty() {
             return Err(EmbedError::new("the model makes no vectors"));
@@ -118,7 +118,7 @@ impl Embedder for FastEmbedder {
     }
 }
 
-impl Model {
+impl FastEmbedModel {
     fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let vectors = self.0.embed(texts, Some(texts.len())).map_err(|error| failed(&error))?;
         if vectors.len() == texts.len() {
@@ -129,7 +129,7 @@ impl Model {
     }
 }
 
-mgp_types::partial_debug!(Model);
+mgp_types::partial_debug!(FastEmbedModel);
 
 /// Embeds texts of about the same length together, because the shorter ones of a batch cost as much as its longest.
 fn in_batches(

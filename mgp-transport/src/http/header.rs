@@ -23,12 +23,12 @@ pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 /// `Mcp-Name`: the name of the tool, resource or prompt in the body, from 2026-07-28.
 pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// `Last-Event-ID`: the last event a client has seen of a stream it resumes.
-pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The prefix of the names of headers that mirror an argument.
 pub const PARAM_PREFIX: &str = "mcp-param-";
 
 /// Returns the parameter that `Mcp-Name` mirrors for `method`; `None` if the method has no such header.
-pub fn name_source(method: &str) -> Option<&'static str> {
+pub(crate) fn name_source(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
         "resources/read" => Some("uri"),
@@ -59,7 +59,7 @@ pub fn encode(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns [`encode`]'s spelling as a header value.
-pub fn encode_value(text: &str) -> HeaderValue {
+pub(crate) fn encode_value(text: &str) -> HeaderValue {
     let value = match encode(text) {
         Cow::Borrowed(text) => HeaderValue::from_str(text),
         Cow::Owned(text) => HeaderValue::try_from(text),

@@ -57,10 +57,10 @@ impl<'a> Event<'a> {
 }
 
 /// A comment, which keeps proxies from closing a silent stream.
-pub const KEEP_ALIVE: &[u8] = b":\n\n";
+pub(crate) const KEEP_ALIVE: &[u8] = b":\n\n";
 
 /// The media type of event streams.
-pub const MEDIA_TYPE: &str = "text/event-stream";
+pub(crate) const MEDIA_TYPE: &str = "text/event-stream";
 
 fn field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(name);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::http::HttpClient;
-use mgp_transport::{AskedDuring, ConnectionLimits};
+use mgp_transport::{ConnectionLimits, OriginatingCall};
 use mgp_types::mgp::StreamCancelled;
 use mgp_types::{Method, Outbox, Request, Response, Revision, StreamId, code};
 use parking_lot::Mutex;
@@ -145,7 +145,7 @@ async fn a_callback_goes_to_the_service_with_the_outbox_of_its_call() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_says_on_the_stream_of_which_call_it_came() {
-    let during = Arc::<Mutex<Vec<Option<AskedDuring>>>>::default();
+    let during = Arc::<Mutex<Vec<Option<OriginatingCall>>>>::default();
     let (builder, mut server) = server();
     let noted = Arc::clone(&during);
     let service = Does(move |request: Request| {
@@ -166,7 +166,7 @@ async fn a_question_says_on_the_stream_of_which_call_it_came() {
         server.next_is("POST").await.status(202);
         events.event(&reply(id));
         is_ok(call.await);
-        streams.push(followed_by.map(|_| AskedDuring::new(stream)));
+        streams.push(followed_by.map(|_| OriginatingCall::new(stream)));
     }
     assert_eq!(*during.lock(), streams);
 }

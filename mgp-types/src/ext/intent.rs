@@ -7,7 +7,7 @@ use crate::macros::words::open_words;
 use crate::{Error, Object, RawJson};
 
 /// The most bytes of an intent.
-pub const MAX_INTENT_BYTES: usize = 1024;
+const MAX_INTENT_BYTES: usize = 1024;
 
 open_words! {
     /// The party on whose initiative a call is made.
@@ -52,7 +52,7 @@ impl Intent {
     ///
     /// # Errors
     ///
-    /// A text of more than [`MAX_INTENT_BYTES`] is an error for the caller.
+    /// A text of more than 1024 bytes is an error for the caller.
     pub fn write(&self, meta: &mut Object) -> Result<(), Error> {
         if self.text.len() > MAX_INTENT_BYTES {
             return Err(Error::invalid_params("the purpose of a call has 1024 bytes at most"));
@@ -71,7 +71,7 @@ impl Intent {
     ///
     /// # Errors
     ///
-    /// An intent that is no text, or a longer one than [`MAX_INTENT_BYTES`], is an error for the caller.
+    /// An intent that is no text, or a longer one than 1024 bytes, is an error for the caller.
     pub fn read(meta: &Object) -> Result<Option<Self>, Error> {
         let Some(intent) = meta.get("intent") else { return Ok(None) };
         let text = intent

@@ -29,7 +29,7 @@ pub(crate) struct MemberKey {
 }
 
 /// An object that is being scanned, and the place of its names among the noted names.
-pub(crate) struct OpenObject<'a> {
+pub(crate) struct ObjectScan<'a> {
     names_from: usize,
     many: Option<HashSet<Cow<'a, [u8]>>>,
     first: bool,
@@ -174,16 +174,16 @@ impl<'a> Scanner<'a> {
     }
 
     /// Steps over `{`. [`next_key`](Self::next_key) reads the members.
-    pub(crate) fn open_object(&mut self) -> Result<OpenObject<'a>, JsonError> {
+    pub(crate) fn open_object(&mut self) -> Result<ObjectScan<'a>, JsonError> {
         self.expect(b'{')?;
         self.descend()?;
-        Ok(OpenObject { names_from: self.names.len(), many: None, first: true })
+        Ok(ObjectScan { names_from: self.names.len(), many: None, first: true })
     }
 
     /// Returns the next member's name, with the scanner at its value; `None` behind the closing brace.
     ///
     /// The white space behind the brace stays unread, so that the scanner stands at the object's end.
-    pub(crate) fn next_key(&mut self, object: &mut OpenObject<'a>) -> Result<Option<MemberKey>, JsonError> {
+    pub(crate) fn next_key(&mut self, object: &mut ObjectScan<'a>) -> Result<Option<MemberKey>, JsonError> {
         if !self.next_item(b'}', &mut object.first)? {
             self.names.truncate(object.names_from);
             return Ok(None);
@@ -381,7 +381,7 @@ impl<'a> Scanner<'a> {
     #[inline]
     fn note_name(
         &mut self,
-        object: &mut OpenObject<'a>,
+        object: &mut ObjectScan<'a>,
         key: &MemberKey,
         at: usize,
     ) -> Result<(), JsonError> {
@@ -400,7 +400,7 @@ impl<'a> Scanner<'a> {
     #[cold]
     fn note_unusual_name(
         &mut self,
-        object: &mut OpenObject<'a>,
+        object: &mut ObjectScan<'a>,
         key: &MemberKey,
         at: usize,
     ) -> Result<(), JsonError> {

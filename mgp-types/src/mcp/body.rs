@@ -74,9 +74,9 @@ macro_rules! body {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Members;
+                struct BodyVisitor;
 
-                impl<'de> serde::de::Visitor<'de> for Members {
+                impl<'de> serde::de::Visitor<'de> for BodyVisitor {
                     type Value = $name;
 
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -106,7 +106,7 @@ macro_rules! body {
                     }
                 }
 
-                deserializer.deserialize_map(Members)
+                deserializer.deserialize_map(BodyVisitor)
             }
         }
 

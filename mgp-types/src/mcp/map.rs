@@ -153,9 +153,9 @@ impl<V: Serialize> Serialize for Map<V> {
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members<V>(PhantomData<V>);
+        struct MembersVisitor<V>(PhantomData<V>);
 
-        impl<'de, V: Deserialize<'de>> Visitor<'de> for Members<V> {
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for MembersVisitor<V> {
             type Value = Map<V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,6 +172,6 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
             }
         }
 
-        deserializer.deserialize_map(Members(PhantomData))
+        deserializer.deserialize_map(MembersVisitor(PhantomData))
     }
 }

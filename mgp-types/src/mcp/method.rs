@@ -108,7 +108,7 @@ macro_rules! requests {
                         $(<$result as Shaped>::shape,)+
                         super::InputRequiredResult::shape,
                         task::CreateTaskResult::shape,
-                        task_extension::CreateTaskResult::shape,
+                        task_extension::CreateExtensionTaskResult::shape,
                     ];
                     Shape::AnyOf(KINDS)
                 })*
@@ -163,7 +163,7 @@ requests! {
     /// Asks for the status of a task; two different methods have this name.
     TASKS_GET = "tasks/get":
         task::GetTaskParams => task::Task [only V2025_11_25],
-        task_extension::GetTaskParams => task_extension::DetailedTask [since V2026_07_28];
+        task_extension::GetExtensionTaskParams => task_extension::DetailedTask [since V2026_07_28];
     /// Waits for the result of a task.
     TASKS_RESULT = "tasks/result": task::GetTaskPayloadParams => RawJson [only V2025_11_25];
     /// Lists tasks.
@@ -173,7 +173,7 @@ requests! {
     /// Cancels a task; two different methods have this name.
     TASKS_CANCEL = "tasks/cancel":
         task::CancelTaskParams => task::Task [only V2025_11_25],
-        task_extension::CancelTaskParams => super::EmptyResult [since V2026_07_28];
+        task_extension::CancelExtensionTaskParams => super::EmptyResult [since V2026_07_28];
 }
 
 /// The names of the notifications.

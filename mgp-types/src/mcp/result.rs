@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::body::body;
-use super::task_extension::CreateTaskResult;
+use super::task_extension::CreateExtensionTaskResult;
 use super::union::{open_enum, tag_of, union};
 use super::{CreateMessageParams, ElicitParams, ForRevision, ListRootsParams, Map};
 use crate::{RawJson, Revision};
@@ -110,7 +110,7 @@ pub enum Answer<T> {
     /// The client has to provide input and repeat the request.
     InputRequired(InputRequiredResult),
     /// The request goes on as a task of the tasks extension.
-    Task(Box<CreateTaskResult>),
+    Task(Box<CreateExtensionTaskResult>),
     /// A result of a type that was not negotiated, which makes the response invalid.
     Unknown(RawJson),
 }

@@ -13,7 +13,7 @@ pub const EXTENSION_ID: &str = "io.modelcontextprotocol/tasks";
 
 body! {
     /// The result of `tools/call` that goes on as a task.
-    pub struct CreateTaskResult and meta => with_meta {
+    pub struct CreateExtensionTaskResult and meta => with_meta {
         /// The kind of result: always `task`.
         required result_type: ResultType = "resultType";
         /// The id of the task.
@@ -60,7 +60,7 @@ body! {
     }
 
     /// The params of `tasks/get`.
-    pub struct GetTaskParams with meta {
+    pub struct GetExtensionTaskParams with meta {
         /// The id of the task.
         required task_id: String = "taskId";
     }
@@ -74,7 +74,7 @@ body! {
     }
 
     /// The params of `tasks/cancel`.
-    pub struct CancelTaskParams with meta {
+    pub struct CancelExtensionTaskParams with meta {
         /// The id of the task.
         required task_id: String = "taskId";
     }

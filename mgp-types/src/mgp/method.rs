@@ -1,7 +1,6 @@
 //! The names of MGP's methods and notifications; [`Method::new`](crate::Method::new) makes one of them.
 //!
-//! A client of plain MCP calls a method as a tool: [`of_tool`] returns the method behind such a name, and
-//! [`Spelling::spell`] the name for a method.
+//! A client of plain MCP calls a method as a tool: [`of_tool`] returns the method behind such a name.
 
 /// Defines constants with these names, and the list of all names.
 macro_rules! names {
@@ -107,8 +106,7 @@ pub const EDITED_META: &str = "dev.cloto/mgp/edited_arguments";
 
 /// The spellings of the name of a tool that stands for a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "names of tools take no other characters")]
-pub enum Spelling {
+pub(crate) enum Spelling {
     /// `mgp/tools/discover`, as the specification has it; many models accept no `/` in a name.
     Slashes,
     /// `mgp.tools.discover`.
@@ -121,18 +119,10 @@ pub enum Spelling {
 
 impl Spelling {
     /// All spellings.
-    pub const ALL: [Self; 4] = [Self::Slashes, Self::Dots, Self::DoubleUnderscores, Self::Underscores];
+    const ALL: [Self; 4] = [Self::Slashes, Self::Dots, Self::DoubleUnderscores, Self::Underscores];
 
     /// Returns the name of the tool that stands for a method.
-    ///
-    /// ```
-    /// use mgp_types::mgp::method::{self, Spelling};
-    ///
-    /// let name = Spelling::Dots.spell(method::TOOLS_SESSION_EVICT);
-    /// assert_eq!(name, "mgp.tools.session.evict");
-    /// assert_eq!(method::of_tool(&name), Some(method::TOOLS_SESSION_EVICT));
-    /// ```
-    pub fn spell(self, method: &str) -> String {
+    pub(crate) fn spell(self, method: &str) -> String {
         method.replace('/', self.separator())
     }
 

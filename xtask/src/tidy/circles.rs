@@ -4,6 +4,7 @@
 //! and their helpers are left out.
 
 mod arrows;
+mod names;
 mod syntax;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +33,12 @@ pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
     }
     let mut faults = Vec::new();
     for (name, sources) in crates {
-        let arrows = Crate::new(&sources).arrows();
+        let library = Crate::new(&sources);
+        // A program for this repository alone, such as xtask, names its types by module.
+        if sources.contains_key("lib.rs") {
+            faults.extend(names::repeated(&name, &library));
+        }
+        let arrows = library.arrows();
         faults.extend(too_large(&name, &circles(&arrows)));
         faults.extend(upwards(&name, &arrows));
         faults.extend(knots(&name, &arrows));

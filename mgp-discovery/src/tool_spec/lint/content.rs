@@ -235,14 +235,14 @@ fn table_faults(section: &Section, schema: &Value) -> Vec<(usize, String)> {
             fault(format!("the table says that `{name}` is {said}, and the schema says {expected}"));
         }
         let is_required = required.contains(&name);
-        let is_told = |word: bool| if word { "required" } else { "optional" };
+        let presence = |word: bool| if word { "required" } else { "optional" };
         match row.cell(&["required", "required?"]).map(yes_or_no) {
             None if section.kind != Some(SectionKind::InputSchema) => {}
             Some(Some(said)) if said == is_required => {}
             Some(Some(said)) => fault(format!(
                 "the table says that `{name}` is {}, and the schema that it is {}",
-                is_told(said),
-                is_told(is_required)
+                presence(said),
+                presence(is_required)
             )),
             Some(None) | None => {
                 fault(format!("the table does not say whether `{name}` is required: write Yes or No"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mgp_transport::AskedDuring;
+use mgp_transport::OriginatingCall;
 use mgp_types::{
     BoxFuture, Error, Gate as _, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response,
     Revision, Session, StreamId,
@@ -52,7 +52,7 @@ fn call(name: &'static str, session: &Arc<Session>) -> Request {
 async fn asked(calls: &CallsInWork, during: Option<StreamId>) -> Result<String, Error> {
     let mut question = Request::call(Method::ROOTS_LIST, Object::new());
     if let Some(stream) = during {
-        question.extensions.insert(AskedDuring::new(stream));
+        question.extensions.insert(OriginatingCall::new(stream));
     }
     let answer = relay(calls, &ElicitationSessions::default(), question).await?;
     Ok(String::from_utf8(answer.result.as_bytes().to_vec()).unwrap())

@@ -20,7 +20,7 @@ use mgp_types::{
 
 use self::bound_id::BoundId;
 use super::may_name;
-use super::session_state::PeerSession;
+use super::session_state::CurrentSession;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
 
@@ -38,7 +38,7 @@ use crate::running::RunningConfig;
 pub(crate) struct EffectIdsGate {
     pub(crate) config: Arc<RunningConfig>,
     /// Returns the session with the connected incarnation of the server.
-    pub(crate) session: Arc<PeerSession>,
+    pub(crate) session: Arc<CurrentSession>,
     pub(crate) record: EffectRecord,
 }
 

@@ -33,7 +33,7 @@ struct Spent {
     span: i64,
     units: f64,
     /// The part of `units` of which other kernels know.
-    told: f64,
+    reported: f64,
     /// The part of `units` of which they will know once they have been told what was sent.
     sent: f64,
 }
@@ -56,21 +56,21 @@ impl AgentBudgets {
 
     /// Returns what was spent here and other kernels do not know, to be added to what they spent, until
     /// [`AgentBudgets::learn`] says that it was.
-    pub(crate) fn untold(&self) -> Vec<SharedUse> {
+    pub(crate) fn unreported(&self) -> Vec<SharedUse> {
         let mut spent = self.spent.lock();
-        let untold = spent.values_mut().map(|spent| {
+        let unreported = spent.values_mut().map(|spent| {
             spent.sent = spent.units;
-            (spent.id, spent.sent - spent.told, 0.0)
+            (spent.id, spent.sent - spent.reported, 0.0)
         });
-        untold.filter(|(_, units, _)| *units != 0.0).collect()
+        unreported.filter(|(_, units, _)| *units != 0.0).collect()
     }
 
-    /// Notes how much all kernels have spent by now, by the ids of what was [`untold`](Self::untold).
+    /// Notes how much all kernels have spent by now, by the ids of what was [`unreported`](Self::unreported).
     pub(crate) fn learn(&self, used: &BTreeMap<i64, f64>) {
         for spent in self.spent.lock().values_mut() {
             if let Some(used) = used.get(&spent.id) {
                 spent.units = used + (spent.units - spent.sent);
-                spent.told = *used;
+                spent.reported = *used;
             }
         }
     }
@@ -106,7 +106,7 @@ impl AgentBudgets {
         let known = spent.get(agent).filter(|spent| spent.span == span).copied();
         let known = known.unwrap_or_else(|| {
             let id = self.limiter.key((agent, span, length(budget))).cast_signed();
-            Spent { id, span, units: 0.0, told: 0.0, sent: 0.0 }
+            Spent { id, span, units: 0.0, reported: 0.0, sent: 0.0 }
         });
         let is_free = cost.is_none_or(|cost| cost.category == Some(mgp_types::ext::CostCategory::Free));
         if !is_free && (known.units + units > most || known.units >= most) {
@@ -248,14 +248,14 @@ mod tests {
         let mut all = BTreeMap::<i64, f64>::new();
         let mut exchange = || {
             for budgets in &kernels {
-                let uses = budgets.untold();
+                let uses = budgets.unreported();
                 for (id, amount, returned) in &uses {
                     assert!(*returned <= 0.0, "a budget begins anew only with its span");
                     *all.entry(*id).or_default() += amount;
                 }
                 budgets.learn(&uses.iter().map(|(id, ..)| (*id, all[id])).collect());
             }
-            kernels.each_ref().map(|budgets| budgets.untold().len())
+            kernels.each_ref().map(|budgets| budgets.unreported().len())
         };
         let cost = |units| Cost::metered(units, "credits");
         let first = reserve(&kernels[0], "ada", cost(4.0), 5).unwrap().unwrap();

@@ -26,7 +26,7 @@ pub(super) struct PipeConversation {
     /// The lines that the current kernel may not have read: it has sent nothing yet but what opens the session again.
     unheard: Vec<Bytes>,
     /// True if the unheard lines have been sent to the current kernel.
-    is_told: bool,
+    is_sent: bool,
     /// True if the current kernel has sent anything but what opens the session again.
     has_heard: bool,
     /// True if any kernel has sent anything.
@@ -171,7 +171,7 @@ impl PipeConversation {
         let mut kept = BTreeSet::<RawId>::new();
         self.unheard.retain(|line| {
             let head = serde_json::from_slice::<LineHead<'_>>(line).ok();
-            let stays = !self.is_told || head.as_ref().is_some_and(LineHead::may_be_repeated);
+            let stays = !self.is_sent || head.as_ref().is_some_and(LineHead::may_be_repeated);
             kept.extend(head.and_then(|head| head.id).filter(|_| stays).map(|id| RawId::from(id.get())));
             stays
         });
@@ -190,14 +190,14 @@ impl PipeConversation {
 
     /// Records the connection to another kernel, and returns the messages that open the session again.
     pub(super) fn begin(&mut self) -> Option<(Bytes, Option<Bytes>)> {
-        (self.has_heard, self.is_told, self.is_followed) = (false, false, false);
+        (self.has_heard, self.is_sent, self.is_followed) = (false, false, false);
         let hello = self.hello.as_ref().filter(|_| self.is_lost);
         hello.map(|(_, hello)| (hello.clone(), self.ready.clone()))
     }
 
     /// Records that the current kernel hears the client from now on, and returns the lines that it gets first.
     pub(super) fn tell(&mut self) -> Vec<Bytes> {
-        self.is_told = true;
+        self.is_sent = true;
         self.unheard.clone()
     }
 }

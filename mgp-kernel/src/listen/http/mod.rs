@@ -158,7 +158,7 @@ impl Kernel {
         let ring = policies.keys.clone();
         let tokens = tokens::accepted(running, policies.access.groups())?;
         let guard = tokens.iter().fold(HttpAuthLayer::new(ring.clone()), |guard, tokens| {
-            policies.tokens.come_to(tokens.clone());
+            policies.tokens.set_resource_server(tokens.clone());
             guard.tokens(tokens.clone())
         });
         let (auth, guard) = if required {
@@ -238,7 +238,7 @@ impl LoopbackPeer {
             match peer_user(self.addresses).await {
                 PeerUser::Known(holder) => ![own_uid(), ROOT].contains(&holder.user),
                 PeerUser::Unknown => true,
-                PeerUser::Untold => false,
+                PeerUser::Unavailable => false,
             }
         };
         *self.is_foreign.get_or_init(look).await

@@ -221,8 +221,8 @@ impl MetricsPage {
         let names = ["mgp_store_lag_seconds", "mgp_cluster_kernels", "mgp_server_leases"];
         let mut values = [None, None, None];
         if let Some(link) = &kernel.link {
-            let told = |lag| Duration::from_millis(lag).as_secs_f64().to_string();
-            let lag = link.freshness.status().lag_ms.map_or_else(|| "+Inf".to_owned(), told);
+            let in_seconds = |lag| Duration::from_millis(lag).as_secs_f64().to_string();
+            let lag = link.freshness.status().lag_ms.map_or_else(|| "+Inf".to_owned(), in_seconds);
             let leases = link.peers.as_ref().map(|peers| peers.leases.own().to_string());
             values = [Some(lag), Some(link.kernels_seen().to_string()), leases];
         }
@@ -265,8 +265,8 @@ impl MetricsPage {
 
     /// Writes the kind of a metric, and what it counts.
     fn family(&mut self, name: &str) {
-        let told = |row: &'static str| row.strip_prefix(name)?.strip_prefix(' ')?.split_once(' ');
-        if let Some((kind, help)) = METRICS.lines().find_map(told) {
+        let described = |row: &'static str| row.strip_prefix(name)?.strip_prefix(' ')?.split_once(' ');
+        if let Some((kind, help)) = METRICS.lines().find_map(described) {
             self.line(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}"));
         }
     }

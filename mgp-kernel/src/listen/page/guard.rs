@@ -34,7 +34,7 @@ impl Browser {
         match self.known().await.0 {
             PeerUser::Known(holder) => operator(holder.user) == who.by,
             PeerUser::Unknown => self.is_elsewhere().await,
-            PeerUser::Untold => true,
+            PeerUser::Unavailable => true,
         }
     }
 

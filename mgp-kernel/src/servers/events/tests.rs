@@ -37,7 +37,7 @@ async fn event(peer: &TestClient) -> Event {
     notification.body().unwrap()
 }
 
-fn line(server: &mgp_types::mgp::ServerId, agent: Option<&str>) -> ConnectionKey {
+fn connection(server: &mgp_types::mgp::ServerId, agent: Option<&str>) -> ConnectionKey {
     agent.map_or_else(
         || ConnectionKey::shared(server.clone()),
         |agent| ConnectionKey::of_agent(server.clone(), &Principal::new(agent)),
@@ -48,14 +48,14 @@ fn failed(scene: &TestKernel, server: &str, agent: Option<&str>) {
     let server = mgp_types::mgp::ServerId::from(server);
     let change =
         LifecycleChange::new(server.clone(), ServerState::Connected, ServerState::Error, Timestamp::EPOCH);
-    let from = line(&server, agent);
+    let from = connection(&server, agent);
     scene.support.events.tell_lifecycle(&from, EventSeverity::Error, &change);
 }
 
 /// Has a server tell something on a channel of its own.
 fn tell(scene: &TestKernel, server: &str, agent: Option<&str>, channel: &str) {
     let server = server.into();
-    let from = line(&server, agent);
+    let from = connection(&server, agent);
     let channel = scene.support.events.channel_of(&from, channel).unwrap();
     scene.support.events.publisher.declare(&channel).unwrap();
     let event = Event::new(SubscriptionId::new("s"), &*channel, Timestamp::EPOCH, Object::new());
@@ -128,7 +128,7 @@ async fn a_server_publishes_on_no_channel_of_another() {
         scene.server(server).await;
     }
     let (a, b) = ("a".into(), "a.b".into());
-    let on = |server, channel: &str| scene.support.events.channel_of(&line(server, None), channel);
+    let on = |server, channel: &str| scene.support.events.channel_of(&connection(server, None), channel);
     assert_eq!(on(&a, "c").as_deref(), Some("a.c"));
     assert_eq!(on(&b, "c").as_deref(), Some("a.b.c"));
     assert_eq!(on(&a, "b.c"), None);

@@ -207,13 +207,14 @@ impl Fleet {
     pub(crate) fn holder(&self, server: &str, agent: &Principal) -> Option<ServerId> {
         let servers = self.servers.load();
         let upstream = servers.get(server).filter(|server| server.is_by_agent())?;
-        Some(upstream.line(agent).holder())
+        Some(upstream.connection_key(agent).holder())
     }
 
     /// Returns whether messages on the connection are for this agent: whether it uses the connection.
-    pub(crate) fn is_line_of(&self, line: &ConnectionKey, agent: &Principal) -> bool {
-        let is_its = |server: &Arc<Upstream>| server.line(agent) == *line;
-        line.is_for(agent) && (line.is_own() || self.servers.load().get(&line.server).is_none_or(is_its))
+    pub(crate) fn is_connection_of(&self, connection: &ConnectionKey, agent: &Principal) -> bool {
+        let is_its = |server: &Arc<Upstream>| server.connection_key(agent) == *connection;
+        connection.is_for(agent)
+            && (connection.is_own() || self.servers.load().get(&connection.server).is_none_or(is_its))
     }
 
     /// Returns the client session of this caller, if it has lists of its own at some server.
@@ -398,10 +399,14 @@ impl Fleet {
         self.go(async move {
             let events = &support.events;
             for (server, removed) in servers {
-                let line = ConnectionKey::shared(server.clone());
-                events.tell_tools(&line, &ToolsChange { server_id: server, added: 0, removed, changed: 0 });
-                support
-                    .tell(|changes| ListKind::ALL.into_iter().for_each(|what| changes.changed(&line, what)));
+                let connection = ConnectionKey::shared(server.clone());
+                events.tell_tools(
+                    &connection,
+                    &ToolsChange { server_id: server, added: 0, removed, changed: 0 },
+                );
+                support.tell(|changes| {
+                    ListKind::ALL.into_iter().for_each(|what| changes.changed(&connection, what))
+                });
             }
         });
     }

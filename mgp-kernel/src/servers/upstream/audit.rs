@@ -102,7 +102,7 @@ pub(super) async fn forward(shared: Arc<ConnectionShared>, client: ServerClient,
         tracing::debug!(server = %shared.server, "a sandboxed server is not told what is recorded");
         return;
     }
-    shared.state.audited.tell(&shared.support.audit, &shared.line, &client, &session).await;
+    shared.state.audited.tell(&shared.support.audit, &shared.key, &client, &session).await;
 }
 
 const PAUSE: Duration = Duration::from_secs(1);

@@ -108,7 +108,7 @@ fn prepare(
         shared.config.is_confined().then(|| confinement(shared, &program, copy.as_ref())).transpose();
     let confinement = confinement.map_err(|why| format!("it is to be confined, and {why}"))?;
     let inherited = inherited(&shared.support.config.load(), shared.server.as_str());
-    let folder = shared.support.folder(&shared.config, &shared.line);
+    let folder = shared.support.folder(&shared.config, &shared.key);
     Ok(ProgramStart { program, folder, inherited, code: copy, confinement })
 }
 
@@ -121,7 +121,7 @@ fn confinement(
     let folder = scratch(shared.support.config.state());
     std::fs::create_dir_all(&folder).map_err(unusable)?;
     let scratch = tempfile::Builder::new().prefix("server-").tempdir_in(&folder).map_err(unusable)?;
-    let here = shared.support.folder(&shared.config, &shared.line);
+    let here = shared.support.folder(&shared.config, &shared.key);
     let path = program.env.get("PATH").map(|path| path.expose().to_owned());
     let path = path.or_else(|| std::env::var("PATH").ok());
     let home = std::env::home_dir();

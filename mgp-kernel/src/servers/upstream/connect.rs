@@ -73,7 +73,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         .layer(ReferenceGate::new(is_dialect && elsewhere.is_none()).into_layer())
         .inbound_layer(ServerInboundLayer(Arc::downgrade(&shared)));
     if let Some((peers, lease, address)) = elsewhere {
-        let configure = peers.transport(&marks(&shared.line, lease.epoch))?;
+        let configure = peers.transport(&marks(&shared.key, lease.epoch))?;
         let url = format!("https://{address}/servers/{}", config.id);
         return builder.era(EraMode::Session).connect_http_with(&url, configure).await.map(Client::boxed);
     }
@@ -142,7 +142,7 @@ fn endpoint(shared: &ConnectionShared) -> Result<Endpoint, Error> {
     let expanded =
         shared.config.expanded(&ProcessEnvironment).map_err(|fault| not_reached(shared, &fault))?;
     let mut agents = expanded.agents;
-    let agent = shared.line.agent.as_ref().and_then(Principal::agent_name);
+    let agent = shared.key.agent.as_ref().and_then(Principal::agent_name);
     let groups = shared.support.policies.access.groups();
     let own = agent.and_then(|agent| groups.find(agent, |name| agents.remove(name)));
     Ok(own.unwrap_or(expanded.endpoint))
@@ -184,8 +184,8 @@ fn heard(
 }
 
 /// Returns the marks of a connection to the kernel that runs the server.
-pub(super) fn marks(line: &ConnectionKey, epoch: i64) -> PeerMarks {
-    let client = line.agent.as_ref().map(ClientKey::of).or_else(|| line.client.clone());
+pub(super) fn marks(key: &ConnectionKey, epoch: i64) -> PeerMarks {
+    let client = key.agent.as_ref().map(ClientKey::of).or_else(|| key.client.clone());
     match client {
         Some(ClientKey { agent, session }) => {
             PeerMarks { epoch, caller: agent, has_session: session.is_some() }
@@ -220,7 +220,7 @@ fn advised<T>(shared: &ConnectionShared, connected: Result<T, Error>) -> Result<
         let Some(status) = HttpStatus::of(&error).filter(|status| status.code() == 401).cloned() else {
             return error;
         };
-        let agent = shared.line.agent.as_ref().and_then(Principal::agent_name);
+        let agent = shared.key.agent.as_ref().and_then(Principal::agent_name);
         let agent = agent.map(|agent| format!(" --agent {agent}")).unwrap_or_default();
         let server = &shared.server;
         let message = format!("the server `{server}` demands authorization; run `mgp login {server}{agent}`");
@@ -244,7 +244,7 @@ async fn transport(
     });
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
     let (config, policies) = (shared.support.config.load_full(), &shared.support.policies);
-    let owner = shared.line.agent.as_ref();
+    let owner = shared.key.agent.as_ref();
     let oauth = authorization::of_server(&config, &shared.config, owner, policies, url).await?;
     let places = settings::server_places(&shared.config).get();
     Ok(move |transport: HttpClientBuilder| {

@@ -33,7 +33,7 @@ use crate::{StartError, settings};
 /// A connection to a server, as all parts that serve it share it.
 pub(crate) struct ConnectionShared {
     pub(crate) server: ServerId,
-    pub(crate) line: ConnectionKey,
+    pub(crate) key: ConnectionKey,
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) support: Arc<ServerSupport>,
     /// The place where tasks that are begun on the connection go on.
@@ -68,7 +68,7 @@ pub(crate) struct ConnectionState {
     pub(crate) current: CurrentClient,
     /// The layers in front of the server. They lead to the supervisor, so they are set after it, and before the first
     /// connect.
-    pub(super) back: OnceLock<ServerStack>,
+    pub(super) stack: OnceLock<ServerStack>,
     pub(super) publishing: tokio::sync::Mutex<()>,
     /// The tasks that run beside the connection, for one incarnation.
     pub(super) beside: Mutex<JoinSet<()>>,
@@ -126,17 +126,17 @@ impl ConnectionShared {
     pub(super) fn new(
         support: &Arc<ServerSupport>,
         config: &Arc<ServerConfig>,
-        line: ConnectionKey,
+        key: ConnectionKey,
         of_server: &Arc<ServerShared>,
         lists: Arc<Catalog>,
         by_all: StateByAll,
     ) -> Result<Self, StartError> {
-        let server = line.server.clone();
+        let server = key.server.clone();
         Ok(Self {
-            tasks_at: Arc::new(TaskPlace::of(&line, config)),
+            tasks_at: Arc::new(TaskPlace::of(&key, config)),
             start: FirstStart::new(server.clone()),
             server,
-            line,
+            key,
             config: Arc::clone(config),
             support: Arc::clone(support),
             passed: settings::passed_methods(&config.pass_methods)?,
@@ -154,7 +154,7 @@ impl ConnectionShared {
     }
 
     /// Takes note of a task's status that the server reported. Returns the owner, and puts the owner's id into the status.
-    pub(super) fn hear_of_task(&self, status: &mut Object) -> Option<Principal> {
+    pub(super) fn record_task_status(&self, status: &mut Object) -> Option<Principal> {
         self.support.tables.tasks.hear(&self.tasks_at, status)
     }
 

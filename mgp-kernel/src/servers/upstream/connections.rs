@@ -99,37 +99,37 @@ impl Upstream {
             if !self.reaches(agent) {
                 return AgentLists::Nothing;
             }
-            return offered.of(&self.line(agent)).map_or(AgentLists::Coming, AgentLists::Own);
+            return offered.of(&self.connection_key(agent)).map_or(AgentLists::Coming, AgentLists::Own);
         }
         // Until somebody has a second connection, everybody has the lists of the first.
         if offered.count() <= 1 {
             return AgentLists::Everything;
         }
-        let own = offered.of(&self.line(agent)).or_else(|| offered.of(&self.shared_line()));
+        let own = offered.of(&self.connection_key(agent)).or_else(|| offered.of(&self.shared_key()));
         own.map_or(AgentLists::Everything, AgentLists::Own)
     }
 
     /// Returns whether this client has lists of its own, beside those for all.
     pub(crate) fn lists_for(&self, client: &Principal) -> bool {
         let offered = &self.of_server.offered;
-        !self.is_by_agent() && offered.count() > 1 && offered.of(&self.line(client)).is_some()
+        !self.is_by_agent() && offered.count() > 1 && offered.of(&self.connection_key(client)).is_some()
     }
 
     /// Returns the key of the connection that this agent uses, or would use.
-    pub(crate) fn line(&self, agent: &Principal) -> ConnectionKey {
+    pub(crate) fn connection_key(&self, agent: &Principal) -> ConnectionKey {
         if self.is_by_agent() {
             return ConnectionKey::of_agent(self.id.clone(), &self.owner(agent));
         }
-        self.line_of(&self.connections.lock(), agent)
+        self.key_of(&self.connections.lock(), agent)
     }
 
-    fn line_of(&self, connections: &ConnectionTable, caller: &Principal) -> ConnectionKey {
+    fn key_of(&self, connections: &ConnectionTable, caller: &Principal) -> ConnectionKey {
         let client = ClientKey::of(caller);
         let is_firsts = |first: &OwnConnection| {
             self.shares(first, caller) || first.client.as_ref().is_some_and(|own| *own == client)
         };
         if connections.first.as_ref().is_none_or(is_firsts) {
-            return self.shared_line();
+            return self.shared_key();
         }
         // A client stays with what it has, although the first connection may be free by now.
         let is_free = connections.first.as_ref().is_some_and(|first| first.client.is_none());
@@ -137,8 +137,8 @@ impl Upstream {
         let follows = self.config.command.is_some() && self.config.cwd.is_none();
         let has_own_folder = || follows && self.support.tables.folder(client.session).is_some();
         let is_free = is_free && !self.is_elsewhere() && !has_own_folder();
-        let own = ConnectionKey { client: Some(client), ..self.shared_line() };
-        if is_free && !connections.by_key.contains_key(&own) { self.shared_line() } else { own }
+        let own = ConnectionKey { client: Some(client), ..self.shared_key() };
+        if is_free && !connections.by_key.contains_key(&own) { self.shared_key() } else { own }
     }
 
     /// Returns whether another kernel runs the server. Its first connection leads to that kernel without a client: the
@@ -163,7 +163,7 @@ impl Upstream {
         }
     }
 
-    fn shared_line(&self) -> ConnectionKey {
+    fn shared_key(&self) -> ConnectionKey {
         ConnectionKey::shared(self.id.clone())
     }
 
@@ -192,12 +192,12 @@ impl Upstream {
         }
         let mut connections = self.connections.lock();
         connections.release();
-        let line = match connections.first {
-            Some(_) => self.line_of(&connections, agent),
+        let key = match connections.first {
+            Some(_) => self.key_of(&connections, agent),
             None => ConnectionKey::of_agent(self.id.clone(), &self.owner(agent)),
         };
         let ConnectionTable { first, by_key, begin, .. } = &mut *connections;
-        if let Some(first) = first.as_mut().filter(|_| !line.is_own()) {
+        if let Some(first) = first.as_mut().filter(|_| !key.is_own()) {
             let client = ClientKey::of(agent);
             if !self.shares(first, agent) && first.client.as_ref() != Some(&client) {
                 first.client = Some(client);
@@ -206,12 +206,12 @@ impl Upstream {
             return Ok(first.used());
         }
         let credentials = self.configured(agent.as_str());
-        if let Some(connection) = by_key.get_mut(&line) {
+        if let Some(connection) = by_key.get_mut(&key) {
             if connection.credentials.as_deref() == credentials {
                 return Ok(connection.used());
             }
             // The agent is in other groups by now, and comes with their credentials no longer.
-            if let Some(former) = by_key.remove(&line) {
+            if let Some(former) = by_key.remove(&key) {
                 self.end_later(former.instance, ShutdownReason::ConfigurationChange);
             }
         }
@@ -230,19 +230,19 @@ impl Upstream {
         if let Some(first) = first {
             // The client has had the lists of the first connection until now.
             let listed = first.instance.shared.lists.snapshot();
-            let same = lists.put_shares(&line.server, &[listed]);
+            let same = lists.put_shares(&key.server, &[listed]);
             debug_assert!(same.is_ok(), "the server has these lists already");
-            self.of_server.offered.put(&line, &lists);
+            self.of_server.offered.put(&key, &lists);
             self.support.tables.shares_changed();
         }
-        let mut connection = self.begin(line.clone(), lists).map_err(|error| {
+        let mut connection = self.begin(key.clone(), lists).map_err(|error| {
             tracing::error!(server = self.config.id, %error, "a connection cannot begin");
             Error::internal("the server is configured in a way that leads nowhere")
         })?;
         connection.credentials = credentials.map(Into::into);
         connection.instance.supervised.start();
         let used = connection.used();
-        by_key.insert(line, connection);
+        by_key.insert(key, connection);
         Ok(used)
     }
 
@@ -267,15 +267,15 @@ impl Upstream {
                         return to(found);
                     }
                 }
-                let line = self.line_of(&connections, caller);
-                let own = connections.by_key.get(&line);
+                let key = self.key_of(&connections, caller);
+                let own = connections.by_key.get(&key);
                 if !is_use(request) {
                     return to(own.unwrap_or(first));
                 }
                 // Only a server that has connected says whether clients can share it, and which kernel runs it.
                 let start = &first.instance.shared.start;
                 let is_open = self.support.peers(&self.config).is_some()
-                    || line.is_own() && self.config.sharing.is_none();
+                    || key.is_own() && self.config.sharing.is_none();
                 if own.is_none() && is_open && !start.is_over() {
                     return Ok(ConnectionRoute::After(start.clone()));
                 }
@@ -299,15 +299,15 @@ impl Upstream {
     }
 
     /// Returns the connection with this key, if it has begun.
-    pub(super) fn on(&self, line: &ConnectionKey) -> Option<Arc<ServerConnection>> {
+    pub(super) fn on(&self, key: &ConnectionKey) -> Option<Arc<ServerConnection>> {
         let connections = self.connections.lock();
-        let first = connections.first.as_ref().filter(|_| !line.is_own());
-        first.or_else(|| connections.by_key.get(line)).map(|connection| Arc::clone(&connection.instance))
+        let first = connections.first.as_ref().filter(|_| !key.is_own());
+        first.or_else(|| connections.by_key.get(key)).map(|connection| Arc::clone(&connection.instance))
     }
 
     /// Returns the connection of this agent; for a client without one of its own, that which lists for all.
     pub(super) fn of(&self, agent: &Principal) -> Option<Arc<ServerConnection>> {
-        self.on(&self.line(agent)).or_else(|| self.first())
+        self.on(&self.connection_key(agent)).or_else(|| self.first())
     }
 
     /// Returns the first connection, where clients have their own.
@@ -325,16 +325,16 @@ impl Upstream {
     /// Returns the number of tools on a connection; on the one that lists for all, as of the last start until it has
     /// listed.
     pub(super) fn tools_on(&self, connection: &ConnectionShared) -> usize {
-        let has_listed = connection.line.is_own() || self.of_server.offered.of(&connection.line).is_some();
+        let has_listed = connection.key.is_own() || self.of_server.offered.of(&connection.key).is_some();
         let catalog = if has_listed { &connection.lists } else { &self.support.tools.catalog };
         catalog.snapshot().of_server(&self.config.id).len()
     }
 
     /// Returns the client that uses a connection, where clients have their own.
-    pub(super) fn client_on(&self, line: &ConnectionKey) -> Option<ClientKey> {
+    pub(super) fn client_on(&self, key: &ConnectionKey) -> Option<ClientKey> {
         let connections = self.connections.lock();
-        let first = connections.first.as_ref().filter(|_| !line.is_own());
-        first.or_else(|| connections.by_key.get(line))?.client.clone()
+        let first = connections.first.as_ref().filter(|_| !key.is_own());
+        first.or_else(|| connections.by_key.get(key))?.client.clone()
     }
 
     /// Closes the server, so that it does not start any more; connections stay until its [end](Self::end).
@@ -356,16 +356,16 @@ impl Upstream {
         if renews { ServerState::Connected } else { self.state() }
     }
 
-    fn begin(&self, line: ConnectionKey, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
+    fn begin(&self, key: ConnectionKey, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
         let own = Weak::clone(&self.own);
         let by_all = Box::new(move || Some(own.upgrade()?.state_of_tools()));
         let (support, of_server) = (&self.support, &self.of_server);
-        let shared = ConnectionShared::new(support, &self.config, line, of_server, lists, by_all)?;
+        let shared = ConnectionShared::new(support, &self.config, key, of_server, lists, by_all)?;
         Ok(OwnConnection::new(ServerConnection::new(shared)?))
     }
 
     pub(super) fn new_first(&self, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
-        self.begin(self.shared_line(), lists)
+        self.begin(self.shared_key(), lists)
     }
 
     /// Has a server that was connected to before its client came ask for the roots, which are that client's.
@@ -384,7 +384,7 @@ impl Upstream {
 impl OwnConnection {
     pub(super) fn new(instance: ServerConnection) -> Self {
         Self {
-            client: instance.shared.line.client.clone(),
+            client: instance.shared.key.client.clone(),
             credentials: None,
             instance: Arc::new(instance),
             is_left: false,

@@ -37,11 +37,11 @@ impl Upstream {
         config.sharing.get_or_insert(Sharing::Shared);
         let upstream = Self::new(support, config).unwrap();
 
-        let (line, of_server) = (id.into(), &upstream.of_server);
+        let (key, of_server) = (id.into(), &upstream.of_server);
         let shared = ConnectionShared::new(
             support,
             &upstream.config,
-            line,
+            key,
             of_server,
             Arc::default(),
             Box::new(|| None),
@@ -69,10 +69,10 @@ impl Upstream {
             tasks_at: Arc::clone(&shared.tasks_at),
             tables: Arc::clone(&support.tables),
         };
-        let way = gate.layer(supervised.gate());
+        let transport = gate.layer(supervised.gate());
         let service = BoxedService::new(gate.layer(fake.service));
         let shared = Arc::new(shared);
-        let connection = ServerConnection { shared, supervised, service, way, _tasks: JoinSet::new() };
+        let connection = ServerConnection { shared, supervised, service, transport, _tasks: JoinSet::new() };
         upstream.connections.lock().first = Some(OwnConnection::new(connection));
         upstream
     }

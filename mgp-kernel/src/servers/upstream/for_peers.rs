@@ -33,7 +33,7 @@ impl Service<Request> for DecidedCalls {
                 used.connection.shared.state.peers.lock().extend(session);
                 return Ok(Response::empty());
             }
-            used.connection.way.clone().call(request).await
+            used.connection.transport.clone().call(request).await
         })
     }
 }

@@ -75,7 +75,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             "notifications/resources/updated" => {
                 shared.tell_peers(&request);
                 if let Some(uri) = request.params.text("uri") {
-                    shared.support.tell(|changes| changes.updated(&shared.line, &uri));
+                    shared.support.tell(|changes| changes.updated(&shared.key, &uri));
                 }
             }
             // The kernel's own channels of these names say what the kernel saw.
@@ -88,9 +88,9 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             }
             "notifications/tasks/status" => {
                 let mut status = request.params.clone();
-                if let Some(owner) = shared.hear_of_task(&mut status) {
+                if let Some(owner) = shared.record_task_status(&mut status) {
                     let status = Request::notify(request.method.clone(), status);
-                    shared.support.tell(|changes| changes.task(&shared.line, &owner, &status));
+                    shared.support.tell(|changes| changes.task(&shared.key, &owner, &status));
                 }
             }
             SessionEvent::METHOD => return shared.to_caller(request),
@@ -140,9 +140,9 @@ impl ConnectionShared {
         while beside.try_join_next().is_some() {}
         for session in peers.iter().filter_map(Weak::upgrade) {
             let change = Request::notify(message.method.clone(), message.params.clone());
-            let told = tell(session.outbox.clone(), change);
+            let sending = tell(session.outbox.clone(), change);
             // A kernel that is gone lists the server anew when it comes back.
-            beside.spawn(async move { drop(told.await) });
+            beside.spawn(async move { drop(sending.await) });
         }
     }
 
@@ -157,7 +157,7 @@ impl ConnectionShared {
     /// Asks a question that no call can be the reason for. It goes to the only client that it can be for, if that
     /// client can be asked it.
     fn ask_anybody(&self, question: Request) -> AnswerFuture {
-        let client = self.support.changes.upgrade().and_then(|changes| changes.only_client(&self.line));
+        let client = self.support.changes.upgrade().and_then(|changes| changes.only_client(&self.key));
         let elicitations = Arc::clone(&self.state.elicitations);
         Box::pin(async move {
             let asked = match client {
@@ -212,7 +212,7 @@ impl ConnectionShared {
             (CallReference::This(call), _) | (_, ActiveCallers::One(call)) => call,
             (_, ActiveCallers::Nobody) => {
                 let message = Request::notify(message.method, message.params);
-                self.support.tell(|changes| changes.log(&self.line, &message));
+                self.support.tell(|changes| changes.log(&self.key, &message));
                 return done();
             }
             (_, ActiveCallers::Several) => {
@@ -235,10 +235,10 @@ impl ConnectionShared {
             tracing::debug!(server = %self.server, "dropping a callback that is about no call");
             return done();
         };
-        let Some(way) = self.state.back.get().map(|back| back.service.clone()) else { return done() };
+        let Some(stack) = self.state.stack.get().map(|stack| stack.service.clone()) else { return done() };
         self.state.calls.call_back(stream);
         let mut callbacks = self.support.tables.callbacks.lock();
-        let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
+        let passed = callbacks.pass_on((&self.server, stack), &call, &request.params, Instant::now());
         let over = callbacks.over();
         drop(callbacks);
         // Dropped without the lock: a connection may end with its way.

@@ -54,7 +54,7 @@ pub(crate) use self::server_shared::{AgentLists, ServerShared};
 pub(crate) use self::stale_lists::ListKind;
 pub(crate) use self::start_queue::StartQueue;
 use self::support::ServerClient;
-pub(crate) use self::support::{BareWay, ServerNotifications, ServerStack, ServerSupport};
+pub(crate) use self::support::{ServerNotifications, ServerStack, ServerSupport, UpstreamTransport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
 use crate::call::RefusingService;
 use crate::{StartError, settings};
@@ -183,17 +183,21 @@ impl Upstream {
     }
 
     /// Takes note of the status of a task on this connection. Returns the owner, and puts the owner's id into the status.
-    pub(crate) fn hear_of_task(&self, line: &ConnectionKey, status: &mut Object) -> Option<Principal> {
-        self.on(line)?.shared.hear_of_task(status)
+    pub(crate) fn record_task_status(
+        &self,
+        connection: &ConnectionKey,
+        status: &mut Object,
+    ) -> Option<Principal> {
+        self.on(connection)?.shared.record_task_status(status)
     }
 
     /// Returns all connections that are up, each with its session and the server's capabilities on it.
-    pub(crate) fn lines(&self) -> Vec<(ConnectionKey, Arc<Session>, Object)> {
-        let line = |instance: Arc<ServerConnection>| {
+    pub(crate) fn open_sessions(&self) -> Vec<(ConnectionKey, Arc<Session>, Object)> {
+        let open = |instance: Arc<ServerConnection>| {
             let client = instance.client()?;
-            Some((instance.shared.line.clone(), client.session()?, client.capabilities()))
+            Some((instance.shared.key.clone(), client.session()?, client.capabilities()))
         };
-        self.up().filter_map(line).collect()
+        self.up().filter_map(open).collect()
     }
 
     /// Waits until the server was asked for all channels that clients had named up to the request of this number, on the
@@ -209,8 +213,8 @@ impl Upstream {
     }
 
     /// Returns the session that was negotiated last on this connection.
-    pub(crate) fn session_on(&self, line: &ConnectionKey) -> Option<Arc<Session>> {
-        self.on(line)?.session()
+    pub(crate) fn session_on(&self, connection: &ConnectionKey) -> Option<Arc<Session>> {
+        self.on(connection)?.session()
     }
 
     /// Returns the client of the connection that carries the call with `stream` now, past all layers in front.
@@ -237,7 +241,7 @@ impl Upstream {
 
     /// Returns the layers in front of the connection of this agent, if that has begun.
     pub(crate) fn stack(&self, agent: &Principal) -> Option<ServerStack> {
-        self.on(&self.line(agent))?.shared.state.back.get().cloned()
+        self.on(&self.connection_key(agent))?.shared.state.stack.get().cloned()
     }
 
     /// Returns the last lines that the server wrote to its standard error, the oldest first.
@@ -256,9 +260,9 @@ impl Upstream {
 
     fn view(&self, instance: Option<&ServerConnection>) -> ServerView {
         let shared = instance.map(|instance| &instance.shared);
-        let agent = shared.and_then(|shared| shared.line.agent.as_ref());
+        let agent = shared.and_then(|shared| shared.key.agent.as_ref());
         let tools = shared.map_or(0, |shared| self.tools_on(shared));
-        let client = shared.and_then(|shared| self.client_on(&shared.line));
+        let client = shared.and_then(|shared| self.client_on(&shared.key));
         let session = instance.and_then(ServerConnection::session);
         let trust = settings::trust(&self.config, session.as_deref());
         let revision = session.as_deref().map(|session| session.revision);

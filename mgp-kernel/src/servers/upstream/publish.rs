@@ -47,8 +47,8 @@ impl ConnectionShared {
     ) -> Result<BTreeSet<ListKind>, Error> {
         let _turn = self.state.publishing.lock().await;
         let mut missed = BTreeSet::new();
-        let Some(back) = self.state.back.get() else { return Ok(missed) };
-        let definitions = &back.definitions;
+        let Some(stack) = self.state.stack.get() else { return Ok(missed) };
+        let definitions = &stack.definitions;
         if lists.contains(&ListKind::Tools) {
             self.read_about(client).await?;
             let tools = listed(client, definitions, DefinitionKind::Tool).await?;
@@ -71,7 +71,7 @@ impl ConnectionShared {
                 }
             };
             if self.put(|catalog, server| put(catalog, server, items)) {
-                self.support.tell(|changes| changes.changed(&self.line, list));
+                self.support.tell(|changes| changes.changed(&self.key, list));
             }
         }
         Ok(missed)
@@ -82,20 +82,20 @@ impl ConnectionShared {
     /// # Errors
     /// Fails if something is withheld, and that cannot be recorded.
     async fn read_about(&self, client: &ServerClient) -> Result<(), Error> {
-        let Some(back) = self.state.back.get() else { return Ok(()) };
+        let Some(stack) = self.state.stack.get() else { return Ok(()) };
         let described = client.server_info().and_then(|info| info.description.or(info.title));
         let texts = [("instructions", client.instructions()), ("description", described.map(Into::into))];
-        let [instructions, description] = back.definitions.admitted_texts(texts).await?;
+        let [instructions, description] = stack.definitions.admitted_texts(texts).await?;
         let capabilities = client.capabilities();
         *self.state.about.lock() = ServerDescription { capabilities, instructions, description };
         Ok(())
     }
 
     async fn put_tools(&self, trust: TrustLevel, definitions: Vec<Object>) {
-        if self.line.client.is_none() {
+        if self.key.client.is_none() {
             self.tell_rules_for_no_tool(&definitions);
         }
-        if !self.line.is_own() {
+        if !self.key.is_own() {
             self.keep(&definitions).await;
         }
         let tools = resolved(&self.config, &self.server, trust, definitions);
@@ -103,7 +103,7 @@ impl ConnectionShared {
         let is_other = self.put(|catalog, server| catalog.put_server(server, tools));
         let after = self.lists.snapshot();
         // A client's own connection mostly lists what the first one did.
-        if is_other || self.line.client.is_none() {
+        if is_other || self.key.client.is_none() {
             let mut indexed = self.of_server.indexed.lock().await;
             let said = self.state.about.lock().description.as_deref().map(str::to_owned);
             *indexed = said.or_else(|| indexed.take());
@@ -112,10 +112,10 @@ impl ConnectionShared {
         if is_other {
             // Clients that are notified ask at once, and their lists follow from the index, too.
             self.support.tools.index.settled().await;
-            self.support.tell(|changes| changes.changed(&self.line, ListKind::Tools));
+            self.support.tell(|changes| changes.changed(&self.key, ListKind::Tools));
             let of_server = |catalog: &CatalogSnapshot| catalog.of_server(self.server.as_str()).to_vec();
             let change = ToolsChange::between(&self.server, &of_server(&before), &of_server(&after));
-            self.support.events.tell_tools(&self.line, &change);
+            self.support.events.tell_tools(&self.key, &change);
         }
     }
 
@@ -157,12 +157,12 @@ impl ConnectionShared {
             }
             let is_other = list(&self.lists, self.server.clone())?;
             if is_other {
-                offered.put(&self.line, &self.lists);
+                offered.put(&self.key, &self.lists);
                 self.support.tables.shares_changed();
             }
             let is_other_in_all = catalog.put_shares(&self.server, &offered.all())?;
             // What the first connection lists may have been listed before it, from the last start of the kernel.
-            Ok(is_other && (is_other_in_all || self.line.is_own() || offered.count() > 1))
+            Ok(is_other && (is_other_in_all || self.key.is_own() || offered.count() > 1))
         });
         let outcome = outcome.transpose().inspect_err(|error| {
             tracing::warn!(server = %self.server, %error, "what the server has is not offered");
@@ -176,7 +176,7 @@ impl ConnectionShared {
         self.state.is_over.store(true, Ordering::Release);
         let offered = &self.of_server.offered;
         let ended = self.support.tables.publish(&self.server, &self.of_server, || {
-            let was_last = offered.end(&self.line, &self.lists);
+            let was_last = offered.end(&self.key, &self.lists);
             self.support.tables.shares_changed();
             was_last
                 && self.support.tools.catalog.put_shares(&self.server, &offered.all()).unwrap_or_default()
@@ -186,7 +186,7 @@ impl ConnectionShared {
             index_tools(&self.support.tools, &self.config, said.as_deref()).await;
         }
         self.tell_state().await;
-        self.support.tell(|changes| changes.ended(&self.line));
+        self.support.tell(|changes| changes.ended(&self.key));
     }
 }
 

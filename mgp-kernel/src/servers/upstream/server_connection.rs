@@ -24,7 +24,7 @@ use super::first_start::WaitingCall;
 use super::forward::ForwardGate;
 use super::stale_lists::{ListKind, Pauses, pause};
 use super::start_attempt::StartAttempt;
-use super::support::{BareWay, ServerClient, ServerStack};
+use super::support::{ServerClient, ServerStack, UpstreamTransport};
 use crate::call::meter::OpenRequest;
 use crate::{StartError, settings};
 
@@ -34,8 +34,8 @@ pub(super) struct ServerConnection {
     pub(super) supervised: Supervised<ServerClient>,
     /// The layers in front of the server, and the server behind them.
     pub(super) service: BoxedService,
-    /// The way past these layers, for calls that another kernel decided.
-    pub(super) way: BareWay,
+    /// The connection without these layers, for calls that another kernel decided.
+    pub(super) transport: UpstreamTransport,
     pub(super) _tasks: JoinSet<()>,
 }
 
@@ -53,17 +53,17 @@ impl ServerConnection {
             tasks_at: Arc::clone(&shared.tasks_at),
             tables: Arc::clone(&shared.support.tables),
         };
-        let way = gate.layer(supervised.gate());
-        let back = ServerStack::new(&shared, way.clone())?;
-        let service = back.service.clone();
+        let transport = gate.layer(supervised.gate());
+        let stack = ServerStack::new(&shared, transport.clone())?;
+        let service = stack.service.clone();
         // The cell is set here only.
-        let _ = shared.state.back.set(back);
+        let _ = shared.state.stack.set(stack);
         let mut tasks = JoinSet::new();
         // The subscription begins now, so that no change is missed before the task has its first turn.
         let changes = supervised.changes();
         tasks.spawn(follow(Arc::clone(&shared), supervised.clone(), changes));
         tasks.spawn(republish(Arc::clone(&shared)));
-        Ok(Self { shared, supervised, service, way, _tasks: tasks })
+        Ok(Self { shared, supervised, service, transport, _tasks: tasks })
     }
 
     /// Makes a request of the server. Calls wait while the server is still starting; those of a server that starts again
@@ -222,7 +222,7 @@ impl ConnectionShared {
         let missed = self.publish(&client, ListKind::ALL.into()).await?;
         // Last, so that what sessions asked for meanwhile holds for the first call.
         self.ask_log_level(&client, &session).await;
-        self.state.back.get().into_iter().for_each(|back| back.breaker.try_again());
+        self.state.stack.get().into_iter().for_each(|stack| stack.breaker.try_again());
         self.list_later(missed);
         Ok(())
     }
@@ -233,7 +233,7 @@ impl ConnectionShared {
             return;
         }
         let Some(changes) = self.support.changes.upgrade() else { return };
-        let Some(level) = changes.log_level(&self.line, &client.capabilities()) else { return };
+        let Some(level) = changes.log_level(&self.key, &client.capabilities()) else { return };
         // A server that does not answer starts all the same.
         let asked = timeout(ACKNOWLEDGE_TIMEOUT, client.set_log_level(level.as_str().into()));
         if !matches!(asked.await, Ok(Ok(()))) {
@@ -274,15 +274,15 @@ impl ConnectionShared {
         session: Arc<Session>,
         settled: oneshot::Sender<Result<(), Error>>,
     ) {
-        let Some(back) = self.state.back.get() else { return };
-        let outcome = back.permissions.negotiate(&mut client.clone(), &session).await;
+        let Some(stack) = self.state.stack.get() else { return };
+        let outcome = stack.permissions.negotiate(&mut client.clone(), &session).await;
         let is_rejected = outcome.is_err();
         // Nobody waits for the outcome of an attempt that ended meanwhile.
         let _ = settled.send(outcome);
         if is_rejected {
             return;
         }
-        if let Err(error) = back.permissions.follow(client).await {
+        if let Err(error) = stack.permissions.follow(client).await {
             tracing::debug!(server = %self.server, %error, "the server hears of no more decisions");
         }
     }
@@ -345,7 +345,7 @@ impl ConnectionShared {
                     // The log that tells of the error is not to leave it at that.
                     tracing::warn!(server = %self.server, error, "a server is connected again after an error");
                 }
-                self.support.tell(|changes| changes.connected(&self.line, is_new));
+                self.support.tell(|changes| changes.connected(&self.key, is_new));
                 if !is_new {
                     for list in ListKind::ALL {
                         self.tell_peers(&Request::notify(list.changed(), Params::new()));
@@ -368,7 +368,7 @@ impl ConnectionShared {
         }
         self.tell_state().await;
         let severity = if state == ServerState::Error { EventSeverity::Error } else { EventSeverity::Info };
-        self.support.events.tell_lifecycle(&self.line, severity, &change);
+        self.support.events.tell_lifecycle(&self.key, severity, &change);
     }
 }
 

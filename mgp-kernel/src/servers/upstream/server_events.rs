@@ -38,7 +38,7 @@ impl ConnectionShared {
         loop {
             let began = Instant::now();
             changes.mark_unchanged();
-            let (named, last_request) = self.support.events.wanted_at(&self.line);
+            let (named, last_request) = self.support.events.wanted_at(&self.key);
             let mut opened = None;
             if open.as_ref().is_none_or(|open| self.lacks(open, &asked, &named)) {
                 let wanted = resuming.take().filter(|_| named == asked);
@@ -158,7 +158,7 @@ impl ConnectionShared {
         }
         let outcome = self.declare_channel(&event.channel).and_then(|channel| {
             let events = &self.support.events;
-            events.tell_of_server(&self.line, &channel, &event).map_err(|error| error.to_string())
+            events.tell_of_server(&self.key, &channel, &event).map_err(|error| error.to_string())
         });
         if let Err(error) = outcome {
             tracing::debug!(server = %self.server, %error, "an event is dropped");
@@ -171,7 +171,7 @@ impl ConnectionShared {
     /// The channel is another server's, or this one has too many.
     fn declare_channel(&self, channel: &str) -> Result<String, String> {
         let events = &self.support.events;
-        let Some(full) = events.channel_of(&self.line, channel) else {
+        let Some(full) = events.channel_of(&self.key, channel) else {
             return Err(format!("the channel {channel:?} is another's"));
         };
         let mut known = self.state.channels.lock();

@@ -53,8 +53,8 @@ impl OfferedLists {
     }
 
     /// Returns the lists of a connection, if it has any yet.
-    pub(super) fn of(&self, line: &ConnectionKey) -> Option<Arc<CatalogSnapshot>> {
-        self.0.load().get(line).map(|lists| lists.snapshot())
+    pub(super) fn of(&self, key: &ConnectionKey) -> Option<Arc<CatalogSnapshot>> {
+        self.0.load().get(key).map(|lists| lists.snapshot())
     }
 
     /// Returns the lists of each connection, in a stable order.
@@ -63,22 +63,22 @@ impl OfferedLists {
     }
 
     /// Notes that the connection has these lists.
-    pub(super) fn put(&self, line: &ConnectionKey, lists: &Arc<Catalog>) {
+    pub(super) fn put(&self, key: &ConnectionKey, lists: &Arc<Catalog>) {
         let shares = self.0.load();
-        if !shares.get(line).is_some_and(|known| Arc::ptr_eq(known, lists)) {
+        if !shares.get(key).is_some_and(|known| Arc::ptr_eq(known, lists)) {
             let mut shares = BTreeMap::clone(&shares);
-            shares.insert(line.clone(), Arc::clone(lists));
+            shares.insert(key.clone(), Arc::clone(lists));
             self.0.store(Arc::new(shares));
         }
     }
 
     /// Removes the lists of a connection that has ended. Returns whether there is no newer one of this key.
-    pub(super) fn end(&self, line: &ConnectionKey, lists: &Arc<Catalog>) -> bool {
+    pub(super) fn end(&self, key: &ConnectionKey, lists: &Arc<Catalog>) -> bool {
         let shares = self.0.load();
-        let was_last = shares.get(line).is_some_and(|known| Arc::ptr_eq(known, lists));
+        let was_last = shares.get(key).is_some_and(|known| Arc::ptr_eq(known, lists));
         if was_last {
             let mut shares = BTreeMap::clone(&shares);
-            shares.remove(line);
+            shares.remove(key);
             self.0.store(Arc::new(shares));
         }
         was_last

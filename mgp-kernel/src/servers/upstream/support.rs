@@ -64,8 +64,8 @@ impl ServerSupport {
 
     /// Returns the folder in which the program of `server` behind a connection runs if its entry names none, and at which
     /// paths of its entry begin.
-    pub(crate) fn folder(&self, server: &ServerConfig, line: &ConnectionKey) -> PathBuf {
-        let client = line.client.as_ref().filter(|_| server.cwd.is_none());
+    pub(crate) fn folder(&self, server: &ServerConfig, connection: &ConnectionKey) -> PathBuf {
+        let client = connection.client.as_ref().filter(|_| server.cwd.is_none());
         let clients = client.and_then(|client| self.tables.folder(client.session));
         clients.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"))
     }
@@ -77,18 +77,18 @@ pub(crate) type ServerClient = Client<StandingRequestsService<BoxedService>>;
 /// The incarnation of a server that was connected last.
 pub(crate) type CurrentClient = Arc<ArcSwapOption<ServerClient>>;
 
-/// The way to the incarnation of a server that is connected, without any gate of the stack in front.
-pub(crate) type BareWay = Gated<ForwardGate, SupervisedService<ServerClient>>;
+/// The connected incarnation of a server, without the stack in front.
+pub(crate) type UpstreamTransport = Gated<ForwardGate, SupervisedService<ServerClient>>;
 
 /// A function that asks the rules about a call that is not made.
-type ExplainCall = dyn Fn(&mut Request) -> Vec<AskedRule> + Send + Sync;
+type RuleExplainer = dyn Fn(&mut Request) -> Vec<AskedRule> + Send + Sync;
 
 /// The layers in front of one server, made once for all its incarnations. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct ServerStack<S = BoxedService> {
     pub(crate) service: S,
     /// Returns what the rules about its calls answer to one that is not made, in their order.
-    pub(crate) explain: Arc<ExplainCall>,
+    pub(crate) explain: Arc<RuleExplainer>,
     /// The gate of permissions, which negotiates with each incarnation.
     pub(crate) permissions: PermissionGate,
     /// The guard of definitions, which is notified when they change.
@@ -101,14 +101,14 @@ pub(crate) struct ServerStack<S = BoxedService> {
 /// client that reads slowly must not hold up a server.
 pub(crate) trait ServerNotifications: Send + Sync {
     /// Notes that a server is connected, for the first time if this connection to it `is_new`.
-    fn connected(self: Arc<Self>, line: &ConnectionKey, is_new: bool);
+    fn connected(self: Arc<Self>, connection: &ConnectionKey, is_new: bool);
 
     /// Returns the level of logging to ask a server of these capabilities for, on a connection that was just made; `None`
     /// if there is no need to ask.
-    fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity>;
+    fn log_level(&self, connection: &ConnectionKey, capabilities: &Object) -> Option<Severity>;
 
     /// Notes that a connection has ended for good.
-    fn ended(&self, line: &ConnectionKey);
+    fn ended(&self, connection: &ConnectionKey);
 
     /// Passes the status of a task to the sessions of its owner.
     fn task(&self, from: &ConnectionKey, owner: &Principal, status: &Request);
@@ -120,13 +120,13 @@ pub(crate) trait ServerNotifications: Send + Sync {
     fn log(&self, from: &ConnectionKey, message: &Request);
 
     /// Notifies the clients that reach the connection of a change of one of its lists.
-    fn changed(&self, line: &ConnectionKey, what: ListKind);
+    fn changed(&self, connection: &ConnectionKey, what: ListKind);
 
     /// Notifies the clients of a changed resource.
     fn updated(&self, from: &ConnectionKey, uri: &str);
 
     /// Returns whether a client wants to know of a resource or a task on this connection.
-    fn watches_on(&self, line: &ConnectionKey) -> bool;
+    fn watches_on(&self, connection: &ConnectionKey) -> bool;
 
     /// Drops the subscriptions of sessions that are gone.
     fn forget_gone(&self);

@@ -120,7 +120,7 @@ impl LogStore {
         if let Some(beyond) = known.iter().find(|known| known.seq > end.seq) {
             return Err(changed(beyond.seq, LogFlaw::End));
         }
-        let (mut at, mut events, mut is_told) = (start, 0, checkpoint.is_none());
+        let (mut at, mut events, mut is_announced) = (start, 0, checkpoint.is_none());
         check_known(known, &start)?;
         loop {
             let page = Query::after(Filter::default(), if events == 0 { 0 } else { at.seq }, PAGE);
@@ -128,7 +128,7 @@ impl LogStore {
             let is_last = entries.last().is_none_or(|last| last.seq >= end.seq);
             for entry in entries.iter().take_while(|entry| entry.seq <= end.seq) {
                 let event = check(&at, entry)?;
-                is_told |= checkpoint.is_some_and(|checkpoint| tells_of(&event, entry.seq, checkpoint));
+                is_announced |= checkpoint.is_some_and(|checkpoint| tells_of(&event, entry.seq, checkpoint));
                 at = entry.head();
                 check_known(known, &at)?;
                 events += 1;
@@ -146,7 +146,7 @@ impl LogStore {
         let is_moved = self.tail()?.head != tail.head;
         match behind.first() {
             Some(entry) if !is_moved => Err(changed(entry.seq, LogFlaw::End)),
-            _ if !is_told => Err(changed(start.seq.saturating_add(1), LogFlaw::Checkpoint)),
+            _ if !is_announced => Err(changed(start.seq.saturating_add(1), LogFlaw::Checkpoint)),
             _ => Ok(VerifiedLog { events, head: end }),
         }
     }
@@ -192,7 +192,7 @@ fn check_known(known: &[LogHead], at: &LogHead) -> Result<(), VerifyError> {
 fn tells_of(event: &AuditEvent, seq: u64, checkpoint: &Checkpoint) -> bool {
     let is = |name: &str, value: String| event.details.bytes(name) == Some(value.as_bytes());
     let hash = |digest: &Digest| format!("\"{digest}\"");
-    seq == checkpoint.told_by
+    seq == checkpoint.announced_by
         && event.event_type.as_str() == PRUNED
         && is("through_seq", checkpoint.end.seq.to_string())
         && is("through_hash", hash(&checkpoint.end.hash))

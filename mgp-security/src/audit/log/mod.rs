@@ -133,7 +133,7 @@ impl AuditLog {
             kept: Vec::new(),
             open_calls: open_calls.clone(),
             reserve: reserve.clone(),
-            told: Instant::now(),
+            reported_at: Instant::now(),
         };
         let thread =
             thread::Builder::new().name("mgp-audit".into()).spawn(move || writer.run()).map_err(unusable)?;

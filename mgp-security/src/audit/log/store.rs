@@ -62,7 +62,7 @@ pub(super) struct Checkpoint {
     /// The reason for the removal.
     pub(super) reason: String,
     /// The number of the event that reports the removal, which is in the chain like any other.
-    pub(super) told_by: u64,
+    pub(super) announced_by: u64,
 }
 
 /// The end of a log.
@@ -248,11 +248,11 @@ impl LogStore {
     /// Appends `note`, which reports `checkpoint`, stores the checkpoint, and removes the entries up to it: either
     /// all of this or nothing.
     pub(super) fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError> {
-        let Checkpoint { end, removed, reason, told_by } = checkpoint;
+        let Checkpoint { end, removed, reason, announced_by } = checkpoint;
         self.writer.transaction(|transaction| {
             transaction.execute(
                 "INSERT INTO audit_checkpoints (seq, hash, removed, reason, told_by) VALUES (?1, ?2, ?3, ?4, ?5)",
-                params![integer(end.seq), end.hash.as_bytes(), integer(*removed), reason, integer(*told_by)],
+                params![integer(end.seq), end.hash.as_bytes(), integer(*removed), reason, integer(*announced_by)],
             )?;
             transaction.execute("DELETE FROM audit_events WHERE seq <= ?1", [integer(end.seq)])?;
             insert(transaction, std::slice::from_ref(note))
@@ -380,8 +380,8 @@ fn read_head(row: &Row<'_>) -> rusqlite::Result<LogHead> {
 }
 
 fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
-    let (removed, told_by) = (natural(row.get(2)?), natural(row.get(4)?));
-    Ok(Checkpoint { end: read_head(row)?, removed, reason: row.get(3)?, told_by })
+    let (removed, announced_by) = (natural(row.get(2)?), natural(row.get(4)?));
+    Ok(Checkpoint { end: read_head(row)?, removed, reason: row.get(3)?, announced_by })
 }
 
 /// Converts a number for SQLite, whose integers are signed.

@@ -39,7 +39,7 @@ pub(super) struct LogWriter {
     /// The space for records on a full disk that say that an operator takes a right away.
     pub(super) reserve: Option<Reserve>,
     /// The time at which the program's log last told that nothing can be written.
-    pub(super) told: Instant,
+    pub(super) reported_at: Instant,
 }
 
 impl LogWriter {
@@ -177,8 +177,8 @@ impl LogWriter {
         if batch.is_empty() && *self.state.missing.lock() == MissingEvents::default() {
             return;
         }
-        if self.state.fault().is_none() || self.told.elapsed() >= BETWEEN_LINES {
-            self.told = Instant::now();
+        if self.state.fault().is_none() || self.reported_at.elapsed() >= BETWEEN_LINES {
+            self.reported_at = Instant::now();
             let error: &(dyn std::error::Error + 'static) = &error;
             let refused = self.state.missing.lock().refused;
             tracing::error!(
@@ -206,7 +206,8 @@ impl LogWriter {
         let (mut head, mut newest, mut entries) = (self.head, self.newest, Vec::new());
         continue_with(&mut note, &mut head, &mut newest, &mut entries);
         let Some(note) = entries.pop() else { return Ok(0) };
-        let checkpoint = Checkpoint { end, removed, reason: rule.reason().to_owned(), told_by: note.seq };
+        let checkpoint =
+            Checkpoint { end, removed, reason: rule.reason().to_owned(), announced_by: note.seq };
         self.store.forget(&checkpoint, &note).or_else(|error| self.durable(head, error))?;
         (self.head, self.newest) = (head, newest);
         self.state.tell(head, vec![note]);

@@ -153,13 +153,13 @@ async fn a_key_whose_last_uses_other_kernels_do_not_know_waits_until_they_do() {
     let mut guarded = HttpAuthLayer::new(ring).layer(Server::default());
     assert_eq!(guarded.call(get(key.expose())).await.unwrap().status(), StatusCode::OK);
     let tell = async {
-        let untold = limiter.untold();
-        assert_eq!(untold.len(), 1);
-        limiter.learn(&untold.into_iter().map(|(id, used, _)| (id, used)).collect());
+        let unreported = limiter.unreported();
+        assert_eq!(unreported.len(), 1);
+        limiter.learn(&unreported.into_iter().map(|(id, used, _)| (id, used)).collect());
     };
     let (answer, ()) = tokio::join!(guarded.call(get(key.expose())), tell);
     assert_eq!(answer.unwrap().status(), StatusCode::OK);
-    assert_eq!(limiter.untold().len(), 1, "the second use");
+    assert_eq!(limiter.unreported().len(), 1, "the second use");
 }
 
 #[tokio::test]

@@ -11,12 +11,12 @@ use mgp_types::mgp::SafetyLevel::Standard;
 use super::pattern::plain;
 use super::rules::{Rules, callee, check_nodes};
 use super::{
-    CodePolicy, Evaluation, Findings, Grammar, Import, Known, Lists, Meaning, Node, Paths, Reading, Tree,
+    CodePolicy, CodeReading, Evaluation, Findings, Grammar, Import, Known, Lists, Meaning, Node, Paths, Tree,
 };
 
 /// The readings of JavaScript: as a program, as the method of a class, and as the body of a function or a member of an
 /// object; then with types, because runtimes strip them and people call both languages JavaScript.
-pub(super) const JAVASCRIPT: &[Reading] = &[
+pub(super) const JAVASCRIPT: &[CodeReading] = &[
     (Grammar::JavaScript, "", ""),
     (Grammar::JavaScript, "class F {", "\n}"),
     (Grammar::JavaScript, "({", "\n})"),
@@ -27,7 +27,7 @@ pub(super) const JAVASCRIPT: &[Reading] = &[
 ];
 /// The readings of TypeScript: as a program without and with JSX, as the method of a class, and as a member of an
 /// object.
-pub(super) const TYPESCRIPT: &[Reading] = &[
+pub(super) const TYPESCRIPT: &[CodeReading] = &[
     (Grammar::TypeScript, "", ""),
     (Grammar::Tsx, "", ""),
     (Grammar::TypeScript, "class F {", "\n}"),

@@ -15,11 +15,11 @@ use self::resolve::Resolver;
 use self::scope::dotted;
 use super::meaning::Meaning as _;
 use super::rules::{Rules, check_nodes, check_text, is_naming, shown};
-use super::{CodePolicy, Findings, Grammar, Import, Lists, Node, Reading, Tree, plain};
+use super::{CodePolicy, CodeReading, Findings, Grammar, Import, Lists, Node, Tree, plain};
 use crate::data_file::expression;
 
 /// The readings of Python: as a program, as the indented part of one, and as the method of a class.
-pub(super) const READINGS: &[Reading] =
+pub(super) const READINGS: &[CodeReading] =
     &[(Grammar::Python, "", ""), (Grammar::Python, "if 1:\n", "\n"), (Grammar::Python, "class F:\n", "\n")];
 
 /// Records the violations of `policy` in the code.

@@ -203,13 +203,13 @@ impl ApprovalRow {
     /// Gives an answer to the callers that wait for it, or to one if it is for one, and returns whether anybody got it.
     pub(super) fn tell(&mut self, answer: &ApprovalAnswer) -> bool {
         let is_for_one = self.shown.is_for_one(answer);
-        let mut is_told = false;
-        while !(is_told && is_for_one)
+        let mut is_delivered = false;
+        while !(is_delivered && is_for_one)
             && let Some((_, waiting)) = (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
         {
-            is_told |= waiting.send(answer.clone()).is_ok();
+            is_delivered |= waiting.send(answer.clone()).is_ok();
         }
-        is_told
+        is_delivered
     }
 
     /// Removes callers that no longer wait.

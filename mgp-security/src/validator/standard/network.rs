@@ -57,8 +57,8 @@ impl NetworkValidator {
         {
             return checked;
         }
-        let told = |it: Finding| if it.rule == "scheme" { refused_scheme(scheme, call) } else { it };
-        self.check_url(text).map_err(told)
+        let explained = |it: Finding| if it.rule == "scheme" { refused_scheme(scheme, call) } else { it };
+        self.check_url(text).map_err(explained)
     }
 
     fn check_url(&self, text: &str) -> Result<(), Finding> {

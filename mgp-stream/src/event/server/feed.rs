@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use super::gate::AudienceMember;
 use super::publisher::PublishedEvent;
 use super::registry::{FeedAttachment, SubscriptionRegistry};
-use super::terms::Terms;
+use super::terms::SubscriptionTerms;
 use crate::session::SessionKey;
 
 /// One subscription as its publisher sees it: its filter, and the last events for it.
@@ -29,7 +29,7 @@ pub(super) struct EventFeed {
     /// The wanted severities. Other events get no number, or their absence would look like a loss.
     pub(super) filter: EventFilter,
     /// The wishes beyond channels and severity.
-    pub(super) terms: Terms,
+    pub(super) terms: SubscriptionTerms,
     buffer: Mutex<Buffer>,
     /// Wakes the task that sends the events; there is one at most.
     wake: Notify,
@@ -52,7 +52,7 @@ impl EventFeed {
         spectator: AudienceMember,
         patterns: Vec<ChannelPattern>,
         filter: EventFilter,
-        terms: Terms,
+        terms: SubscriptionTerms,
         bounds: Bounds,
     ) -> Self {
         let (buffer, wake) = (Mutex::new(Buffer::new(bounds)), Notify::new());

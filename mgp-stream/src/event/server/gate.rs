@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use super::Publisher;
 use super::feed::{EventQuotas, EventRoute};
 use super::registry::{FeedAttachment, SubscriptionCaller, SubscriptionRegistry};
-use super::terms::{self, Terms};
+use super::terms::{self, SubscriptionTerms};
 use crate::session::negotiated;
 
 /// Serves subscriptions to the events of a [`Publisher`]. Clones share them.
@@ -115,7 +115,7 @@ fn is_for_us(request: &Request) -> bool {
 fn answer(registry: &Arc<SubscriptionRegistry>, request: &Request) -> Result<Response, Error> {
     let caller = SubscriptionCaller::of(request)?;
     if request.method == *method::EVENTS_SUBSCRIBE {
-        let (asked, terms) = Terms::read(&request.params, caller.session)?;
+        let (asked, terms) = SubscriptionTerms::read(&request.params, caller.session)?;
         registry.subscribe(caller, &asked, terms).map(Response::plain)
     } else if request.method == *method::EVENTS_UNSUBSCRIBE {
         let asked: EventUnsubscribe = request.body()?;
@@ -177,7 +177,7 @@ pub(super) fn open(
         return Ok(None);
     }
     let wish = Object::from_raw(&wish).map_err(|error| Error::invalid_params(error.to_string()))?;
-    let (asked, terms) = Terms::read(&wish, request.context.session()?)?;
+    let (asked, terms) = SubscriptionTerms::read(&wish, request.context.session()?)?;
     let holder = EventRoute::Stream(request.context.outbox.clone());
     let opened = registry.open(SubscriptionCaller::of(request)?, &asked, terms, Some(holder))?;
     let answer = opened.terms.write_answer(&opened.answer, true)?;

@@ -10,5 +10,5 @@ mod tests;
 
 #[cfg(test)]
 pub(super) use self::feed::{Bounds, EventQuotas};
-pub use self::gate::{EventsGate, ListeningRequest};
+pub use self::gate::EventsGate;
 pub use self::publisher::{PublishError, Publisher};

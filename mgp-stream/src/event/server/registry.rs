@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::Publisher;
 use super::feed::{EventFeed, EventQuotas, EventRoute, pump};
 use super::gate::{Audience, AudienceMember};
-use super::terms::Terms;
+use super::terms::SubscriptionTerms;
 use crate::session::{SessionKey, refused};
 
 /// All subscriptions that were made through one gate, with their owners and their ways to the clients.
@@ -79,7 +79,7 @@ pub(super) struct FeedAttachment {
 pub(super) struct OpenedSubscription {
     pub(super) answer: EventSubscribed,
     /// The terms of the subscription beyond channels and severity.
-    pub(super) terms: Terms,
+    pub(super) terms: SubscriptionTerms,
     /// The attachment; `None` if none of the wanted channels exists, and then nothing is kept.
     pub(super) attachment: Option<FeedAttachment>,
     /// The number of the event after which sending begins.
@@ -102,7 +102,7 @@ impl SubscriptionRegistry {
         self: &Arc<Self>,
         caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
-        terms: Terms,
+        terms: SubscriptionTerms,
     ) -> Result<RawJson, Error> {
         let reached = caller.session.outbox.is_open();
         let holder = reached.then(|| EventRoute::Session(SessionKey::of(caller.session)));
@@ -119,7 +119,7 @@ impl SubscriptionRegistry {
         self: &Arc<Self>,
         caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
-        terms: Terms,
+        terms: SubscriptionTerms,
         holder: Option<EventRoute>,
     ) -> Result<OpenedSubscription, Error> {
         if asked.channels.len() > self.quotas.channels {
@@ -137,7 +137,7 @@ impl SubscriptionRegistry {
         self: &Arc<Self>,
         caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
-        terms: Terms,
+        terms: SubscriptionTerms,
         holder: Option<EventRoute>,
         runtime: &Handle,
     ) -> Result<OpenedSubscription, Error> {
@@ -264,7 +264,7 @@ impl SubscriptionRegistry {
         &self,
         caller: SubscriptionCaller<'_>,
         asked: &EventReplay,
-    ) -> Result<(EventReplayed, Terms), Error> {
+    ) -> Result<(EventReplayed, SubscriptionTerms), Error> {
         let mut state = self.state.lock();
         let entry = self.find_held(&mut state, caller, &asked.subscription_id).ok_or_else(unknown)?;
         let feed = Arc::clone(&entry.feed);

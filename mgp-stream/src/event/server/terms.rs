@@ -15,10 +15,10 @@ use tokio::time::Instant;
 
 /// The terms of a subscription beyond channels and severity. A client that speaks MGP alone has none.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Terms(Option<Arc<SpokenTerms>>);
+pub(super) struct SubscriptionTerms(Option<Arc<ExtensionTerms>>);
 
 #[derive(Debug)]
-struct SpokenTerms {
+struct ExtensionTerms {
     chosen_id: Option<SubscriptionId>,
     filter: PayloadFilter,
     ends: Instant,
@@ -33,7 +33,7 @@ pub(super) fn are_known(session: &Session) -> bool {
     session.extensions().has(ExtensionId::SubscribeNotify)
 }
 
-impl Terms {
+impl SubscriptionTerms {
     /// Reads the wish of a client, in the words that it uses.
     pub(super) fn read(params: &Object, session: &Session) -> Result<(EventSubscribe, Self), Error> {
         if !are_known(session) || !params.contains(SubscriptionRequest::EVENTS) {
@@ -43,7 +43,7 @@ impl Terms {
         let request = SubscriptionRequest::read(params)?;
         let asked = request.in_words_of_mgp()?;
         let time = Duration::from_secs(request.ttl_seconds.into());
-        let terms = SpokenTerms {
+        let terms = ExtensionTerms {
             filter: PayloadFilter::new(&request.filter)?,
             chosen_id: request.subscription_id,
             ends: Instant::now() + time,

@@ -62,7 +62,7 @@ pub(super) async fn request(
         answer.status = ToolRequestStatus::Creating;
     }
     if !loaded.loaded.is_empty() {
-        shared.tellings.loaded(shared, &key);
+        shared.notifier.loaded(shared, &key);
     }
     tracing::debug!(
         task = wanted.task_trace_id.map(tracing::field::display),

@@ -34,11 +34,11 @@ use super::{EmbedError, Embedder, StaticEmbedder, off_thread, short_hex};
 /// are read. The vectors are those of the published weights to the third digit and better.
 #[derive(Debug, Clone)]
 pub struct SentenceEncoder {
-    model: Arc<Model>,
+    model: Arc<EncoderModel>,
 }
 
 #[derive(Debug)]
-struct Model {
+struct EncoderModel {
     id: String,
     pieces: WordPieces,
     network: Network,
@@ -78,7 +78,7 @@ impl SentenceEncoder {
         let network = Network::read(&config, &mut Safetensors::open(&weights)?)?;
         let id = format!("encoder-{}", short_hex(&digest.finalize()));
         let most_pieces = config.max_position_embeddings.min(MAX_PIECES);
-        Ok(Self { model: Arc::new(Model { id, pieces, network, most_pieces }) })
+        Ok(Self { model: Arc::new(EncoderModel { id, pieces, network, most_pieces }) })
     }
 
     /// Returns the name of a file of a model that a folder lacks, if there is one.
@@ -94,7 +94,7 @@ impl SentenceEncoder {
     }
 }
 
-impl Model {
+impl EncoderModel {
     /// Returns the vectors of texts; that of a text without a piece has zeros.
     fn vectors(&self, texts: &[String]) -> Vec<Vec<f32>> {
         let mut vectors = vec![vec![0.0; self.network.width]; texts.len()];

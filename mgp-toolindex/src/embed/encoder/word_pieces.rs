@@ -13,8 +13,8 @@ use crate::embed::EmbedError;
 /// Splits texts into the pieces of a model, as its `tokenizer.json` describes.
 #[derive(Debug)]
 pub(super) struct WordPieces {
-    starts: Pieces,
-    continuations: Pieces,
+    starts: PieceNumbers,
+    continuations: PieceNumbers,
     /// The length of the longest piece, in characters.
     longest: usize,
     /// The length of a word at most, in characters; longer ones are unknown.
@@ -24,7 +24,7 @@ pub(super) struct WordPieces {
     last: u32,
 }
 
-type Pieces = HashMap<Box<str>, u32, FixedState>;
+type PieceNumbers = HashMap<Box<str>, u32, FixedState>;
 
 impl WordPieces {
     /// Reads a `tokenizer.json`, for a model with `vocabulary` pieces.
@@ -49,7 +49,7 @@ impl WordPieces {
         };
         let (unknown, first, last) = (special(&model.unk_token)?, special("[CLS]")?, special("[SEP]")?);
         let longest = model.vocab.keys().map(|piece| piece.chars().count()).max().unwrap_or_default();
-        let (mut starts, mut continuations) = (Pieces::default(), Pieces::default());
+        let (mut starts, mut continuations) = (PieceNumbers::default(), PieceNumbers::default());
         for (piece, number) in model.vocab {
             match piece.strip_prefix(&*model.continuing_subword_prefix) {
                 Some(rest) if !rest.is_empty() => continuations.insert(rest.into(), number),

@@ -17,12 +17,12 @@
 
 use std::array;
 
-use super::pieces::WordPieces;
+use super::pieces::TablePieces;
 
 /// The table of word vectors that is part of the crate.
 #[derive(Debug)]
 pub(super) struct WordTable {
-    pub(super) pieces: WordPieces,
+    pub(super) pieces: TablePieces,
     /// The hash of the table, which names it.
     pub(super) digest: [u8; 32],
     pub(super) dimension: usize,
@@ -90,7 +90,7 @@ impl Reader {
         f32::from_le_bytes(self.array())
     }
 
-    fn words(mut self, pieces: usize, starting: usize) -> WordPieces {
+    fn words(mut self, pieces: usize, starting: usize) -> TablePieces {
         let (mut letters, mut ends, mut last) = (String::new(), Vec::with_capacity(pieces), Vec::new());
         for _ in 0..pieces {
             let [shared, own] = self.array().map(usize::from);
@@ -100,6 +100,6 @@ impl Reader {
             ends.push(letters.len());
         }
         // The table is read once, for as long as the program runs.
-        WordPieces::new(letters.leak(), &ends, starting)
+        TablePieces::new(letters.leak(), &ends, starting)
     }
 }

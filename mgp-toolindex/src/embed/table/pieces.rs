@@ -8,19 +8,19 @@ use super::words;
 
 /// Finds the pieces of which words consist.
 #[derive(Debug)]
-pub(super) struct WordPieces {
+pub(super) struct TablePieces {
     /// The numbers of the pieces that start words.
-    starts: Pieces,
+    starts: StaticPieceNumbers,
     /// The numbers of the pieces that continue words.
-    within: Pieces,
+    within: StaticPieceNumbers,
 }
 
-type Pieces = HashMap<&'static str, u32, FixedState>;
+type StaticPieceNumbers = HashMap<&'static str, u32, FixedState>;
 
 /// The length of a piece at most, in letters.
 pub(super) const LONGEST_KNOWN: usize = 24;
 
-impl WordPieces {
+impl TablePieces {
     /// Creates the index of pieces, of which the first `starting` start words; `ends` rise to the length of `letters`.
     pub(super) fn new(letters: &'static str, ends: &[usize], starting: usize) -> Self {
         let begins = std::iter::once(0).chain(ends.iter().copied());
@@ -83,17 +83,17 @@ fn lower<'a>(run: &str, into: &'a mut [u8; LONGEST_KNOWN]) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    fn pieces(starting: &[&str], within: &[&str]) -> WordPieces {
+    fn pieces(starting: &[&str], within: &[&str]) -> TablePieces {
         let mut letters = String::new();
         let ends = starting.iter().chain(within).map(|piece| {
             letters.push_str(piece);
             letters.len()
         });
         let ends: Vec<usize> = ends.collect();
-        WordPieces::new(letters.leak(), &ends, starting.len())
+        TablePieces::new(letters.leak(), &ends, starting.len())
     }
 
-    fn split(pieces: &WordPieces, run: &str) -> Vec<u32> {
+    fn split(pieces: &TablePieces, run: &str) -> Vec<u32> {
         let mut found = Vec::new();
         pieces.split(run, |piece| found.push(piece));
         found
@@ -126,6 +126,6 @@ mod tests {
         assert_eq!(split(&pieces, &"z".repeat(1000)), [0; 0]);
         assert_eq!(split(&pieces, &format!("{}a", "z".repeat(1000))), [0]);
         assert_eq!(split(&pieces, "2026"), [0; 0]);
-        assert_eq!(split(&WordPieces::new("", &[], 0), "a"), [0; 0]);
+        assert_eq!(split(&TablePieces::new("", &[], 0), "a"), [0; 0]);
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct ClientEraShared<W> {
     pub(super) port: Arc<WirePort<W>>,
     identity: ClientIdentity,
     pub(super) options: EraOptions,
-    pub(super) standing: StandingRequests,
+    pub(super) standing: RepeatedRequests,
     /// The lock of the handshake, so that there is one at a time.
     renewing: tokio::sync::Mutex<()>,
 }
@@ -60,7 +60,7 @@ impl<W: RpcService> ClientEra<W> {
         let agreed = handshake.run().await?;
         tracing::info!(revision = %agreed.session.revision, "connected to the server");
         options.agreement.store(agreed);
-        let standing = StandingRequests::default();
+        let standing = RepeatedRequests::default();
         let renewing = tokio::sync::Mutex::default();
         let shared = ClientEraShared { port, identity, options, standing, renewing };
         Ok(Self { wire, shared: Arc::new(shared), rules: () })
@@ -206,12 +206,12 @@ impl<W: RpcService> OutboxPort for SessionPort<W> {
 /// The lasting wishes of a session, which are repeated in the next one: the log level and the resources whose changes
 /// matter.
 #[derive(Debug, Default)]
-pub(super) struct StandingRequests(Mutex<Vec<Request>>);
+pub(super) struct RepeatedRequests(Mutex<Vec<Request>>);
 
 /// The number of requests that are repeated; further ones are not.
 const MAX_REPEATED: usize = 1024;
 
-impl StandingRequests {
+impl RepeatedRequests {
     /// Notes a request that the server has answered.
     pub(super) fn note(&self, request: &Request) {
         let sets = request.method == Method::SET_LEVEL || request.method == Method::RESOURCES_SUBSCRIBE;

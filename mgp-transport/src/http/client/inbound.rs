@@ -16,7 +16,7 @@ use scopeguard::guard;
 use tokio::task::AbortHandle;
 
 use super::core::ClientCore;
-use crate::AskedDuring;
+use crate::OriginatingCall;
 use crate::about::{self, PeerCallName, UNNAMED, number, take_id};
 use crate::deliveries::{CallDeliveries, PeerOutcome, ReadStalls};
 use crate::sent_future::sent;
@@ -291,7 +291,7 @@ impl<I: RpcService> StreamReceiver<I> {
         let mut request = Request::call(method, params);
         request.context.outbox = named.unwrap_or(own);
         if let Some(call) = self.call.and_then(|id| core.followed.get(id)) {
-            request.extensions.insert(AskedDuring::new(call.outbox().stream()));
+            request.extensions.insert(OriginatingCall::new(call.outbox().stream()));
         }
         let started = self.start(request).await;
         let peer = Arc::clone(&self.peer);

@@ -202,7 +202,7 @@ impl RunningCall {
 }
 
 impl Drop for RunningCall {
-    /// Returns a client of a session that goes away has not cancelled its call.
+    // In a session, a client that disconnects has not cancelled its call, so the call goes on without a reader.
     fn drop(&mut self) {
         let Some(call) = self.call.take() else { return };
         match &self.owner {

@@ -28,6 +28,11 @@ impl Crate {
         Self { modules }
     }
 
+    /// Returns each file with its code, without tests and what it imports.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.modules.values().map(|module| (module.file.as_str(), module.code.as_str()))
+    }
+
     /// Returns for each file those that define what it names.
     pub(super) fn arrows(&self) -> Arrows {
         let mut arrows = Arrows::new();

@@ -124,9 +124,9 @@ impl Upstream {
             );
             return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
         };
-        let line = longest.instance.shared.line.clone();
-        tracing::info!(server = %line, client = ?longest.client, "an instance ends: another client needs its place");
-        if let Some(ended) = by_key.remove(&line) {
+        let key = longest.instance.shared.key.clone();
+        tracing::info!(server = %key, client = ?longest.client, "an instance ends: another client needs its place");
+        if let Some(ended) = by_key.remove(&key) {
             self.end_later(ended.instance, ShutdownReason::IdleTimeout);
             return Ok(None);
         }
@@ -251,12 +251,12 @@ impl Upstream {
         instance.shared.state.uses.count() > 0
             || instance.supervised.in_flight() > 0
             || self.support.tables.tasks.has_unfinished(&instance.shared.tasks_at)
-            || (!connection.is_left && self.is_watched(&instance.shared.line))
+            || (!connection.is_left && self.is_watched(&instance.shared.key))
     }
 
     /// Returns whether a client waits for notifications of what happens on a connection.
-    fn is_watched(&self, line: &ConnectionKey) -> bool {
-        self.support.changes.upgrade().is_some_and(|changes| changes.watches_on(line))
+    fn is_watched(&self, key: &ConnectionKey) -> bool {
+        self.support.changes.upgrade().is_some_and(|changes| changes.watches_on(key))
     }
 
     /// Takes out the connections that nobody has used for some time.

@@ -35,7 +35,7 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
         let ended = agents.idle();
         ended
             .iter()
-            .map(|ended| ended.shared.line.agent.as_ref().unwrap().as_str().to_owned())
+            .map(|ended| ended.shared.key.agent.as_ref().unwrap().as_str().to_owned())
             .collect::<Vec<_>>()
     };
     assert_eq!(ended(&agents), ["bob"]);
@@ -90,8 +90,8 @@ async fn the_first_client_takes_the_connection_that_lists_and_the_next_one_gets_
     assert_eq!(own.all().len(), 1);
     let first = own.connection(&one).unwrap().connection;
     let second = own.connection(&other).unwrap().connection;
-    assert!(!first.shared.line.is_own());
-    assert_eq!(second.shared.line.client, Some(ClientKey::of(&other)));
+    assert!(!first.shared.key.is_own());
+    assert_eq!(second.shared.key.client, Some(ClientKey::of(&other)));
     assert!(Arc::ptr_eq(&first, &own.connection(&one).unwrap().connection));
     assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap().connection));
     // An operator needs none.
@@ -159,7 +159,7 @@ async fn what_a_client_leaves_nobody_takes_over() {
     // Who stays keeps what it has, also while the first connection is free.
     assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap().connection));
     let next = own.connection(&client()).unwrap().connection;
-    assert!(!next.shared.line.is_own() && !Arc::ptr_eq(&next, &first) && !Arc::ptr_eq(&next, &second));
+    assert!(!next.shared.key.is_own() && !Arc::ptr_eq(&next, &first) && !Arc::ptr_eq(&next, &second));
     own.client_ended(other.client().unwrap());
     assert_eq!(own.all().len(), 1);
 }
@@ -168,7 +168,7 @@ async fn what_a_client_leaves_nobody_takes_over() {
 async fn the_place_of_a_call_that_is_not_over_is_no_other_clients() {
     let (_scene, own) = of_clients(r#","max_instances":2"#).await;
     let used = [client(), client()].map(|client| own.connection(&client).unwrap());
-    let refused = own.connection(&client()).map(|used| used.connection.shared.line.clone());
+    let refused = own.connection(&client()).map(|used| used.connection.shared.key.clone());
     assert_eq!(refused.unwrap_err().code(), code::RESOURCE_EXHAUSTED);
     drop(used);
     own.connection(&client()).unwrap();
@@ -183,7 +183,7 @@ async fn a_client_that_needs_a_place_takes_the_one_that_was_unused_for_longest()
     own.connection(&third).unwrap();
     assert!(Arc::ptr_eq(&second, &own.connection(&other).unwrap().connection));
     assert_eq!(own.all().len(), 2);
-    assert!(own.line(&one).is_own(), "its place is another's");
+    assert!(own.connection_key(&one).is_own(), "its place is another's");
 }
 
 #[tokio::test]
@@ -197,13 +197,13 @@ async fn at_the_kernel_that_runs_a_server_the_connection_of_a_client_of_another_
     let own = Upstream::new(&support, serde_json::from_str(server).unwrap()).unwrap();
     let [sessionless, in_session] = [Principal::of(PrincipalKind::KeyHolder, "agent.a"), client()];
     for (caller, has_session) in [(&sessionless, false), (&in_session, true)] {
-        let line = own.connection(caller).unwrap().connection.shared.line.clone();
-        assert_eq!(line.client, Some(ClientKey::of(caller)));
-        let marks = marks(&line, 7);
+        let key = own.connection(caller).unwrap().connection.shared.key.clone();
+        assert_eq!(key.client, Some(ClientKey::of(caller)));
+        let marks = marks(&key, 7);
         assert_eq!((&marks.caller, marks.has_session), (caller, has_session));
     }
     let first = own.connection(&Principal::operator("ada")).unwrap().connection;
     assert!(
-        !first.shared.line.is_own() && marks(&first.shared.line, 7).caller.role() == PrincipalRole::Operator
+        !first.shared.key.is_own() && marks(&first.shared.key, 7).caller.role() == PrincipalRole::Operator
     );
 }

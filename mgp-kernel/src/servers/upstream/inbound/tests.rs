@@ -42,13 +42,13 @@ impl Connection {
 
     async fn of(scene: &TestKernel, agent: Option<&str>) -> Self {
         let server = scene.server("a").await;
-        let line: ConnectionKey = agent
+        let key: ConnectionKey = agent
             .map_or_else(|| "a".into(), |agent| ConnectionKey::of_agent("a".into(), &Principal::new(agent)));
         let config = r#"{"id":"a","pass_methods":["vendor/ask","notifications/vendor/told"]}"#;
         let config = Arc::new(serde_json::from_str(config).unwrap());
         let (of_server, by_all) = (Arc::default(), Box::new(|| None));
         let shared =
-            ConnectionShared::new(&scene.support, &config, line, &of_server, Arc::default(), by_all).unwrap();
+            ConnectionShared::new(&scene.support, &config, key, &of_server, Arc::default(), by_all).unwrap();
         let gate = ForwardGate {
             server: "a".into(),
             calls: shared.state.calls.clone(),

@@ -92,7 +92,7 @@ async fn a_beginning_that_no_event_tells_of_is_found() {
     let store = super::store();
     store.append(&all[..9]).unwrap();
     let checkpoint =
-        Checkpoint { end: gone[3].head(), removed: 4, reason: "time_based".to_owned(), told_by: 10 };
+        Checkpoint { end: gone[3].head(), removed: 4, reason: "time_based".to_owned(), announced_by: 10 };
     store.forget(&checkpoint, &all[9]).unwrap();
     let untold = verify(store).unwrap_err();
     assert!(matches!(untold, VerifyError::Changed { seq: 5, flaw: LogFlaw::Checkpoint }), "{untold}");

@@ -80,7 +80,7 @@ impl Approver for PendingApprovals {
             return Ok(ApprovalReply::Answer(answer));
         }
         let (mut answer, waiting) = self.wait_for(&question)?;
-        let is_told = question.progress_token.is_some() && question.context.outbox.is_open();
+        let hears_progress = question.progress_token.is_some() && question.context.outbox.is_open();
         let is_call = question.asker().is_some();
         // From here on the question can be answered even if this future or the process ends. Another kernel may have asked it
         // before, under another id.
@@ -94,7 +94,7 @@ impl Approver for PendingApprovals {
         } else if question.context.unattended {
             // A caller whose person is not asked there has to hear at once where the question waits.
             Duration::ZERO
-        } else if is_told || !is_call {
+        } else if hears_progress || !is_call {
             question.patience
         } else {
             // A caller that gets no progress gives up too early to hear the answer.

@@ -95,9 +95,9 @@ impl PendingApprovals {
         let mut open = self.0.open.lock();
         let found = open.rows.iter_mut().find(|(_, row)| row.shown.id == *id);
         let Some((place, row)) = found.map(|(place, row)| (*place, row)) else { return Ok(()) };
-        let is_told = row.tell(&answer);
+        let is_delivered = row.tell(&answer);
         row.forget_gone();
-        if !is_told {
+        if !is_delivered {
             // Whoever waited has gone, and the answer waits until the same is asked again.
             (row.stored, row.is_kept) = (Some(stored), false);
         } else if row.waiting.is_empty() {

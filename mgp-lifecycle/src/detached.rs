@@ -6,7 +6,7 @@ use mgp_types::Error;
 use tracing::Instrument as _;
 
 /// Runs `work` to its end, even if the caller does not wait for it.
-pub(crate) async fn in_any_case<T: Send + 'static>(
+pub(crate) async fn detached<T: Send + 'static>(
     work: impl Future<Output = Result<T, Error>> + Send + 'static,
 ) -> Result<T, Error> {
     let done = tokio::spawn(work.in_current_span()).await;

@@ -273,7 +273,7 @@ fn layers(
         DataReferencesGate { server: key.server.clone(), broker: Arc::clone(&support.data) },
     ];
     // A caller that loses access loses its running calls, also those that wait for a person.
-    let running = RunningAccessLayer::new(policies.access.clone(), line.server.clone());
+    let running = RunningAccessLayer::new(policies.access.clone(), key.server.clone());
     let service = running.layer(decide.layer(MeterGate(of_server.meter.clone()).layer(behind)));
     let explain = Arc::new(move |request: &mut Request| {
         let mut answers = Vec::new();

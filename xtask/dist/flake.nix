@@ -10,9 +10,9 @@
       package = system: archive:
         let pkgs = nixpkgs.legacyPackages.${system}; in
         pkgs.stdenvNoCC.mkDerivation {
-          pname = "mgp";
+          pname = "@system@";
           version = "@version@";
-          src = pkgs.fetchurl archive;
+          src = archive;
           nativeBuildInputs = [ pkgs.installShellFiles ];
           dontConfigure = true;
           dontBuild = true;
@@ -25,7 +25,6 @@
           '';
           meta = {
             description = "@description@";
-            homepage = "@repository@";
             license = with pkgs.lib.licenses; [ mit asl20 ];
             mainProgram = "mgp";
           };

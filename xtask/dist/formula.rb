@@ -1,6 +1,5 @@
-class Mgp < Formula
+class @class@ < Formula
   desc "@description@"
-  homepage "@repository@"
   version "@version@"
   license any_of: ["MIT", "Apache-2.0"]
 

@@ -164,7 +164,7 @@ fn included(source: &Path, text: &str) -> impl Iterator<Item = PathBuf> {
 }
 
 /// The texts of a manifest that a page on an index shows.
-const TEXTS: [&str; 6] = ["description", "license", "repository", "readme", "documentation", "rust_version"];
+const TEXTS: [&str; 4] = ["description", "license", "readme", "rust_version"];
 
 /// The categories of our crates: an index refuses a slug that it does not know.
 const CATEGORIES: [&str; 10] = [

@@ -23,6 +23,26 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     #[serde(rename = "target_directory")]
     pub(crate) target: PathBuf,
+    #[serde(default)]
+    metadata: Option<WorkspaceMetadata>,
+}
+
+/// The table `[workspace.metadata]`.
+#[derive(Deserialize)]
+struct WorkspaceMetadata {
+    names: PackageNames,
+}
+
+/// The names that packages have, those of crates aside.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PackageNames {
+    pub(crate) npm: String,
+    pub(crate) pypi: String,
+    /// The name for Debian, rpm, Homebrew and Nix.
+    pub(crate) system: String,
+    /// The name that the image has where it is loaded.
+    pub(crate) image: String,
 }
 
 /// A crate of this workspace.
@@ -30,8 +50,9 @@ pub(crate) struct Workspace {
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
-    #[serde(default)]
-    pub(crate) repository: Option<String>,
+    pub(crate) description: Option<String>,
+    /// The indexes that may have the crate; nothing if all of them may.
+    pub(crate) publish: Option<Vec<String>>,
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) features: BTreeMap<String, Vec<String>>,
@@ -77,6 +98,16 @@ impl Profile {
     }
 }
 
+#[cfg(test)]
+impl PackageNames {
+    /// Returns names that nothing has.
+    pub(crate) fn sample() -> Self {
+        let [npm, pypi, system, image] =
+            ["on-npm", "on-pypi", "on-systems", "localhost/image"].map(str::to_owned);
+        Self { npm, pypi, system, image }
+    }
+}
+
 impl Workspace {
     /// Asks cargo, from the folder of this crate upwards.
     pub(crate) fn load() -> Result<Self> {
@@ -98,6 +129,17 @@ impl Workspace {
         let mut members: Vec<_> = self.packages.iter().collect();
         members.sort_by(|a, b| a.name.cmp(&b.name));
         members
+    }
+
+    /// Returns the names that packages have.
+    ///
+    /// # Errors
+    /// Fails if the root manifest has no table of them, as in an old checkout.
+    pub(crate) fn names(&self) -> Result<&PackageNames> {
+        let metadata = self.metadata.as_ref();
+        metadata
+            .map(|metadata| &metadata.names)
+            .context("the root Cargo.toml has no table [workspace.metadata.names]")
     }
 
     /// Fails when a crate is not there yet.

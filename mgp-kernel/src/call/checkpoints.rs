@@ -14,7 +14,7 @@ use mgp_types::{
 };
 
 use super::mentioning;
-use super::session_state::PeerSession;
+use super::session_state::CurrentSession;
 
 /// A gate that lets the tokens of checkpoints pass between their server and the agent that they were given to.
 ///
@@ -27,7 +27,7 @@ use super::session_state::PeerSession;
 pub(crate) struct CheckpointsGate {
     pub(crate) server: ServerId,
     /// Returns the session with the connected incarnation of the server.
-    pub(crate) session: Arc<PeerSession>,
+    pub(crate) session: Arc<CurrentSession>,
     pub(crate) key: SealingKey,
 }
 

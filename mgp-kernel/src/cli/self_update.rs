@@ -34,7 +34,8 @@ pub(super) async fn run(cx: &CommandContext, command: &SelfCommand) -> Result {
     let &SelfCommand::Update { yes } = command else {
         let report = json!({ "version": VERSION, "newest": newest, "newer": is_there, "upgrade": upgrade });
         let text = format!("mgp {VERSION} is the newest version");
-        let text = if is_there { format!("mgp {newest} is there: `{upgrade}`") } else { text };
+        let text =
+            if is_there { format!("mgp {newest} is available; install it: `{upgrade}`") } else { text };
         return cx.output.line(&report, &text);
     };
     if !is_there {
@@ -42,7 +43,9 @@ pub(super) async fn run(cx: &CommandContext, command: &SelfCommand) -> Result {
     }
     if managed.is_some() {
         let message = format!("nothing was changed: a package manager owns {}", program.display());
-        return Err(Failure::usage(message).hint(format!("`{upgrade}` upgrades it")));
+        return Err(
+            Failure::usage(message).hint(format!("install the package of the new version: `{upgrade}`"))
+        );
     }
     let question = format!("put mgp {newest} in the place of {}?", program.display());
     if !(yes || is_person_there() && agrees(&question).await?) {

@@ -52,10 +52,10 @@ impl ReleaseSource {
     /// No list or no key is known, or one of them has another form.
     pub(crate) fn new(settings: &DownloadSettings) -> Result<Self> {
         let fault = |why: String| {
-            Failure::usage(why).hint(format!(
-                "`[downloads]` has `releases`, the address of the list, such as {USUAL_LIST}, and `releases_key`, its \
-                 public key"
-            ))
+            Failure::usage(why).hint(
+                "if your operator publishes a list, set its URL or file as `releases` in `[downloads]`, and its public key as \
+                 `releases_key`",
+            )
         };
         let Some(list) = settings.releases.as_deref() else {
             return Err(fault("no list of versions is configured".to_owned()));
@@ -206,9 +206,6 @@ pub(crate) fn upgrade_command(program: &Path) -> Option<&'static str> {
     });
     owner.map(|(_, command)| command)
 }
-
-/// The list of the versions that the project publishes.
-const USUAL_LIST: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/releases/latest/download/releases.json");
 
 /// The names of the programs in archives.
 const PROGRAMS: [&str; 2] = ["mgp", pattern_servers::PROGRAM];

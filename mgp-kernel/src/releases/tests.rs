@@ -207,7 +207,8 @@ fn the_place_of_a_program_tells_who_owns_it() {
     let folder = tempfile::tempdir().unwrap();
     let at = |path: &str| folder.path().join(path);
     for (path, command) in [
-        ("node_modules/@mgp/cli-linux-x64/mgp", "npm"),
+        ("node_modules/mgp-kernel/bin/mgp", "npm"),
+        ("uv/tools/mgp/bin/mgp", "uv"),
         ("Cellar/mgp/0.1.0/bin/mgp", "brew"),
         (".cargo/bin/mgp", "cargo"),
         ("nix/store/x-mgp/bin/mgp", "nix"),

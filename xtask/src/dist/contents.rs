@@ -141,7 +141,7 @@ impl Contents {
             files.add(format!("usr/lib/{folder}/{name}"), text);
         }
         files.add(CONFIGURATION, self.configuration.clone());
-        files.add_tree("usr/share/doc/mgp", &self.licences);
+        files.add_tree(&format!("usr/share/doc/{}", release.names.system), &self.licences);
         Ok(files)
     }
 

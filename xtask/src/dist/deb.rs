@@ -10,7 +10,10 @@ use super::{contents::Contents, release::Release, targets::Target, tree::FileTre
 pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> Result<()> {
     let mut files = contents.installed(release)?;
     files.add("usr/share/zsh/vendor-completions/_mgp", contents.zsh()?);
-    files.add("usr/share/doc/mgp/copyright", release.filled(COPYRIGHT, &[])?.into_bytes());
+    files.add(
+        format!("usr/share/doc/{}/copyright", release.names.system),
+        release.filled(COPYRIGHT, &[])?.into_bytes(),
+    );
     let kibibytes = files.files().map(|(_, content)| content.len().div_ceil(1024)).sum::<usize>().to_string();
     let values = [("architecture", target.debian.as_str()), ("size", &kibibytes)];
     let mut control = FileTree::default();
@@ -28,7 +31,7 @@ pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> 
 
 /// Returns the name of the package's file.
 pub(super) fn name(release: &Release, target: &Target) -> String {
-    format!("mgp_{}_{}.deb", release.version, target.debian)
+    format!("{}_{}_{}.deb", release.names.system, release.version, target.debian)
 }
 
 /// Adds a member to an archive of `ar`.

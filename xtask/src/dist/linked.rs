@@ -116,10 +116,11 @@ impl LinkedCrates {
             "bom-ref": reference(id),
             "name": package.name,
             "version": package.version,
-            "purl": reference(id),
             "licenses": [{ "expression": package.expression() }],
         });
+        // Crates of the checkout are in no registry, and have no digest.
         if let Some(digest) = self.digests.get(id) {
+            component["purl"] = reference(id).into();
             component["hashes"] = json!([{ "alg": "SHA-256", "content": digest }]);
         }
         component

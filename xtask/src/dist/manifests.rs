@@ -1,5 +1,5 @@
-//! The files by which registries and package managers fetch the packages from elsewhere: the formula of Homebrew, the manifests of
-//! winget, the flake of Nix, `server.json` of the registry of MCP, and the list of archives that `mgp self` reads.
+//! The files by which package managers install the archives that lie beside them: the formula of Homebrew, the flake of Nix, and the
+//! list of archives that `mgp self` reads.
 
 use std::{fmt::Write as _, fs};
 
@@ -35,20 +35,9 @@ pub(super) fn write(release: &Release) -> Result<()> {
     let put = |name: &str, template: &str, values: &[(&str, &str)]| {
         release.write(name, release.filled(template, values)?.as_bytes())
     };
-    put("server.json", include_str!("../../dist/server.json"), &[])?;
-    put(
-        "mgp.rb",
-        include_str!("../../dist/formula.rb"),
-        &[("sources", &formula_sources(release, &archives))],
-    )?;
-    put("flake.nix", include_str!("../../dist/flake.nix"), &[("sources", &nix_sources(release, &archives))])?;
-    if let Some(archive) = archives.iter().find(|archive| archive.target.os == "windows") {
-        let (url, folder) = (release.url(&archive.name), release.name_for(&archive.target.triple));
-        for (ending, template) in WINGET {
-            let values = [("url", url.as_str()), ("digest", &archive.digest), ("folder", &folder)];
-            put(&format!("{WINGET_ID}{ending}"), template, &values)?;
-        }
-    }
+    let values = [("class", &*class(&release.names.system)), ("sources", &formula_sources(&archives))];
+    put(&formula_name(release), include_str!("../../dist/formula.rb"), &values)?;
+    put("flake.nix", include_str!("../../dist/flake.nix"), &[("sources", &nix_sources(&archives))])?;
     let listed = archives.iter().map(|archive| {
         let platform = format!("{}-{}", archive.target.os, archive.target.architecture);
         json!({ "platform": platform, "file": archive.name, "size": archive.size, "sha256": archive.digest })
@@ -57,62 +46,64 @@ pub(super) fn write(release: &Release) -> Result<()> {
     release.write(RELEASES, format!("{list:#}\n").as_bytes())
 }
 
-fn formula_sources(release: &Release, archives: &[Archive]) -> String {
+fn formula_sources(archives: &[Archive]) -> String {
     let mut sources = String::new();
     for Archive { target, name, digest, .. } in
         archives.iter().filter(|archive| archive.target.os != "windows")
     {
         let processor = if target.architecture == "aarch64" { "arm" } else { "intel" };
-        let (os, url) = (&target.os, release.url(name));
+        let os = &target.os;
         let _ = write!(
             sources,
-            "  on_{os} do\n    on_{processor} do\n      url \"{url}\"\n      sha256 \"{digest}\"\n    end\n  end\n\n"
+            "  on_{os} do\n    on_{processor} do\n      url \"file://#{{__dir__}}/{name}\"\n      sha256 \"{digest}\"\n    end\n  end\n\n"
         );
     }
     sources.trim_end_matches('\n').to_owned() + "\n"
 }
 
-fn nix_sources(release: &Release, archives: &[Archive]) -> String {
+fn nix_sources(archives: &[Archive]) -> String {
     let mut sources = String::new();
-    for Archive { target, name, digest, .. } in archives {
+    for Archive { target, name, .. } in archives {
         let Some(system) = &target.nix else { continue };
-        let url = release.url(name);
-        let _ = writeln!(sources, "        {system} = {{ url = \"{url}\"; sha256 = \"{digest}\"; }};");
+        let _ = writeln!(sources, "        {system} = ./{name};");
     }
     sources
 }
 
+/// Returns the name of the formula's file.
+pub(super) fn formula_name(release: &Release) -> String {
+    format!("{}.rb", release.names.system)
+}
+
+/// Returns the name that Homebrew gives to the class of a formula: `OfTwo` for `of-two`.
+fn class(name: &str) -> String {
+    name.split('-').map(|word| word[..1].to_uppercase() + &word[1..]).collect()
+}
+
 /// The list of archives that `mgp self` reads.
 pub(super) const RELEASES: &str = "releases.json";
-
-/// The name by which winget knows the programs, with which the names of its manifests begin, and how each ends.
-pub(super) const WINGET_ID: &str = "MGPProject.MGP";
-pub(super) const WINGET: [(&str, &str); 3] = [
-    (".yaml", include_str!("../../dist/winget/mgp.yaml")),
-    (".installer.yaml", include_str!("../../dist/winget/mgp.installer.yaml")),
-    (".locale.en-US.yaml", include_str!("../../dist/winget/mgp.locale.en-US.yaml")),
-];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_manifests_of_winget_have_what_each_must_have() {
-        for (ending, template) in WINGET {
-            let kind = template.lines().find_map(|line| line.strip_prefix("ManifestType: ")).unwrap();
-            let needed: &[&str] = match kind {
-                "version" => &["DefaultLocale"],
-                "installer" => &["InstallerType", "NestedInstallerFiles", "Installers"],
-                _ => &["PackageLocale", "Publisher", "PackageName", "License", "ShortDescription"],
-            };
-            for name in ["PackageIdentifier", "PackageVersion", "ManifestVersion"].iter().chain(needed) {
-                assert!(
-                    template.lines().any(|line| line.starts_with(&format!("{name}:"))),
-                    "{ending}: {name}"
-                );
-            }
-            assert!(template.contains(&format!("PackageIdentifier: {WINGET_ID}\n")), "{ending}");
+    fn the_formula_and_the_flake_name_the_archives_beside_them() {
+        let release = Release::sample("manifests");
+        for target in targets::all() {
+            fs::write(release.folder.join(archive::name(&release, &target)), target.triple.as_bytes())
+                .unwrap();
         }
+        write(&release).unwrap();
+        let read = |name: &str| fs::read_to_string(release.folder.join(name)).unwrap();
+        let (formula, flake) = (read("on-systems.rb"), read("flake.nix"));
+        assert!(formula.starts_with("class OnSystems < Formula\n"), "{formula}");
+        for archive in ["mgp-1.2.3-x86_64-unknown-linux-musl.tar.gz", "mgp-1.2.3-aarch64-apple-darwin.tar.gz"]
+        {
+            assert!(formula.contains(&format!("url \"file://#{{__dir__}}/{archive}\"\n")), "{formula}");
+            assert!(flake.contains(&format!(" = ./{archive};\n")), "{flake}");
+        }
+        assert!(!formula.contains("windows"), "{formula}");
+        fs::remove_dir_all(release.folder).unwrap();
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> 
     });
     let manifest = manifest.to_string().into_bytes();
     let mut entry = described("manifest.v1+json", &manifest);
-    let image = format!("localhost/mgp:{}", release.version);
+    let image = format!("{}:{}", release.names.image, release.version);
     entry["annotations"] = json!({
         "org.opencontainers.image.ref.name": release.version,
         // The name by which the image is known once it is loaded.
@@ -92,9 +92,9 @@ mod tests {
         }
         let json = |path: &str| serde_json::from_slice::<Value>(&files[path]).unwrap();
         let annotations = &json("index.json")["manifests"][0]["annotations"];
-        assert_eq!(annotations["io.containerd.image.name"], "localhost/mgp:1.2.3");
+        assert_eq!(annotations["io.containerd.image.name"], "localhost/image:1.2.3");
         let docker = &json("manifest.json")[0];
-        assert_eq!(docker["RepoTags"][0], "localhost/mgp:1.2.3");
+        assert_eq!(docker["RepoTags"][0], "localhost/image:1.2.3");
         let config = json(docker["Config"].as_str().unwrap());
         assert_eq!(config["architecture"], "arm64");
         let layer = &files[docker["Layers"][0].as_str().unwrap()];

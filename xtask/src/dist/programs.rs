@@ -75,6 +75,8 @@ impl Programs {
             let flags = mapped.chain(["-Wno-date-time".to_owned()]);
             cargo.env("CFLAGS", flags.collect::<Vec<_>>().join(" "));
         }
+        // A package does not know the checkout that it was built from.
+        cargo.env("MGP_PACKAGED", "1");
         // A key that the environment of this machine names is not trusted by what is handed out.
         cargo.env_remove("MGP_RELEASES_KEY");
         if let Some(key) = public_key {

@@ -10,7 +10,10 @@ use anyhow::{Context, Result, bail};
 use flate2::Compression;
 
 use super::tree::{FileTree, gzip, unwritten};
-use crate::{process, workspace::Workspace};
+use crate::{
+    process,
+    workspace::{PackageNames, Workspace},
+};
 
 /// A version of the programs as it is packed.
 #[derive(Debug)]
@@ -19,8 +22,7 @@ pub(super) struct Release {
     /// The time of the commit, in seconds since 1970, and as RFC 3339 has it.
     pub(super) time: u64,
     pub(super) date: String,
-    /// The address of the repository.
-    repository: String,
+    pub(super) names: PackageNames,
     /// The folder of the packages.
     pub(super) folder: PathBuf,
     /// The folder of what is made on the way, and of programs that help.
@@ -48,14 +50,13 @@ impl Release {
             );
         }
         let kernel = workspace.require_member("mgp-kernel")?;
-        let repository = kernel.repository.clone().context("mgp-kernel/Cargo.toml names no repository")?;
         let folder = workspace.target.join("dist/packages");
         fs::create_dir_all(&folder).with_context(|| unwritten(&folder))?;
         Ok(Self {
             version: kernel.version.clone(),
             time: time.parse()?,
             date: date.to_owned(),
-            repository,
+            names: workspace.names()?.clone(),
             folder,
             work: workspace.target.join("dist/work"),
             compression,
@@ -70,7 +71,7 @@ impl Release {
             version: "1.2.3".to_owned(),
             time: 1_000_000_000,
             date: "2001-09-09T01:46:40Z".to_owned(),
-            repository: "https://repository.example/mgp".to_owned(),
+            names: PackageNames::sample(),
             folder: empty(&folder).expect("folders for what is temporary can be written"),
             work: folder,
             compression: Compression::fast(),
@@ -82,11 +83,6 @@ impl Release {
         format!("mgp-{}-{triple}", self.version)
     }
 
-    /// Returns the address of a file among those of the release.
-    pub(super) fn url(&self, file: &str) -> String {
-        format!("{}/releases/download/v{}/{file}", self.repository, self.version)
-    }
-
     /// Returns a template with `@version@` and the like replaced, by `values` besides those of the release.
     ///
     /// # Errors
@@ -94,7 +90,9 @@ impl Release {
     pub(super) fn filled(&self, template: &str, values: &[(&str, &str)]) -> Result<String> {
         let own = [
             ("version", self.version.as_str()),
-            ("repository", &self.repository),
+            ("npm", &self.names.npm),
+            ("pypi", &self.names.pypi),
+            ("system", &self.names.system),
             ("description", DESCRIPTION),
             ("created", &self.date),
         ];
@@ -157,7 +155,7 @@ fn megabytes(bytes: usize) -> f64 {
 }
 
 /// What packages say of the programs, in less than eighty characters.
-const DESCRIPTION: &str = "Security gateway between MCP clients and MCP servers";
+pub(super) const DESCRIPTION: &str = "Security gateway between MCP clients and MCP servers";
 
 #[cfg(test)]
 mod tests {
@@ -166,7 +164,7 @@ mod tests {
     #[test]
     fn a_name_without_a_value_is_found_and_the_name_of_a_package_is_none() {
         assert_eq!(unfilled("a @version@ b"), Some("version"));
-        assert_eq!(unfilled(r#""@mgp/cli-x": "@mgp/cli""#), None);
+        assert_eq!(unfilled(r#""@types/node": "@types/web""#), None);
         assert_eq!(unfilled("mail@example"), None);
     }
 }

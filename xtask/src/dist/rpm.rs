@@ -44,5 +44,5 @@ pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> 
 
 /// Returns the name of the package's file.
 pub(super) fn name(release: &Release, target: &Target) -> String {
-    format!("mgp-{}-1.{}.rpm", release.version, target.architecture)
+    format!("{}-{}-1.{}.rpm", release.names.system, release.version, target.architecture)
 }

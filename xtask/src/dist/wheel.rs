@@ -15,7 +15,7 @@ use super::{
 
 /// Writes the wheel.
 pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> Result<()> {
-    let own = format!("mgp-{}", release.version);
+    let own = own_name(release);
     let readme = release.filled(include_str!("../../dist/wheel/README.md"), &[])?;
     let metadata = release.filled(include_str!("../../dist/wheel/METADATA"), &[("readme", &readme)])?;
     let tags = target.wheel.iter().fold(String::new(), |tags, tag| format!("{tags}Tag: py3-none-{tag}\n"));
@@ -41,5 +41,10 @@ pub(super) fn write(release: &Release, target: &Target, contents: &Contents) -> 
 
 /// Returns the name of the wheel's file.
 pub(super) fn name(release: &Release, target: &Target) -> String {
-    format!("mgp-{}-py3-none-{}.whl", release.version, target.wheel.join("."))
+    format!("{}-py3-none-{}.whl", own_name(release), target.wheel.join("."))
+}
+
+/// Returns the name of the project with its version, as names of files have it.
+fn own_name(release: &Release) -> String {
+    format!("{}-{}", release.names.pypi.replace('-', "_"), release.version)
 }

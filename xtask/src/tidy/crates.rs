@@ -127,7 +127,8 @@ mod tests {
         let package = Package {
             name: from.into(),
             version: String::new(),
-            repository: None,
+            description: None,
+            publish: None,
             manifest_path: PathBuf::new(),
             dependencies: vec![Dependency { name: to.into(), kind: kind.map(String::from) }],
             features: BTreeMap::new(),

@@ -3,6 +3,7 @@
 mod circles;
 mod crates;
 mod documents;
+mod fetches;
 mod modules;
 mod sources;
 
@@ -14,6 +15,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut faults = crates::faults(workspace)?;
     faults.extend(circles::faults(workspace)?);
     faults.extend(documents::faults(workspace)?);
+    faults.extend(fetches::faults(workspace)?);
     faults.extend(modules::faults(workspace)?);
     faults.extend(sources::faults(workspace)?);
     for fault in &faults {

@@ -9,6 +9,7 @@ mod decisions;
 pub(crate) mod home;
 mod mistakes;
 mod patterns;
+mod template;
 
 use std::{
     path::{Path, PathBuf},
@@ -80,6 +81,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     walk.mistakes();
     walk.serve(&clients)?;
     walk.serve_stdio(&clients);
+    walk.step("mgp new server", |walk| template::walk(workspace, &walk.home));
     walk.step("the record is intact", |walk| verified(&walk.home));
     walk.report.finish()
 }

@@ -49,8 +49,8 @@ tables! {
         /// The registry of `mgp install`: a URL, or a file or folder with copies of its documents; the official one if
         /// left out.
         pub registry: Option<String>,
-        /// The signed list of versions that `mgp self` reads: an `https://` URL or a file, with the signature of
-        /// minisign beside it (`.minisig`). If left out, no version is looked for.
+        /// The signed list of versions that `mgp self` reads, where your operator publishes one: an `https://` URL or a
+        /// file, with the signature of minisign beside it (`.minisig`). If left out, no version is looked for.
         pub releases: Option<String>,
         /// The public key of minisign for `releases`, such as `RWQf6LRC…`; that of this build if left out.
         pub releases_key: Option<String>,

@@ -51,9 +51,9 @@ pub(super) fn deb(trial: &Trial<'_>) -> Result<Outcome> {
         let configuration = root.join("etc/mgp/mgp.toml");
         fs::write(&configuration, "# changed\n")?;
         fs::create_dir_all(root.join("var/lib/mgp"))?;
-        dpkg(&["--remove", "mgp"])?;
+        dpkg(&["--remove", &trial.release.names.system])?;
         ensure!(configuration.is_file(), "the configuration went before the purge");
-        dpkg(&["--purge", "mgp"])?;
+        dpkg(&["--purge", &trial.release.names.system])?;
         fs::remove_file(root.join("mgp.deb"))?;
         fs::remove_dir_all(&place.home)?;
         left_nothing(&before, &listing(root)?)
@@ -73,7 +73,7 @@ pub(super) fn rpm(trial: &Trial<'_>) -> Result<Outcome> {
         rpm(&["--install", "--nodeps"], &package)?;
         ensure!(root.join("usr/lib/systemd/system/mgp.service").is_file(), "the package brought no service");
         place.works(&trial.release.version)?;
-        rpm(&["--erase"], Path::new("mgp"))?;
+        rpm(&["--erase"], Path::new(&trial.release.names.system))?;
         fs::remove_dir_all(&place.home)?;
         let mut after = listing(root)?;
         // There is no purge, so users stay: they may own files elsewhere.

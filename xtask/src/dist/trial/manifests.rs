@@ -1,18 +1,12 @@
-//! The checksums, the signature, and the syntax and shape of what other package managers and registries read.
+//! The checksums, the signature, and what Homebrew and Nix read.
 
 use std::{fs, process::Command};
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
-use serde_json::Value;
 
 use super::report::{Outcome, missing};
 use crate::{
-    dist::{
-        checksums,
-        manifests::{WINGET, WINGET_ID},
-        release::Release,
-    },
+    dist::{checksums, manifests::formula_name, release::Release},
     process,
 };
 
@@ -43,12 +37,17 @@ pub(super) fn signature(release: &Release) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Has Ruby read the formula of Homebrew.
+/// Has Ruby read the formula of Homebrew, which names archives that lie beside it.
 pub(super) fn formula(release: &Release) -> Result<Outcome> {
     if let Some(left_out) = missing(&[("ruby", "ruby")]) {
         return Ok(left_out);
     }
-    process::run_quietly(Command::new("ruby").arg("-c").arg(release.folder.join("mgp.rb")))?;
+    let formula = release.folder.join(formula_name(release));
+    let printed = process::output(Command::new("ruby").args(["-e", READ_FORMULA]).arg(formula))?;
+    for url in printed.lines() {
+        let path = url.strip_prefix("file://").with_context(|| format!("the formula names {url}"))?;
+        ensure!(fs::exists(path)?, "the formula names {path}, which is not there");
+    }
     Ok(Outcome::Passed)
 }
 
@@ -63,60 +62,11 @@ pub(super) fn flake(release: &Release) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Has Ruby read the manifests of winget.
-pub(super) fn winget(release: &Release) -> Result<Outcome> {
-    if let Some(left_out) = missing(&[("ruby", "ruby")]) {
-        return Ok(left_out);
-    }
-    let files = WINGET.map(|(ending, _)| release.folder.join(format!("{WINGET_ID}{ending}")));
-    if !files[0].exists() {
-        return Ok(Outcome::LeftOut("there is no archive for Windows".to_owned()));
-    }
-    let script = "require 'yaml'; ARGV.each { |file| YAML.safe_load(File.read(file)) }";
-    process::run_quietly(Command::new("ruby").args(["-e", script]).args(files))?;
-    Ok(Outcome::Passed)
-}
-
-/// The shape of `server.json`, as far as it is used.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ServerJson {
-    #[serde(rename = "$schema")]
-    schema: String,
-    name: String,
-    #[expect(dead_code, reason = "only its presence is looked at")]
-    title: String,
-    description: String,
-    #[expect(dead_code, reason = "only its presence is looked at")]
-    repository: Value,
-    version: String,
-    packages: Vec<PackageEntry>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(dead_code, reason = "only the presence of most is looked at")]
-struct PackageEntry {
-    registry_type: String,
-    identifier: String,
-    version: String,
-    runtime_hint: String,
-    transport: Value,
-    package_arguments: Vec<Value>,
-}
-
-/// Reads `server.json` by its shape.
-pub(super) fn server_json(release: &Release) -> Result<Outcome> {
-    let text = fs::read_to_string(release.folder.join("server.json"))?;
-    let server: ServerJson = serde_json::from_str(&text).context("server.json has another shape")?;
-    ensure!(server.schema.ends_with("/server.schema.json"), "server.json names the schema {}", server.schema);
-    ensure!(
-        server.name.split('/').count() == 2,
-        "the name {} is not of the form `namespace/name`",
-        server.name
-    );
-    ensure!(server.description.len() <= 100, "the description has more than 100 characters");
-    let versions = server.packages.iter().map(|package| &package.version).chain([&server.version]);
-    ensure!(versions.into_iter().all(|version| *version == release.version), "the versions differ");
-    Ok(Outcome::Passed)
-}
+/// Reads a formula as Homebrew does, and prints the addresses that it names.
+const READ_FORMULA: &str = "
+class Formula
+  def self.test = nil
+  def self.method_missing(name, *words, **) = name == :url ? puts(words) : (yield if block_given?)
+end
+load File.expand_path(ARGV[0])
+";

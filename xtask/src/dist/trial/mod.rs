@@ -70,33 +70,31 @@ const FULL: [(Kind, &str, Try); 8] = [
     (Kind::Oci, "the image, unpacked and run as its user", others::oci),
     NPM,
     WHEEL,
-    UVX,
+    UV,
     MCPB,
 ];
 
 /// The trials on systems other than Linux.
-const IN_FOLDERS: [(Kind, &str, Try); 5] = [ARCHIVE, NPM, WHEEL, UVX, MCPB];
+const IN_FOLDERS: [(Kind, &str, Try); 5] = [ARCHIVE, NPM, WHEEL, UV, MCPB];
 
 const SHORT: [(Kind, &str, Try); 5] =
-    [ARCHIVE, (Kind::Deb, "the package of Debian, in a folder", installers::deb), NPM, WHEEL, UVX];
+    [ARCHIVE, (Kind::Deb, "the package of Debian, in a folder", installers::deb), NPM, WHEEL, UV];
 
 const ARCHIVE: (Kind, &str, Try) = (Kind::Archive, "the archive, in a folder", installers::archive);
 const NPM: (Kind, &str, Try) =
-    (Kind::Npm, "the packages of npm, in a prefix: installed, uninstalled", installers::npm);
+    (Kind::Npm, "the package of npm, in a prefix: installed, uninstalled", installers::npm);
 const WHEEL: (Kind, &str, Try) =
     (Kind::Wheel, "the wheel, in an environment of Python: installed, uninstalled", installers::wheel);
-const UVX: (Kind, &str, Try) = (Kind::Wheel, "the wheel, by uvx", installers::uvx);
+const UV: (Kind, &str, Try) = (Kind::Wheel, "the wheel, by uv: installed, uninstalled", installers::uv);
 const MCPB: (Kind, &str, Try) =
     (Kind::Mcpb, "the bundle of Claude Desktop: validated, unpacked", installers::mcpb);
 
 type TextTry = fn(&Release) -> Result<Outcome>;
 
 /// What does not depend on a target.
-const TEXTS: [(&str, TextTry); 6] = [
+const TEXTS: [(&str, TextTry); 4] = [
     ("the checksums", manifests::checksums),
     ("a signature: verified, and refused for a changed file", manifests::signature),
     ("the formula of Homebrew", manifests::formula),
     ("the flake of Nix", manifests::flake),
-    ("the manifests of winget", manifests::winget),
-    ("server.json of the registry of MCP", manifests::server_json),
 ];

@@ -50,7 +50,7 @@ impl Host {
 
     /// A client of this agent that speaks all of MGP.
     pub(crate) async fn client(&self, agent: &str) -> Plain {
-        self.connect(agent, speaking()).await
+        self.connect(agent, speaking_mgp()).await
     }
 
     /// A client of this agent that knows nothing of MGP.
@@ -59,7 +59,7 @@ impl Host {
     }
 
     pub(crate) async fn operator(&self) -> Plain {
-        speaking().in_process(self.kernel.accept(Principal::operator("root"))).await.unwrap()
+        speaking_mgp().in_process(self.kernel.accept(Principal::operator("root"))).await.unwrap()
     }
 
     /// The recorded events for which the filter holds, the oldest first.
@@ -147,7 +147,7 @@ pub(crate) fn hearing(builder: ClientBuilder, methods: &[&'static str]) -> (Clie
 }
 
 /// A client that speaks all of MGP.
-pub(crate) fn speaking() -> ClientBuilder {
+pub(crate) fn speaking_mgp() -> ClientBuilder {
     Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()))
 }
 

@@ -75,7 +75,6 @@ impl ServerOutcomeGate {
         };
         if response.result.ending() == CallEnding::Failed {
             remove_unsafe_suggestions(response);
-            return Ok(());
         }
         let asks = response.result.kind() == ResultKind::InputRequired;
         if !asks && !gets_task {

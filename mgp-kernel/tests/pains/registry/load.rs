@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, RpcService};
+use mgp_client_sdk::Client;
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -66,7 +66,8 @@ async fn calls_of_many_clients_are_answered_in_time_and_leave_nothing_behind() {
 async fn round(url: &str) -> Vec<Duration> {
     let mut running = JoinSet::new();
     for number in 0..CLIENTS {
-        let client = Client::builder("tests", "1.0.0").mgp(None).connect_http(url).await.unwrap();
+        let client = Client::builder("tests", "1.0.0").mgp(None).connect_http(url).await.unwrap().boxed();
+        listed(&client, "files__works").await;
         running.spawn(async move {
             let took = calls(&client, number).await;
             client.close().await.unwrap();
@@ -77,8 +78,7 @@ async fn round(url: &str) -> Vec<Duration> {
 }
 
 /// Makes the calls of a client, and returns how long each of them took.
-async fn calls<S: RpcService>(client: &Client<S>, number: usize) -> Vec<Duration> {
-    listed(client, "files__works").await;
+async fn calls(client: &Client, number: usize) -> Vec<Duration> {
     let mut took = Vec::with_capacity(CALLS_OF_CLIENT);
     for call in 0..CALLS_OF_CLIENT {
         let arguments = json!({"a": format!("{number} {call}")});

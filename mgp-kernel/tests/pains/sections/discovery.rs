@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::raw::{ERAS, Raw};
-use crate::host::{Host, quiet, speaking, typed, until};
+use crate::host::{Host, quiet, speaking_mgp, typed, until};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::talking;
@@ -70,7 +70,7 @@ async fn a_list_has_the_servers_for_which_all_holds_that_is_asked() {
     host.up("two").await;
     until("it failed", || host.view("away").last_error).await;
     for revision in ERAS {
-        let ada = host.connect("ada", speaking().revisions([revision])).await;
+        let ada = host.connect("ada", speaking_mgp().revisions([revision])).await;
         for (filter, expected) in [
             (json!({}), &["away", "one", "two"][..]),
             (json!({"extensions": ["audit"]}), &["one", "two"]),

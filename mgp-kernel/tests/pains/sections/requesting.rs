@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::raw::{ERAS, Raw};
 use super::searching::indexed;
-use crate::host::{Host, quiet, speaking, typed};
+use crate::host::{Host, quiet, speaking_mgp, typed};
 use crate::runner::tests;
 use crate::scripted::{Script, defined};
 
@@ -133,7 +133,7 @@ async fn a_request_that_is_not_met_says_why() {
 async fn each_word_of_a_request_is_obeyed() {
     let (host, _script) = kernel().await;
     for revision in ERAS {
-        let client = host.connect("ada", speaking().revisions([revision])).await;
+        let client = host.connect("ada", speaking_mgp().revisions([revision])).await;
         let request = async |params: Value| {
             let answer = client.request_tools(&typed(&params)).await.unwrap();
             answer.tools_loaded.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>()

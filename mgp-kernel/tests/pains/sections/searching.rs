@@ -4,7 +4,7 @@ use mgp_toolindex::embed::EmbedderChoice;
 use serde_json::{Value, json};
 
 use super::raw::{ERAS, Raw};
-use crate::host::{Host, quiet, read, speaking, typed, until_found};
+use crate::host::{Host, quiet, read, speaking_mgp, typed, until_found};
 use crate::runner::tests;
 use crate::scripted::{Script, defined};
 
@@ -202,7 +202,7 @@ async fn a_search_is_answered_with_all_that_a_call_needs() {
 async fn each_word_of_a_search_is_obeyed() {
     let office = Office::open(|_| {}).await;
     for revision in ERAS {
-        let client = office.host.connect("ada", speaking().revisions([revision])).await;
+        let client = office.host.connect("ada", speaking_mgp().revisions([revision])).await;
         for (more, expected) in [
             (json!({}), &["post.dispatch", "taxi.dispatch"][..]),
             (json!({"max_results": 1}), &["post.dispatch"]),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::raw::{ERAS, Raw};
 use super::searching::indexed;
-use crate::host::{Host, ask, names, quiet, say, speaking, typed};
+use crate::host::{Host, ask, names, quiet, say, speaking_mgp, typed};
 use crate::runner::tests;
 use crate::scripted::{Script, defined};
 
@@ -84,7 +84,7 @@ async fn a_session_tells_its_tools_and_lets_them_go() {
     let (host, _script) = kernel(json!({"pinned": ["walls.zeta"]})).await;
     for revision in ERAS {
         let agent = format!("agent-{}", revision.as_str());
-        let ada = host.connect(&agent, speaking().revisions([revision])).await;
+        let ada = host.connect(&agent, speaking_mgp().revisions([revision])).await;
         for tool in ["walls.alpha", "walls.beta"] {
             say(&ada, tool, json!({})).await;
         }

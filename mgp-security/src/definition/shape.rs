@@ -326,9 +326,9 @@ fn correct_schema(schema: &mut Object) -> Result<(), ShapeFault> {
 }
 
 fn correct_properties(properties: &mut Object) -> Result<(), ShapeFault> {
-    let others: Vec<_> = properties.iter().filter(|(_, property)| !property.is_object()).collect();
-    let others = others.into_iter().map(|(name, property)| (name.into_owned(), property));
-    for (name, property) in others.collect::<Vec<_>>() {
+    let others = properties.iter().filter(|(_, property)| !property.is_object());
+    let others: Vec<_> = others.map(|(name, property)| (name.into_owned(), property)).collect();
+    for (name, property) in others {
         // JSON Schema writes these two in another way as well, which clients accept.
         let same = match property.as_bytes() {
             b"true" => RawJson::empty_object(),

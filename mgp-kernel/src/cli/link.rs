@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_types::mcp::ProgressParams;
-use mgp_types::mgp::{ServerState, ShutdownReason};
+use mgp_types::mgp::ShutdownReason;
 use mgp_types::{Error, Origin, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

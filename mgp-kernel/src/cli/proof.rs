@@ -268,7 +268,10 @@ async fn given(link: &KernelLink, needed: NeededProof, is_piped: bool) -> Result
         let secret = if is_piped { line()? } else { ask(prompt(needed), BY_STDIN).await? };
         match prove_to(link, &Proof::Passphrase(secret.clone())).await {
             Ok(()) => return Ok(secret),
-            Err(error) if tries < TRIES && !is_piped && NeededProof::of(&error).is_some() => tries += 1,
+            Err(error) if tries < TRIES && !is_piped && NeededProof::of(&error).is_some() => {
+                link.output.note(error.message());
+                tries += 1;
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -278,12 +281,9 @@ async fn given(link: &KernelLink, needed: NeededProof, is_piped: bool) -> Result
 pub(super) fn ways_to_set(socket: &Path) -> String {
     let mut ways = Vec::new();
     if cfg!(target_os = "linux") {
-        ways.extend([
-            "run it where no client has started the terminal: on the console, over ssh, or with `docker exec -it` or \
-             `kubectl exec -it` (tmux, editors and desktop terminals do not count)"
-                .to_owned(),
-            "or give this account a password with `passwd`, which mgp then asks for".to_owned(),
-        ]);
+        let login = "run it where no client can have started the terminal: on the console, over ssh, or with `docker exec -it` \
+                     or `kubectl exec -it` (tmux, editors and desktop terminals do not count)";
+        ways.push(login.to_owned());
     }
     if cfg!(windows) {
         ways.push(

@@ -19,15 +19,16 @@ struct Ancestor {
     is_shell: bool,
 }
 
-/// Returns whether only shells stand between a process of the user `account` and the login at which it was started. False
-/// where the system does not show the ancestors.
-pub(super) fn is_at_login(lineage: &Lineage, account: u32) -> bool {
+/// Returns whether only shells stand between a process and the login of its user. False where the system does not show the
+/// ancestors.
+pub(super) fn is_at_login(lineage: &Lineage) -> bool {
     let chain: Option<Vec<_>> = lineage.processes().iter().map(Ancestor::of).collect();
-    chain.is_some_and(|chain| is_login(&chain, account))
+    chain.is_some_and(|chain| is_login(&chain))
 }
 
 /// Decides by the command and its ancestors, the command first.
-fn is_login(chain: &[Ancestor], account: u32) -> bool {
+fn is_login(chain: &[Ancestor]) -> bool {
+    let Some(account) = chain.first().map(|command| command.user) else { return false };
     for (place, ancestor) in chain.iter().enumerate().skip(1) {
         let (name, is_own) = (&*ancestor.name, ancestor.user == account);
         // The first process adopts what outlives its parent.
@@ -103,13 +104,13 @@ mod tests {
         (0..).zip(processes).map(of).collect()
     }
 
-    fn of_host(processes: &[(u32, &str)], account: u32) -> bool {
+    fn of_host(processes: &[(u32, &str)]) -> bool {
         let processes = [processes, &[(ROOT, "systemd")]].concat();
-        is_login(&chain(&processes, FIRST), account)
+        is_login(&chain(&processes, FIRST))
     }
 
-    fn entered(processes: &[(u32, &str)], account: u32) -> bool {
-        is_login(&chain(processes, 70), account)
+    fn entered(processes: &[(u32, &str)]) -> bool {
+        is_login(&chain(processes, 70))
     }
 
     #[test]
@@ -122,7 +123,7 @@ mod tests {
             &[(ADA, "bash"), (ROOT, "su"), (ROOT, "bash"), (ROOT, "login")],
             &[(ROOT, "sudo"), (ROOT, "sudo"), (BOB, "bash"), (BOB, "kitty")],
         ] {
-            assert!(of_host(&[&[(ADA, "mgp")], above].concat(), ADA), "{above:?}");
+            assert!(of_host(&[&[(ADA, "mgp")], above].concat()), "{above:?}");
         }
         for above in [
             &[(ROOT, "bash"), (ROOT, "login")][..],
@@ -130,13 +131,13 @@ mod tests {
             &[(ROOT, "sudo"), (ROOT, "sudo"), (ADA, "bash"), (ADA, "kitty")],
             &[(ROOT, "bash"), (ADA, "su"), (ADA, "bash"), (ADA, "kitty")],
         ] {
-            assert!(of_host(&[&[(ROOT, "mgp")], above].concat(), ROOT), "{above:?}");
+            assert!(of_host(&[&[(ROOT, "mgp")], above].concat()), "{above:?}");
         }
         for account in [ADA, ROOT] {
             for processes in
                 [&[(account, "mgp")][..], &[(account, "mgp"), (account, "sh"), (account, "bash")]]
             {
-                assert!(entered(processes, account), "{processes:?}");
+                assert!(entered(processes), "{processes:?}");
             }
         }
     }
@@ -160,22 +161,22 @@ mod tests {
                 &[(account, "sh"), (ROOT, "cron"), (ROOT, "cron")],
                 &[(account, "bash"), (ROOT, "sg"), (ROOT, "login")],
             ] {
-                assert!(!of_host(&[&[(account, "mgp")], above].concat(), account), "{above:?}");
+                assert!(!of_host(&[&[(account, "mgp")], above].concat()), "{above:?}");
             }
-            assert!(!entered(&[(account, "mgp"), (account, "node"), (account, "bash")], account));
+            assert!(!entered(&[(account, "mgp"), (account, "node"), (account, "bash")]));
             // The container's own shell adopts orphans.
-            assert!(!is_login(&chain(&[(account, "mgp"), (account, "bash")], FIRST), account));
+            assert!(!is_login(&chain(&[(account, "mgp"), (account, "bash")], FIRST)));
         }
         // Names that the user gives, and what root does without a password.
         for above in [&[(ADA, "sh"), (ADA, "sshd"), (ADA, "sshd")][..], &[(ADA, "sh"), (ADA, "login")]] {
-            assert!(!of_host(&[&[(ADA, "mgp")], above].concat(), ADA), "{above:?}");
+            assert!(!of_host(&[&[(ADA, "mgp")], above].concat()), "{above:?}");
         }
         for above in [
             &[(ROOT, "su"), (ROOT, "claude"), (ROOT, "bash"), (ROOT, "sshd")][..],
             &[(ROOT, "su")],
             &[(ROOT, "bash"), (ROOT, "login"), (ROOT, "script")],
         ] {
-            assert!(!of_host(&[&[(ROOT, "mgp")], above].concat(), ROOT), "{above:?}");
+            assert!(!of_host(&[&[(ROOT, "mgp")], above].concat()), "{above:?}");
         }
     }
 
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn a_test_is_at_no_login_and_only_shells_of_the_system_count() {
         let own = Lineage::of(std::process::id()).unwrap();
-        assert!(!is_at_login(&own, crate::listen::socket::own_uid()));
+        assert!(!is_at_login(&own));
         let shell = fs::canonicalize("/bin/sh").unwrap();
         assert!(is_shell(&shell) && !is_shell(Path::new("/usr/bin/env")));
     }

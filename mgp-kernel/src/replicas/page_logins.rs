@@ -122,7 +122,9 @@ mod tests {
         assert_eq!(other.find("another").await.unwrap(), None);
         let stored: Vec<u8> = {
             let connection = other.database.connection();
-            connection.query_row("SELECT name || sealed FROM page_logins", [], |row| row.get(0)).unwrap()
+            let query = "SELECT name, sealed FROM page_logins";
+            let row = |row: &rusqlite::Row<'_>| Ok([row.get::<_, Vec<u8>>(0)?, row.get(1)?].concat());
+            connection.query_row(query, [], row).unwrap()
         };
         let text = String::from_utf8_lossy(&stored).into_owned();
         assert!(!text.contains("its token") && !text.contains("cookie") && !text.contains("ada"), "{text}");

@@ -52,12 +52,12 @@ pub(crate) struct ServerEvents {
     pub(crate) publisher: Publisher,
     access: AccessPolicy,
     tables: Arc<FleetTables>,
-    requests: ChannelRequests,
+    requests: Arc<ChannelRequests>,
 }
 
 impl ServerEvents {
     pub(crate) fn new(publisher: Publisher, access: AccessPolicy, tables: Arc<FleetTables>) -> Self {
-        Self { publisher, access, tables, requests: ChannelRequests::default() }
+        Self { publisher, access, tables, requests: Arc::default() }
     }
 
     /// Publishes a change of a server's lifecycle to operators, and to the agents that may use it.

@@ -332,7 +332,7 @@ async fn only_a_login_sets_the_first_passphrase_once_a_client_was_connected() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let (_kernel, _talk) = Talk::begin(&home);
     let grant = ["access", "grant", "agent.one", "honest"];
-    assert!(run(&home, &grant).err.contains("this needs your operator passphrase"));
+    assert!(run(&home, &grant).err.contains("this needs the operator passphrase"));
     let made = run_with(&home, NEW_TOKEN, None, "correct horse\n");
     assert_eq!(run_with(&home, &grant, Some(made.out.trim()), "").code, Some(0), "{made:?}");
 }

@@ -37,7 +37,7 @@ impl Walk {
                 fs::write(&file, "to be overwritten")?;
                 let call =
                     ["call", "filesystem.write_file", &format!("path={}", file.display()), "content=a"];
-                let mut command = walk.home.at_terminal(&terminal, "to refuse it:", answer, &call);
+                let mut command = walk.home.at_terminal(&terminal, "to deny it:", answer, &call);
                 let ended = walk.home.ended(&mut command)?;
                 ensure!(ended.out.contains("overwrites"), "it does not say what it asks: {ended:?}");
                 let is_overwritten = fs::read_to_string(&file)? == "a";

@@ -29,7 +29,7 @@ tables! {
 
     /// The ways in which questions reach people who look at no page.
     pub struct ApprovalSettings: Debug, Eq {
-        /// The notifications of each question that waits.
+        /// The notifications of each question that waits. Without any, the desktop shows the question.
         pub notify: Vec<Notification>,
     }
 

@@ -122,7 +122,6 @@ impl Fleet {
         }
     }
 
-    #[cfg(test)]
     pub(crate) fn support(&self) -> &Arc<ServerSupport> {
         &self.support
     }

@@ -11,7 +11,7 @@ use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind, well_formed
 use mgp_security::tool::effective;
 use mgp_toolindex::{ServerTools, ToolListing};
 use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ToolName, TrustLevel};
-use mgp_types::{Error, Object, RawJson, Request};
+use mgp_types::{Error, Object, RawJson, Request, code};
 use tower_layer::Layer;
 use tower_service::Service;
 

@@ -140,7 +140,7 @@ async fn a_cancelled_call_ends_at_once_whether_or_not_its_server_answers_it() {
         assert_eq!(report["pending_requests"], 0, "{report}");
         let cancelled = ("FAILURE".to_owned(), true);
         assert_eq!(recorded(&host).await, [cancelled.clone(), cancelled]);
-        assert!(ada.heard.is_empty(), "{:?}", ada.heard);
+        assert!(ada.heard.iter().all(|frame| frame["method"].is_string()), "{:?}", ada.heard);
     }
 }
 

@@ -47,7 +47,8 @@ fn server() -> (Server, Arc<AtomicUsize>) {
             async |arguments: Object, cx: Cx| {
                 let size = arguments.get("size").and_then(|size| size.to().ok()).unwrap_or_default();
                 let media_type = cx.accepted_type(&["image/png", "image/webp"]).unwrap_or("none");
-                ContentBlock::Image(ImageContent::new(STANDARD.encode(vec![7_u8; size]), media_type))
+                let image = ImageContent::new(STANDARD.encode(vec![7_u8; size]), media_type);
+                Ok::<_, ToolError>(ContentBlock::from(image))
             },
         )
         .tool(Tool::new("why", "Says why it was called."), async |cx: Cx| {

@@ -150,7 +150,7 @@ async fn every_security_relevant_action_is_recorded() {
     script.tools(&tools("Runs a command, and sends its output by mail."));
     say(&ada, "shell.tell", json!({})).await;
     until_listed(&ada, |names| !names.contains(&"shell.execute_command".to_owned())).await;
-    record.has("dev.cloto.mgp.definition_changed", ["kernel", "kernel"], COMMAND, "BLOCKED").await;
+    record.has("dev.cloto.mgp.tool_quarantined", ["kernel", "kernel"], COMMAND, "BLOCKED").await;
     let changed = json!({"server_id": "shell", "name": "execute_command"});
     ask(&operator, "kernel/pins/approve", changed).await;
     record.has("dev.cloto.mgp.definition_approved", root_acts, COMMAND, "SUCCESS").await;

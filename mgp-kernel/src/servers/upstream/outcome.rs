@@ -354,9 +354,9 @@ mod tests {
         };
         for (message, fields) in [
             ("x", r#"{"passphrase":{"type":"string"}}"#),
-            ("x", r#"{"a":{"type":"string","title":"operators' passphrase"}}"#),
+            ("x", r#"{"a":{"type":"string","title":"operator passphrase"}}"#),
             ("x", r#"{"a":{"type":"string","description":"Your API key"}}"#),
-            ("deciding takes the operators' passphrase", r#"{"answer":{"type":"string"}}"#),
+            ("this needs your operator passphrase", r#"{"answer":{"type":"string"}}"#),
             ("x", r#"{"apiKey":{}}"#),
         ] {
             assert!(form(message, fields).is_err(), "{message} {fields}");

@@ -73,7 +73,7 @@ impl Answers {
 
     fn close(self) -> Result<()> {
         if !self.faults.is_empty() {
-            bail!("names are not as they have to be:\n{}", self.faults.join("\n"));
+            bail!("names that are taken, or missing:\n{}", self.faults.join("\n"));
         }
         if !self.silent.is_empty() {
             bail!(Unreachable::new(format!("registries gave no answer:\n{}", self.silent.join("\n"))));

@@ -3,7 +3,7 @@
 
 mod commands;
 
-use std::{collections::HashSet, fs, path::Path};
+use std::{collections::HashSet, ffi::OsStr, fs, path::Path};
 
 use anyhow::Result;
 
@@ -47,10 +47,11 @@ impl KnownNames<'_> {
     /// Says what is wrong with the lines of a text.
     fn faults(&self, file: &str, text: &str) -> Vec<(usize, String)> {
         let mut faults = Vec::new();
-        let end = text.find(TESTS).filter(|_| file.ends_with(".rs")).unwrap_or(text.len());
+        let extension = Path::new(file).extension().and_then(OsStr::to_str).unwrap_or_default();
+        let end = text.find(TESTS).filter(|_| extension == "rs").unwrap_or(text.len());
         let last_for_people = if is_for_people(file) { text[..end].lines().count() } else { 0 };
-        let mut packages = fetched(text, file.ends_with(".md"));
-        if file.ends_with(".yaml") || file.ends_with(".md") {
+        let mut packages = fetched(text, extension == "md");
+        if extension == "yaml" || extension == "md" {
             packages.extend(text.lines().zip(1..).filter_map(|(text, line)| Some((line, image(text)?))));
         }
         for (line, package) in packages.into_iter().filter(|(_, package)| !is_at_hand(package)) {

@@ -31,7 +31,7 @@ fn what_is_ours_is_fetched_from_no_registry_and_no_address() {
         "\"on-npm\" = '1.0'",
     ] {
         for file in ["docs/a.md", "mgp-kernel/tests/a.rs"] {
-            let text = if file.ends_with(".md") { text } else { &*text.replace('`', "") };
+            let text = if file.starts_with("docs/") { text } else { &*text.replace('`', "") };
             assert!(!faults(file, text).is_empty(), "{file}: {text}");
         }
     }

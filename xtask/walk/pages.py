@@ -12,7 +12,7 @@ PASSPHRASE = "walked by a program"
 # What a person types where the program asks.
 ANSWERS = [
     (r"passphrase[^\n]*: $", PASSPHRASE),
-    (r"type (\S+) to approve[^\n]*: $", "write_file"),
+    (r"(?i)type (\S+) to approve[^\n]*: $", "write_file"),
     (r"\[y/N\][^\n]*$", "y"),
 ]
 
@@ -194,7 +194,7 @@ PAGES = [
         expects={
             "mgp --socket /run/mgp/mgp.sock apply decisions.toml --diff": Expected(code=5),
             # There is no tracker behind the example's address.
-            "mgp --socket /run/mgp/mgp.sock servers --wait": Expected(shows="tracker"),
+            "mgp --socket /run/mgp/mgp.sock servers --wait": Expected(code=4, shows="tracker"),
         },
         fills=[(r"(?<=rotate )ID", key), ("2026-10-01", today)],
     ),
@@ -204,7 +204,7 @@ PAGES = [
         expects={"mgp stop": Expected(code=None)},
         takes={"toml": of_cluster, "": balancer},
         answers=[
-            (r"(new role|again|STORE_PASSWORD)[^\n]*: $", "only-here"),
+            (r"(new role|Enter it again)[^\n]*: $", "only-here"),
             (r"STORE_URL[^\n]*: $", lambda world: f"postgres://mgp:only-here@127.0.0.1:{world.port}/mgp"),
             (r"STORE_KEY[^\n]*: $", "9f" * 32),
         ],

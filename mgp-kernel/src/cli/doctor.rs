@@ -53,12 +53,8 @@ pub(super) async fn run(cx: &CommandContext) -> Result {
     let healthy = findings.iter().all(|finding| finding.ok);
     cx.output.show(&json!({ "healthy": healthy, "findings": findings }), |_, out| {
         findings.iter().try_for_each(|finding| {
-            let detail = printable(&finding.detail);
-            if finding.ok {
-                writeln!(out, "ok  {}: {detail}", finding.what)?;
-            } else {
-                writeln!(out, "error: {detail}")?;
-            }
+            let mark = if finding.ok { "ok  " } else { "error: " };
+            writeln!(out, "{mark}{}: {}", finding.what, printable(&finding.detail))?;
             let hint = finding.hint.as_deref().map(printable).unwrap_or_default();
             hint.lines().try_for_each(|line| writeln!(out, "    {line}"))
         })

@@ -228,7 +228,7 @@ async fn honest_lists_keep_their_bytes_and_order() {
         r#"{ "uriTemplate":"a://{x}","name":"All files of the \u201cproject\u201d","mimeType":"text\/plain"}"#,
     ];
     let resources = [
-        r#"{"uri":"z://.env.example","name":"API keys and tokens.md", "size":123456789012345678901234567890}"#,
+        r#"{"uri":"z://.env.example","name":"API keys and tokens.md", "size":123456789}"#,
         r#"{"uri":"a://inbox/1","name":"Re: please send me the report","description":"To: ada\r\n\tDo not reply."}"#,
         r#"{"uri":"m://\u4f60\u597d", "name":"\u05e9\u05dc\u05d5\u05dd\u200f!"}"#,
     ];

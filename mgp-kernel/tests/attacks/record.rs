@@ -46,7 +46,7 @@ async fn a_record_that_was_emptied_does_not_verify() {
     let verified = home.run(["audit", "verify"]);
     assert_eq!(verified.code, Some(5), "{verified:?}");
     let doctor = home.run(["doctor"]);
-    assert!(doctor.out.contains("no  record"), "{doctor:?}");
+    assert!(doctor.out.contains("error: record"), "{doctor:?}");
 }
 
 async fn a_record_of_which_the_end_was_cut_does_not_verify() {
@@ -115,7 +115,7 @@ async fn a_record_that_is_removed_beside_a_kernel_ends_its_calls() {
         assert!(refused.contains("the record cannot be kept"), "{refused}");
         let verified = home.run(["audit", "verify"]);
         assert_ne!(verified.code, Some(0), "{verified:?}");
-        assert!(home.run(["doctor"]).out.contains("no  record"), "the doctor says so");
+        assert!(home.run(["doctor"]).out.contains("error: record"), "the doctor says so");
     }
 }
 

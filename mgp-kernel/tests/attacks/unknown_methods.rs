@@ -56,7 +56,7 @@ async fn a_passed_method_is_confirmed() {
     let Scene { home, mut talk, kernel: _kernel } = started("", "pass_methods = [\"vendor/*\"]");
     talk.ask("tools/list", &json!({}));
     let answer = talk.ask("vendor/exec", &json!({"what": "all"}));
-    assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains("confirm")), "{answer}");
+    assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains("approve")), "{answer}");
     assert!(arrived(&home).is_empty());
     let answer = talk.ask("shutdown", &json!({}));
     assert_eq!(answer["error"]["code"], -32601, "{answer}");

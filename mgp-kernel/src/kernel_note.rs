@@ -39,7 +39,15 @@ pub(crate) struct KernelNote {
 impl KernelNote {
     /// Describes this process, as a kernel of `config`.
     pub(crate) fn of_this_process(config: &Config) -> Self {
-        let salt = random_name();
+        Self::salted(random_name(), config)
+    }
+
+    /// Describes the same kernel with another configuration. Digests of the former note stay comparable.
+    pub(crate) fn with_config(&self, config: &Config) -> Self {
+        Self::salted(self.salt.clone(), config)
+    }
+
+    fn salted(salt: String, config: &Config) -> Self {
         let variables =
             referred(config).into_iter().map(|name| (name.clone(), digest(&salt, &name))).collect();
         let folder = env::current_dir().unwrap_or_default();
@@ -179,7 +187,11 @@ mod tests {
         let config = config("${PATH}");
         let mut note = KernelNote::of_this_process(&config);
         assert_eq!(note.differences(&config), Vec::<String>::new());
-        assert!(note.fits(&config) && !note.fits(&self::config("${HOME}")));
+        let other = self::config("${HOME}");
+        assert!(note.fits(&config) && !note.fits(&other));
+        let wanted = note.wanted(&other).unwrap();
+        assert!(note.with_config(&other).has_read(&wanted) && !note.with_config(&config).has_read(&wanted));
+        assert!(!note.with_config(&other).with_outdated(vec!["tools".to_owned()]).fits(&other));
         let state = tempfile::tempdir().unwrap();
         note.keep(state.path());
         assert_eq!(KernelNote::read(state.path()).as_ref(), Some(&note));

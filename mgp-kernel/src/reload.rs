@@ -82,8 +82,11 @@ impl Sections {
 
     /// Writes the note by which clients and commands see what a kernel that serves has read of its configuration.
     fn keep_note(&self, applied: &AppliedConfig) {
-        if self.lifecycle.served.get().is_some() && !self.lifecycle.is_stopping() {
-            let note = KernelNote::of_this_process(&self.config.wanted());
+        if self.lifecycle.served.get().is_some()
+            && !self.lifecycle.is_stopping()
+            && let Some(note) = KernelNote::read(self.config.state())
+        {
+            let note = note.with_config(&self.config.wanted());
             let note = note.with_waiting(self.config.waiting_when_read().to_vec());
             note.with_outdated(applied.needs_restart.clone()).keep(self.config.state());
         }

@@ -193,14 +193,14 @@ fn said(default: &Value) -> Option<String> {
     }
 }
 
-/// Returns the section of a key that stands in the wrong one, if there is only one such section.
+/// Returns the section of a key that stands in the wrong one, or both sections if there are two.
 pub(super) fn section_of(name: &str) -> Option<String> {
     let mut found = Vec::new();
     add_sections(root(), "", name, &mut found);
     if root().keys.iter().any(|key| key.name == name && key.is_list_of_texts()) {
         found.push("the top of the file, above the first `[section]`".to_owned());
     }
-    if found.len() == 1 { found.pop() } else { None }
+    (1..=2).contains(&found.len()).then(|| found.join(" or "))
 }
 
 /// Adds the sections below `table` that have the key `name`.

@@ -249,7 +249,10 @@ pub(crate) fn answered_cells(answered: &OpenQuestion) -> [String; 7] {
         answered.agent_id.clone().unwrap_or_else(|| "all".to_owned()),
         or_dash(answered.decision.map(Decision::as_str)),
         answered.answered_by.clone().unwrap_or_default(),
-        answered.ends_at.map(|end| format!("{end}, or its call")).unwrap_or_default(),
+        match (answered.ends_at, answered.max_uses) {
+            (Some(end), None) => format!("{end}, or its call"),
+            (end, _) => or_dash(end),
+        },
         match answered.max_uses {
             Some(uses) => format!("{uses} of {uses} calls left, question {}", answered.id),
             None => format!("question {}", answered.id),

@@ -235,8 +235,15 @@ fn what_waits_for_the_passphrase_is_listed_with_the_command_that_applies_it() {
     let home = with_noted_starts();
     crate::page::with_passphrase(&home);
     let issued = home.run_with(["operators", "token", "--stdin"], "correct horse\n");
-    home.done(["call", "clock.now"]);
-    let kernel = home.json(["status"])["pid"].clone();
+    let token = issued.out.trim();
+    let run = |args: &[&str], token: Option<&str>| {
+        let mut command = home.command(args);
+        command.env("MGP_OPERATORS_TOKEN", token.unwrap_or_default());
+        Home::ran(command, "")
+    };
+    let json = |args: &[&str]| home.json_where(&[("MGP_OPERATORS_TOKEN", "")], args.iter().copied());
+    assert_eq!(run(&["call", "clock.now"], None).code, Some(0));
+    let kernel = json(&["status"])["pid"].clone();
     let [program, file] = home.clock();
     let config = home.read("mgp.toml");
     home.write(
@@ -246,25 +253,23 @@ fn what_waits_for_the_passphrase_is_listed_with_the_command_that_applies_it() {
          [limits]\nagent_calls_per_minute = 900\n"
         ),
     );
-    let listed = home.run(["servers"]);
+    let listed = run(&["servers"], None);
     let row = listed.out.lines().find(|line| line.starts_with("late ")).unwrap_or_default();
     assert!(row.contains(" waiting "), "{listed:?}");
     let notice = "Changes that wait for your operator passphrase: limits.agent_calls_per_minute, servers.late. Apply them: mgp reload";
     assert!(listed.err.contains(notice), "{listed:?}");
-    let listed = home.json(["servers"]);
+    let listed = json(&["servers"]);
     let keys = json!(["limits.agent_calls_per_minute", "servers.late"]);
     assert_eq!(listed["waiting"], json!({"keys": keys, "command": "mgp reload"}));
     let rows = listed["servers"].as_array().unwrap();
     assert!(rows.iter().any(|row| row["id"] == "late" && row["waiting"] == "server"), "{listed}");
-    let refused = home.run(["reload"]);
+    let refused = run(&["reload"], None);
     assert!(refused.code == Some(3) && refused.err.contains(notice), "{refused:?}");
-    let mut reload = home.command(["reload"]);
-    reload.env("MGP_OPERATORS_TOKEN", issued.out.trim());
-    let reloaded = Home::ran(reload, "");
+    let reloaded = run(&["reload"], Some(token));
     assert_eq!(reloaded.out, "added late\nchanged [limits]\n", "{reloaded:?}");
-    home.done(["call", "late.now"]);
-    assert_eq!(home.json(["status"])["pid"], kernel);
-    assert_eq!(home.json(["servers"])["waiting"], json!(null));
+    assert_eq!(run(&["call", "late.now"], None).code, Some(0));
+    assert_eq!(json(&["status"])["pid"], kernel);
+    assert_eq!(json(&["servers"])["waiting"], json!(null));
 }
 
 #[test]

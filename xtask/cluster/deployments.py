@@ -29,7 +29,7 @@ CHART_VALUES = {
     "ingress": {"enabled": True, "className": "nginx", "tls": [{"hosts": ["mgp.example"], "secretName": "public"}]},
     "serviceMonitor": {"enabled": True},
     "config": {
-        "kernel": {"linger": "1h"},
+        "kernel": {"linger": 60},
         "listen": {
             "rest": True,
             "public_url": "https://mgp.example/mcp",

@@ -367,7 +367,7 @@ async fn a_call_that_waits_for_a_person_or_is_refused_says_nothing_of_its_server
     let host = Host::ready_with(dangerous(script.server("bank"))).await;
     let (robot, operator) = (host.client("robot").await, host.operator().await);
     let counts = async || {
-        let servers = ask(&operator, "kernel/servers/list", json!({})).await;
+        let servers = ask(&operator, "kernel/servers", json!({})).await;
         let calls = &servers["servers"][0]["calls"];
         (calls["ended"].clone(), calls["failed"].clone(), calls["p95_micros"].clone())
     };

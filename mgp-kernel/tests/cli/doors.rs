@@ -128,7 +128,7 @@ fn documents_describe_the_tools_that_the_caller_may_call() {
     let without = get(port, "/capabilities").2;
     assert_ne!(without["revision"], manifest["revision"]);
     let has_it = |manifest: &Value| {
-        manifest["tools"].as_array().unwrap().iter().any(|tool| tool.to_string().contains("summarize"))
+        manifest["tools"].as_array().unwrap().iter().any(|tool| tool["x_mcp_name"] == "context.summarize")
     };
     assert!(has_it(&manifest) && !has_it(&without), "{without}");
     // One that is added is there on the next demand.

@@ -76,7 +76,7 @@ fn a_question_is_told_to_a_program_and_to_a_webhook_until_that_takes_it() {
     let told = crate::kernel::found("what the program was told", || {
         std::fs::read_to_string(&told).ok().filter(|told| told.ends_with('\n'))
     });
-    assert!(told.starts_with(&format!("{link} ")) && told.contains("`remove_note`"), "{told}");
+    assert!(told.starts_with(&format!("{link} ")) && told.contains("`notes.remove_note`"), "{told}");
 }
 
 #[cfg(target_os = "linux")]

@@ -272,7 +272,10 @@ fn an_address_that_another_program_has_keeps_no_client_out_and_is_tried_again() 
     assert!(status.out.contains(&format!("http: does not listen at {address} yet")), "{status:?}");
     let doctor = home.run(["doctor"]);
     assert_eq!(doctor.code, Some(5), "{doctor:?}");
-    assert!(doctor.out.contains(&format!("error: http: the kernel does not listen at {address}")), "{doctor:?}");
+    assert!(
+        doctor.out.contains(&format!("error: http: the kernel does not listen at {address}")),
+        "{doctor:?}"
+    );
     assert!(home.read("state/kernel.log").contains(&address.to_string()));
     // Whoever asks for the address itself is told at once.
     let other = Home::with_state();

@@ -27,13 +27,12 @@ impl ServerUse {
     /// -32602 if the request calls a tool without a name.
     pub(super) fn of(request: &Request, server: &ServerId) -> Result<Self, Error> {
         let part = match MethodRule::of(request).map(|rule| rule.concern) {
-            Some(RequestConcern::Tool) => ServerPart::Tool(match &request.context.tool {
-                Some(resolved) => resolved.name.clone(),
+            Some(RequestConcern::Tool) => ServerPart::Tool(if let Some(resolved) = &request.context.tool {
+                resolved.name.clone()
+            } else {
                 // The body is what the server will read.
-                None => {
-                    let name = request.params.text("name").filter(|name| !name.is_empty());
-                    ToolName::new(&*name.ok_or_else(|| Error::invalid_params("`name` is missing"))?)
-                }
+                let name = request.params.text("name").filter(|name| !name.is_empty());
+                ToolName::new(&*name.ok_or_else(|| Error::invalid_params("`name` is missing"))?)
             }),
             Some(RequestConcern::Running | RequestConcern::Logging) => ServerPart::Anything,
             // An unknown request needs the most: access to the server as a whole.

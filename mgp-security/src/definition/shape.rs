@@ -105,7 +105,7 @@ enum Shape {
     OneOf(&'static [&'static str]),
     AnyObject,
     Object(&'static [MemberRule]),
-    List(&'static Shape),
+    List(&'static Self),
     /// The JSON Schema of arguments, which are always an object.
     InputSchema,
     /// The JSON Schema of a result. Clients of older revisions accept only objects as results; they are not listed others.

@@ -234,7 +234,7 @@ impl ActiveVectors {
 
     /// Returns the progress of an embedder that is to be used and is not yet, among this number of tools.
     pub(super) fn awaited(&self, tools: usize) -> Option<EmbeddingProgress> {
-        let is_standing_in = !std::ptr::eq(self.searched(tools), &self.current);
+        let is_standing_in = !std::ptr::eq(self.searched(tools), &raw const self.current);
         let awaited = self.coming.as_ref().or_else(|| is_standing_in.then_some(&self.current))?;
         Some(EmbeddingProgress { embedded: tools.saturating_sub(awaited.unanswered), tools })
     }

@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn hints_of_the_server_are_read_and_nonsense_is_none() {
         let hints = json!({ "categories": ["files/read"], "keywords": ["open"] });
-        let listing = read(&json!({ "name": "x", "_meta": { INDEX_META: hints.clone() } })).unwrap();
+        let listing = read(&json!({ "name": "x", "_meta": { INDEX_META: hints } })).unwrap();
         assert_eq!(listing.hints.categories, ["files/read"]);
         let mut listed = json!({ "name": "x", "categories": ["filesystem"], "keywords": ["text"] });
         let listing = read(&listed).unwrap();

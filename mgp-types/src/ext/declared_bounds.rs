@@ -181,7 +181,7 @@ mod tests {
             r#"{"content":[{"type":"text","text":"ten \"bytes"}]}"#,
             r#"{"content":[{"type":"image","mimeType":"image/png","data":"AAECAwQFBgcICQ=="}]}"#,
             r#"{"content":[{"type":"resource","resource":{"uri":"a://b","blob":"AAECAwQFBgcICQ=="}}]}"#,
-            r#"{"content":[{"type":"text","text":"01234"}],"structuredContent":{"rows":["0123456789"]}}"#,
+            r#"{"content":[{"type":"text","text":"01234"}],"structuredContent":{"rows":["0123 56789"]}}"#,
         ] {
             let raw = RawJson::parse(result).unwrap();
             assert_eq!(ToolDeclaration::too_large(&raw, 10), None, "{result}");

@@ -108,8 +108,8 @@ impl EntryReader<'_> {
             _ => {
                 let [noted, instead] = table(include_str!("left_out.txt"), key).unwrap_or(["always", ""]);
                 if noted == "always" || (noted == "filled" && !node.items().is_empty()) {
-                    let note = format!("`{key}` is not carried over: {instead}");
-                    self.notes.push(note.trim_end_matches(": ").to_owned());
+                    let message = format!("`{key}` is not carried over: {instead}");
+                    self.notes.push(message.trim_end_matches(": ").to_owned());
                 }
             }
         }

@@ -41,8 +41,14 @@ pub(super) struct Attempts {
     place: Option<Place>,
     pass: Option<Pass>,
     retries: u32,
-    /// True if an earlier attempt may have carried the call out.
-    may_be_executed: bool,
+    earlier: EarlierAttempts,
+}
+
+/// What the attempts before the present one did.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EarlierAttempts {
+    NotExecuted,
+    MaybeExecuted,
 }
 
 /// The wait of a call for which no attempt runs.
@@ -131,7 +137,7 @@ impl Attempts {
             place: None,
             pass: None,
             retries: 0,
-            may_be_executed: false,
+            earlier: EarlierAttempts::NotExecuted,
         }))
     }
 
@@ -357,8 +363,13 @@ impl Attempts {
     /// The error of the attempt, if no other attempt follows.
     pub(super) fn retry(&mut self, error: Error, request: &Request) -> Result<Retry, Error> {
         let now = Instant::now();
-        self.may_be_executed |= retry::may_be_executed(&error);
-        let error = if self.may_be_executed { error.maybe_executed() } else { error };
+        if retry::may_be_executed(&error) {
+            self.earlier = EarlierAttempts::MaybeExecuted;
+        }
+        let error = match self.earlier {
+            EarlierAttempts::MaybeExecuted => error.maybe_executed(),
+            EarlierAttempts::NotExecuted => error,
+        };
         let Some((pause, advised)) = self.pause_after(&error, request, now) else { return Err(error) };
         let retry = self.retries + 1;
         tracing::debug!(method = %request.method, code = error.code(), retry, ?pause, "the call is made again");

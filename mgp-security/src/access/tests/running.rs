@@ -59,7 +59,7 @@ impl Running {
         !self.outcome.is_finished()
     }
 
-    async fn is_refused(self) {
+    async fn expect_refusal(self) {
         let error = self.outcome.await.unwrap().unwrap_err();
         assert_eq!(error.code(), code::ACCESS_DENIED);
         assert!(error.message().contains("removed while the call was running"), "{error}");
@@ -78,10 +78,10 @@ async fn a_denial_ends_the_running_calls_of_the_agent_at_the_server_or_tool_and_
         [Running::begin(&policy, "a", "read").await, Running::begin(&policy, "a", "write").await];
     let other = Running::begin(&policy, "b", "write").await;
     policy.grant(&admin(), None, grant("a", "s", Some("write"), Deny)).await.unwrap();
-    write.is_refused().await;
+    write.expect_refusal().await;
     assert!(read.goes_on().await);
     policy.grant(&admin(), None, grant("a", "s", None, Deny)).await.unwrap();
-    read.is_refused().await;
+    read.expect_refusal().await;
     assert!(other.goes_on().await);
 }
 
@@ -92,7 +92,7 @@ async fn the_removal_and_the_end_of_a_grant_end_running_calls() {
     policy.grant(&admin(), None, grant("a", "s", Some("read"), Allow)).await.unwrap();
     let read = Running::begin(&policy, "a", "read").await;
     policy.revoke(&admin(), None, revoke("a", "s", Some("read"))).await.unwrap();
-    read.is_refused().await;
+    read.expect_refusal().await;
 
     let mut endings = policy.endings();
     let until = grant("a", "s", Some("read"), Allow).with_expires_at(Some(at(2_000)));
@@ -100,7 +100,7 @@ async fn the_removal_and_the_end_of_a_grant_end_running_calls() {
     let read = Running::begin(&policy, "a", "read").await;
     hands.set(3_000);
     assert_eq!(endings.next().await.len(), 1);
-    read.is_refused().await;
+    read.expect_refusal().await;
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn a_change_of_groups_ends_the_running_calls_of_those_who_lose_access() {
     let [ada, bob] =
         [Running::begin(&policy, "ada", "read").await, Running::begin(&policy, "bob", "read").await];
     groups.set(group(&["ada"]));
-    bob.is_refused().await;
+    bob.expect_refusal().await;
     assert!(ada.goes_on().await);
 }
 
@@ -130,7 +130,7 @@ async fn a_denial_at_another_kernel_ends_running_calls_here() {
     there.grant(&admin(), None, grant("a", "s", None, Deny)).await.unwrap();
     databases[0].catch_up().unwrap();
     here.reload().await.unwrap();
-    read.is_refused().await;
+    read.expect_refusal().await;
 }
 
 #[tokio::test]
@@ -154,5 +154,5 @@ async fn a_call_that_may_finish_without_its_key_also_keeps_what_the_groups_of_th
     groups.set_keys(keys(&[]));
     assert!(!policy.decide("ada", "s", None).allows() && read.goes_on().await);
     policy.grant(&admin(), None, grant("ada", "s", None, Deny)).await.unwrap();
-    read.is_refused().await;
+    read.expect_refusal().await;
 }

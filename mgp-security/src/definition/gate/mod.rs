@@ -331,7 +331,7 @@ impl DefinitionGuardShared {
                 .zip(admissions)
                 .enumerate()
                 .filter_map(|(place, (listed, admission))| {
-                    news(&mut known, kind, kind.name_at(place, listed), admission)
+                    news(&mut known, kind, &kind.name_at(place, listed), admission)
                 })
                 .collect()
         };
@@ -387,7 +387,7 @@ type DefinitionEvent = (DefinitionName, &'static str, Box<str>);
 fn news(
     known: &mut KeptBack,
     kind: DefinitionKind,
-    name: String,
+    name: &str,
     admission: &DefinitionAdmission,
 ) -> Option<DefinitionEvent> {
     let name: String = name.chars().take(MAX_NAME_CHARS).collect();

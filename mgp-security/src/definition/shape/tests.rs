@@ -149,7 +149,7 @@ fn what_has_one_meaning_is_corrected_and_nothing_else_is_touched() {
 #[test]
 fn a_fault_names_the_member_and_what_is_wrong_with_it() {
     for (kind, listed, expected) in [
-        (DefinitionKind::Tool, r#"{}"#, "`name` is missing"),
+        (DefinitionKind::Tool, "{}", "`name` is missing"),
         (DefinitionKind::Tool, r#"{"name":""}"#, "`name` must be a string that is not empty"),
         (DefinitionKind::Tool, r#"{"name":"a","inputSchema":[]}"#, "`inputSchema` must be an object"),
         (

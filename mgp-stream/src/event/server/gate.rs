@@ -81,7 +81,8 @@ impl EventsGate {
         else {
             return Vec::new();
         };
-        let asked = SubscriptionTerms::read(&wish, session).map(|(asked, _)| asked.channels).unwrap_or_default();
+        let asked =
+            SubscriptionTerms::read(&wish, session).map(|(asked, _)| asked.channels).unwrap_or_default();
         asked.iter().filter_map(|channel| channel.parse().ok()).take(self.0.quotas.channels).collect()
     }
 }

@@ -123,7 +123,7 @@ def of_team(world, text):
     if "[listen]" in text:
         path = pathlib.Path("/etc/mgp/mgp.toml")
     else:
-        path = pathlib.Path("/root/team/decisions.toml")
+        path = pathlib.Path.home() / "team/decisions.toml"
     path.write_text(text)
 
 

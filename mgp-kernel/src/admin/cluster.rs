@@ -124,9 +124,9 @@ impl ClusterStatus {
 
     /// Returns how many entries of all orders together a kernel does not know yet.
     fn entries_behind(&self, kernel: &ClusterRow) -> Option<i64> {
-        let knows = kernel.get("knows")?;
+        let known_entries = kernel.get("knows")?;
         let behind = |order: &ClusterRow| {
-            let known = knows.get(text(order, "order")?)?.as_i64()?;
+            let known = known_entries.get(text(order, "order")?)?.as_i64()?;
             Some((number(order, "entries")? - known).max(0))
         };
         Some(self.orders.iter().filter_map(behind).sum())

@@ -43,6 +43,10 @@ pub(crate) struct StopKernel {}
 pub(crate) struct RestartKernel {}
 
 /// The status of a kernel.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a member of the JSON that `mgp status --json` prints"
+)]
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct KernelStatus {
     pub(crate) running: bool,

@@ -235,7 +235,7 @@ async fn watch(link: &KernelLink) -> Result<Exit, Failure> {
                 Ok(decided) => drop(link.output.result(&decided)?),
                 // Somebody else has answered the question already.
                 Err(failure) if matches!(failure.exit, Exit::Tool | Exit::Usage) => {
-                    link.output.note(failure.message())
+                    link.output.note(failure.message());
                 }
                 Err(failure) => return Err(failure),
             }

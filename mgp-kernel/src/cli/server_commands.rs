@@ -210,7 +210,9 @@ pub(super) async fn reload(cx: &CommandContext) -> Result {
     let reloaded = link.ask(&ReloadConfig {}).await;
     link.close().await;
     if reloaded.is_err() {
-        waiting_notice(&waiting(cx)).iter().for_each(|notice| cx.output.note(notice));
+        for notice in waiting_notice(&waiting(cx)) {
+            cx.output.note(&notice);
+        }
     }
     cx.output.result(&reloaded?)
 }

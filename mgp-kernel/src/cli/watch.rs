@@ -55,7 +55,7 @@ pub(super) async fn run(link: &KernelLink) -> Result<Exit, Failure> {
     }
     let mut board = Board::default();
     if link.ask(&ReadProofStatus {}).await?.locked {
-        board.said = LOCKED.to_owned();
+        LOCKED.clone_into(&mut board.said);
     }
     loop {
         board.look(link).await?;

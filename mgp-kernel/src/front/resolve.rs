@@ -249,7 +249,7 @@ static LISTS: [Method; 4] =
 const OF_CALLS: Duration = Duration::from_secs(10);
 
 /// The time for which lists wait, from the start of the kernel, or of the caller's own connection, on.
-const OF_LISTS: Duration = Duration::from_secs(5);
+const OF_LISTS: Duration = Duration::from_secs(2);
 
 /// The time for which the first list of tools waits, counted likewise. Most installed programs have listed their tools
 /// by then, and a caller without any can search.

@@ -75,7 +75,7 @@ fn doctor_warns_of_dangerous_permissions_that_nobody_is_asked_about() {
     assert_eq!(found.code, Some(0), "{found:?}");
     let found = with("never_automatic = [\"camera\"]\n");
     assert_ne!(found.code, Some(0), "{found:?}");
-    assert!(found.out.contains("error: every server gets filesystem.write, "), "{found:?}");
+    assert!(found.out.contains("every server gets filesystem.write, "), "{found:?}");
     assert!(found.out.contains("shell.execute") && !found.out.contains("camera"), "{found:?}");
     assert!(found.out.contains("remove `never_automatic`"), "{found:?}");
 }

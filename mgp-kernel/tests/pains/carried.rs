@@ -340,8 +340,8 @@ async fn export(client: &mut Raw, tool: &str, resume: &Value) -> (Value, Value) 
     }
     client.heard.clear();
     let answer = client.call("tools/call", params).await;
-    let told = client.heard.iter().map(|frame| &frame["params"]);
-    let last = told.filter(|params| params["checkpoint_token"].is_string()).next_back();
+    let mut told = client.heard.iter().map(|frame| &frame["params"]);
+    let last = told.rfind(|params| params["checkpoint_token"].is_string());
     let checkpoint = last.map(|params| {
         json!({"operation_id": params["operation_id"], "checkpoint_token": params["checkpoint_token"]})
     });

@@ -45,8 +45,8 @@ async fn a_large_result_comes_in_chunks_to_a_client_that_takes_them() {
         .tool(Tool::new("large", "Returns a large text."), move || std::future::ready(large.clone()))
         .tool(Tool::new("small", "Returns a small text."), async || "small")
         .streaming();
-    let served = Served::start("files", server).await;
-    let host = Host::ready_with(quiet([served.config.clone()])).await;
+    let files = Served::start("files", server).await;
+    let host = Host::ready_with(quiet([files.config.clone()])).await;
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let builder = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
         let client = host.connect("ada", builder.revisions([revision])).await;

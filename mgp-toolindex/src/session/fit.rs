@@ -3,7 +3,8 @@
 use mgp_types::mgp::FoundTool;
 
 use super::SessionSettings;
-use super::tools::{ListingReason, SessionTools};
+use super::held::ListingReason;
+use super::tools::SessionTools;
 use crate::budget::{Forms, TokenCounter, longest};
 
 /// The part of an answer that fits into the budget.

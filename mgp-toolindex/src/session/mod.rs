@@ -9,6 +9,7 @@
 //! one, for as long as no tool has to leave, and its prompt cache stays warm.
 
 mod fit;
+mod held;
 mod settings;
 mod tools;
 

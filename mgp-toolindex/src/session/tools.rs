@@ -1,12 +1,11 @@
 //! The tools of one session.
 
 use std::cmp::Reverse;
-use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use foldhash::fast::FixedState;
 use mgp_types::mgp::{EvictTools, EvictedTools, ToolContextBudget, ToolSession};
 
+use super::held::{HeldTool, ListingReason, fingerprint, position, sum};
 use super::{ListedTool, SessionSettings, ToolList, ToolView};
 use crate::Tool;
 use crate::budget::ListedDefinition;
@@ -55,31 +54,12 @@ pub(crate) struct SessionTools {
     keeps_whole: bool,
 }
 
-/// The reason why a tool is in the list: one with a lesser reason makes room first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ListingReason {
-    Found,
-    /// The tool was used or asked for.
-    Used,
-    /// Nobody asked for the tool, and it was listed from the beginning. It stays: many hosts refuse calls of tools that are
-    /// not in their list any more.
-    Base,
-}
-
 /// A list as it was given out.
 #[derive(Debug)]
 struct GivenList {
     fingerprint: u64,
     pinned: u64,
     cached: Vec<(Arc<Tool>, String)>,
-}
-
-/// A tool in the list.
-#[derive(Debug)]
-struct HeldTool {
-    listed: ListedTool,
-    used_at: u64,
-    reason: ListingReason,
 }
 
 impl SessionTools {
@@ -480,29 +460,4 @@ fn cached_definition(
 ) -> Option<ListedDefinition> {
     let most = most.min(room);
     ListedDefinition::near(tool, name, most.min(room / 2), most, &*settings.tokens)
-}
-
-/// Returns the position of the tool of this name: the one that is shown by it, the one whose id it is, or the only one
-/// of that own name.
-fn position(held: &[HeldTool], name: &str) -> Option<usize> {
-    let shown = held.iter().position(|held| held.listed.name == name || held.listed.tool.id() == name);
-    shown.or_else(|| {
-        let mut bearers = held.iter().enumerate().filter(|(_, held)| held.listed.tool.name.as_str() == name);
-        let (at, _) = bearers.next()?;
-        bearers.next().is_none().then_some(at)
-    })
-}
-
-/// Returns a number for the definitions of tools, which is the same for the same definitions, and differs otherwise as good
-/// as certainly.
-fn fingerprint<'h>(held: impl IntoIterator<Item = &'h HeldTool>) -> u64 {
-    let mut hasher = FixedState::default().build_hasher();
-    for held in held {
-        held.listed.definition.json().as_bytes().hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-fn sum<'h>(held: impl IntoIterator<Item = &'h HeldTool>) -> u32 {
-    held.into_iter().map(|held| held.listed.definition.tokens()).fold(0, u32::saturating_add)
 }

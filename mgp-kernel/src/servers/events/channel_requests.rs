@@ -46,7 +46,9 @@ impl ChannelRequests {
     /// Calls `visit` with each channel that is asked for, and who asks.
     pub(super) fn for_each(&self, mut visit: impl FnMut(Option<&Principal>, &ChannelPattern)) {
         for (who, channels) in self.open.lock().values() {
-            channels.iter().for_each(|channel| visit(Some(who), channel));
+            for channel in channels {
+                visit(Some(who), channel);
+            }
         }
     }
 }

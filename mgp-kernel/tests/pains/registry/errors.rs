@@ -344,10 +344,10 @@ async fn a_list_whose_rest_never_comes_is_an_error_and_not_served_in_part() {
     })
     .await;
     let mut ada = client(&host, "ada").await;
-    // While the kernel waits for the rest, its own list takes no time, and has what is complete.
+    // While the kernel waits for the rest, its own list takes two seconds from its start at most, and has what is complete.
     for method in ["tools/list", "mgp/discovery/catalog"] {
-        let listed = tokio::time::timeout(Duration::from_secs(2), ada.call(method, json!({}))).await;
-        let listed = listed.unwrap_or_else(|_| panic!("{method} takes longer than two seconds")).to_string();
+        let listed = tokio::time::timeout(Duration::from_secs(4), ada.call(method, json!({}))).await;
+        let listed = listed.unwrap_or_else(|_| panic!("{method} waits for the server")).to_string();
         assert!(listed.contains("second") && !listed.contains("first"), "{method}: {listed}");
     }
     drop((ada, host));

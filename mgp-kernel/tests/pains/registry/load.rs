@@ -30,7 +30,7 @@ async fn calls_of_many_clients_are_answered_in_time_and_leave_nothing_behind() {
     let script = Script::named(&["works"]);
     let home = Home::with_state();
     let arguments = script.server("files")["args"].clone();
-    let program = std::env::current_exe().unwrap();
+    let program = std::env::current_exe().unwrap().display().to_string();
     home.configure(&format!(
         "[tools]\nlevel = \"L0\"\n[confirmation]\ndangerous = false\n\
          [permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n\

@@ -12,6 +12,7 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_transport::{ConnectionLimits, connect, memory};
 use mgp_types::Principal;
+use mgp_types::mgp::ServerState;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
@@ -181,7 +182,11 @@ impl Exchange {
         self.config.iter().for_each(|(name, value)| config[name] = value.clone());
         let host = Host::start_with(read(config)).await;
         for (id, _) in self.servers.iter().filter(|(_, script)| script.is_up) {
-            let is_up = || host.kernel.servers().iter().any(|view| view.id.as_str() == id && view.tools > 0);
+            let is_up = || {
+                let servers = host.kernel.servers();
+                let view = servers.iter().find(|view| view.id.as_str() == id);
+                view.is_some_and(|view| view.state == ServerState::Connected && view.tools > 0)
+            };
             let began = Instant::now();
             while !is_up() {
                 if began.elapsed() > PATIENCE {
@@ -332,7 +337,7 @@ impl Peer {
         self.renumber(&mut wanted);
         for (place, Difference { keep, .. }) in &step.differs {
             if let Some(name) = keep {
-                let value = frame.pointer(place).ok_or(format!("{place} is missing: {frame}"))?;
+                let value = frame.pointer(place).ok_or_else(|| format!("{place} is missing: {frame}"))?;
                 kept.insert(name.clone(), value.clone());
             }
         }
@@ -377,12 +382,11 @@ impl ServerScript {
             })
         };
         let answer = self.answers.get(method).cloned().or_else(of_method);
-        Some(match answer {
-            Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-            None => {
-                let error = json!({"code": -32601, "message": "no such method"});
-                json!({"jsonrpc": "2.0", "id": id, "error": error})
-            }
+        Some(if let Some(result) = answer {
+            json!({"jsonrpc": "2.0", "id": id, "result": result})
+        } else {
+            let error = json!({"code": -32601, "message": "no such method"});
+            json!({"jsonrpc": "2.0", "id": id, "error": error})
         })
     }
 }

@@ -136,7 +136,7 @@ async fn each_word_of_a_request_is_obeyed() {
         let client = host.connect("ada", speaking_mgp().revisions([revision])).await;
         let request = async |params: Value| {
             let answer = client.request_tools(&typed(&params)).await.unwrap();
-            answer.tools_loaded.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>()
+            answer.tools_loaded.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
         };
         // A request that names no capability needs one for its work.
         let wanted =

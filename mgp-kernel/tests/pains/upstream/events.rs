@@ -70,9 +70,10 @@ async fn what_a_server_publishes_is_found_by_its_family_in_every_pair_of_eras() 
             let client = host.connect("ada", speaking(era)).await;
             let mut own = once_there(&client, &format!("{server}.disk.*")).await;
             let mut family = once_there(&client, "model.*").await;
-            let mut exact = subscribe(&client, &["model.token_usage", "disk.full", "disk.*"]).await;
             // Channels are found by the names that the server gives them, too.
-            assert_eq!(exact.answer().subscribed, ["model.token_usage", "disk.full", "disk.*"]);
+            let bare = subscribe(&client, &["disk.full", "disk.*"]).await;
+            assert_eq!(bare.answer().subscribed, ["disk.full", "disk.*"]);
+            let mut exact = subscribe(&client, &["model.token_usage"]).await;
             assert_eq!(say(&client, &format!("{server}.work"), json!({})).await, "worked");
             // An event comes under the name that was subscribed to; a pattern gets the full name.
             let full = format!("{server}.model.token_usage");

@@ -210,7 +210,7 @@ pub(super) async fn reload(cx: &CommandContext) -> Result {
     let reloaded = link.ask(&ReloadConfig {}).await;
     link.close().await;
     if reloaded.is_err() {
-        for notice in waiting_notice(&waiting(cx)) {
+        if let Some(notice) = waiting_notice(&waiting(cx)) {
             cx.output.note(&notice);
         }
     }

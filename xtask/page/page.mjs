@@ -143,7 +143,7 @@ const faults = [];
 async function page(context) {
   const opened = await context.newPage();
   opened.on('console', (message) => {
-    if (message.type() === 'error' && !/status of (401|403|404)|ERR_CONNECTION|ERR_INCOMPLETE/.test(message.text())) faults.push(message.text());
+    if (message.type() === 'error' && !/status of (400|401|403|404)|ERR_CONNECTION|ERR_INCOMPLETE/.test(message.text())) faults.push(message.text());
   });
   opened.on('pageerror', (error) => faults.push(error.message));
   return opened;

@@ -232,7 +232,7 @@ def kills_lose_nothing(cluster, short):
             down = time.monotonic()
             kernel.part.end()
             kernel.start()
-            kernel.mgp("servers", "--wait")
+            kernel.until_connected()
             kills.windows.append((kernel.port, down, time.monotonic()))
         kills.over.set()
         for thread in kills.threads:
@@ -333,7 +333,7 @@ def capacity(cluster, short):
     """calls a second at 1, 2 and 4 kernels on this machine"""
     fourth = Kernel(4, cluster)
     fourth.start()
-    fourth.mgp("servers", "--wait")
+    fourth.until_connected()
     told = []
     try:
         for count in (1, 2, 4):
@@ -368,7 +368,7 @@ def many_entries(cluster, short):
         for _ in range(3):
             second.part.end(signal.SIGTERM)
             again.append(second.start())
-        second.mgp("servers", "--wait")
+        second.until_connected()
         key = first.new_key("agent.1")["secret"]
         until("the key at the other kernel", lambda: done(second.call(key, "payments.read")), 10)
         took = []

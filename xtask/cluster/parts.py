@@ -253,6 +253,10 @@ args = ["{SCRIPTS}/server.py", "{FOLDER}/desk"]
         check(fails or ran.returncode == 0, f"mgp {' '.join(words)} at {self.name}: {ran.stdout}{ran.stderr}")
         return ran.stdout if ran.returncode == 0 else None
 
+    def until_connected(self):
+        """Waits until each server is connected; one that lost its lease or its peer is restarted after a pause."""
+        until(f"the servers of {self.name}", lambda: self.mgp("servers", "--wait", fails=True) is not None)
+
     def json(self, *words, **options):
         return json.loads(self.mgp("--json", *words, **options) or "null")
 
@@ -408,7 +412,7 @@ class Cluster:
                 kernel.start()
         for kernel in self.kernels:
             until(f"{kernel.name} to be ready", kernel.is_ready)
-            kernel.mgp("servers", "--wait")
+            kernel.until_connected()
 
     def until_all_take(self, key, tool="payments.read", takes=True):
         """Waits until the key is good (or not) at all kernels, and returns how long that took."""

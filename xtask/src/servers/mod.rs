@@ -319,8 +319,9 @@ impl Kernel {
 
     /// The servers that are not connected, each with its state.
     fn unconnected(&self) -> Result<Vec<String>> {
-        let all: Servers =
-            serde_json::from_str(&process::output(&mut self.command(&["servers", "--wait", "--json"]))?)?;
+        // Its exit code says what is counted here.
+        let listed = self.command(&["servers", "--wait", "--json"]).output()?;
+        let all: Servers = serde_json::from_slice(&listed.stdout)?;
         let waiting = all.servers.into_iter().filter(|server| server.state != "connected");
         Ok(waiting.map(|server| format!("{} ({})", server.id, server.state)).collect())
     }

@@ -193,9 +193,11 @@ impl Home {
         self.run(&all).map(drop)
     }
 
-    /// How the servers do.
+    /// The servers, once each is connected or has failed.
     pub(super) fn servers(&self) -> Result<Vec<Shown>> {
-        Ok(self.json::<Servers>(&["servers", "--wait"])?.servers)
+        let ended = self.ended(&mut self.mgp(&["servers", "--wait", "--json"]))?;
+        let servers: Servers = serde_json::from_str(&ended.out).with_context(|| format!("{ended:?}"))?;
+        Ok(servers.servers)
     }
 
     /// The process of a server that is connected; `None` if it is not.

@@ -345,7 +345,7 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
     let waiting = |home: &Home| home.json(["status"])["waiting"].to_string();
     let has = |home: &Home, id: &str| {
         let servers = home.json(["status"])["servers"].clone();
-        servers.as_array().unwrap().iter().any(|server| server["id"] == id && server["state"] != "waiting")
+        servers.as_array().unwrap().iter().any(|server| server["id"] == id && server["waiting"] != "server")
     };
     let kernel = Kernel::start(&home, &["--watch"]);
     let evil = server::configured(&home, "evil", "");

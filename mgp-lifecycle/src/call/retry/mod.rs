@@ -5,8 +5,9 @@ mod policy;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::idempotency::is_repeatable;
 #[cfg(feature = "ext")]
-pub(crate) use self::idempotency::{is_harmless, may_be_executed};
+pub(crate) use self::idempotency::is_harmless;
+pub(super) use self::idempotency::is_repeatable;
+pub(crate) use self::idempotency::may_be_executed;
 pub(crate) use self::policy::RetryBudget;
 pub use self::policy::RetryPolicy;

@@ -209,10 +209,10 @@ pub(super) async fn reload(cx: &CommandContext) -> Result {
     };
     let reloaded = link.ask(&ReloadConfig {}).await;
     link.close().await;
-    if reloaded.is_err() {
-        if let Some(notice) = waiting_notice(&waiting(cx)) {
-            cx.output.note(&notice);
-        }
+    if reloaded.is_err()
+        && let Some(notice) = waiting_notice(&waiting(cx))
+    {
+        cx.output.note(&notice);
     }
     cx.output.result(&reloaded?)
 }

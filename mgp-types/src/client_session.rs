@@ -1,7 +1,7 @@
 //! The session of a client at this program: a connection, or a session over HTTP.
 
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::{Object, Principal, PrincipalKind, RawJson, Session};
@@ -25,6 +25,7 @@ pub struct ClientSessionId(NonZeroU64);
 pub struct ClientSession {
     id: ClientSessionId,
     named: OnceLock<NamedClient>,
+    is_trusted: AtomicBool,
     ended: Box<dyn Fn(ClientSessionId) + Send + Sync>,
 }
 
@@ -39,7 +40,12 @@ impl ClientSession {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         let id = ClientSessionId(NonZeroU64::new(number).unwrap_or(NonZeroU64::MAX));
-        Arc::new(Self { id, named: OnceLock::new(), ended: Box::new(ended) })
+        Arc::new(Self {
+            id,
+            named: OnceLock::new(),
+            is_trusted: AtomicBool::new(false),
+            ended: Box::new(ended),
+        })
     }
 
     /// Returns the number of the session.
@@ -50,6 +56,16 @@ impl ClientSession {
     /// Returns the name and version that the client gave first, for display only.
     pub fn said(&self) -> Option<&str> {
         self.named.get().map(|named| &*named.said)
+    }
+
+    /// Notes that an operator trusts the client to let a person answer. This ends with the session.
+    pub fn trust(&self) {
+        self.is_trusted.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether an operator trusts the client to let a person answer.
+    pub fn is_trusted(&self) -> bool {
+        self.is_trusted.load(Ordering::Relaxed)
     }
 
     /// Returns the principal that a request of this session comes from, where `caller` was authenticated.

@@ -66,8 +66,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Format, tidy, lints, docs, public items, each feature alone, licences
-    Ci,
+    /// Format, tidy, lints, docs, licences; with `--all` also public items and each feature alone
+    Ci(ci::Args),
     /// The public items of each library, counted or listed
     Api(api::Args),
     /// Crate graph, crate docs, file sizes, forbidden words, and what texts have people fetch
@@ -121,7 +121,7 @@ fn main() -> ExitCode {
 fn run(chore: Chore) -> Result<()> {
     let workspace = Workspace::load()?;
     match chore {
-        Chore::Ci => ci::run(&workspace),
+        Chore::Ci(args) => ci::run(&workspace, &args),
         Chore::Api(args) => api::run(&workspace, &args),
         Chore::Tidy => tidy::run(&workspace),
         Chore::Ledger(args) => ledger::run(&workspace, &args),

@@ -198,7 +198,7 @@ impl Workspace {
     /// Returns `given`, or builds an example to be tried and returns its path.
     pub(crate) fn example_or(&self, given: Option<&Path>, package: &str, example: &str) -> Result<PathBuf> {
         match given {
-            Some(program) => Ok(program.to_owned()),
+            Some(program) => Ok(std::path::absolute(program)?),
             None => self.build_example(package, example, Features::Default, Profile::Release),
         }
     }

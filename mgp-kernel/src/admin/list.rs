@@ -6,14 +6,14 @@ use mgp_types::{BoxFuture, Error, Object, RawJson};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
-    access, audit, backup, cluster, config, export, keys, operators, permissions, pins, questions,
+    access, audit, backup, clients, cluster, config, export, keys, operators, permissions, pins, questions,
     registrations, server_additions, server_orders, servers, status, tools,
 };
 use crate::install::InstallRequest;
 
 /// All operations, by noun, each with the name of its method and the connections that need the passphrase for it. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 60] = [
+static OPERATIONS: [OperationEntry; 61] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<access::ListGroups>("kernel/access/groups", ProofNeed::None),
     OperationEntry::of::<access::ReadAccessMatrix>("kernel/access/matrix", ProofNeed::None),
@@ -23,6 +23,7 @@ static OPERATIONS: [OperationEntry; 60] = [
     OperationEntry::of::<audit::ReadLogEnd>("kernel/audit/head", ProofNeed::None),
     OperationEntry::of::<audit::VerifyLog>("kernel/audit/verify", ProofNeed::None),
     OperationEntry::of::<backup::BackUp>("kernel/backup", ProofNeed::Others),
+    OperationEntry::of::<clients::TrustClient>("kernel/clients/trust", ProofNeed::All),
     OperationEntry::of::<cluster::ReadClusterStatus>("kernel/cluster/status", ProofNeed::None),
     OperationEntry::of::<config::CheckAskRule>("kernel/config/ask", ProofNeed::None),
     OperationEntry::of::<config::ListUnmatched>("kernel/config/unmatched", ProofNeed::None),

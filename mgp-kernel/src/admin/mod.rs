@@ -10,6 +10,7 @@
 pub(crate) mod access;
 pub(crate) mod audit;
 pub(crate) mod backup;
+pub(crate) mod clients;
 pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod definition_status;

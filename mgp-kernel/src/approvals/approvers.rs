@@ -1,12 +1,13 @@
 //! The approvers that are asked about a server: the human in front of the client, and operators.
 //!
 //! Only clients of known names (`attended_clients.txt`) are asked for their person: a client that shows a question
-//! cannot be told from a library for agents that answers by itself.
+//! cannot be told from a library for agents that answers by itself. A name proves nothing, so once a passphrase is set, an
+//! operator has to trust the client, too.
 
 use std::sync::Arc;
 
 use mgp_discovery::Config;
-use mgp_security::permission::{Approver, ApproverChain};
+use mgp_security::permission::{Approver, ApproverChain, PersonInFront};
 use mgp_types::{Context, Principal, PrincipalKind, agent_family};
 use tokio::sync::watch;
 
@@ -18,21 +19,29 @@ use crate::running::RunningConfig;
 /// configuration says that there is one; then operators. `asked` counts the questions.
 pub(crate) fn approvers_of(
     config: &Arc<RunningConfig>,
-    policies: &Policies,
+    policies: &Arc<Policies>,
     audit: &AuditTrail,
     asked: &watch::Sender<u64>,
 ) -> Arc<dyn Approver> {
-    let (config, asked) = (Arc::clone(config), asked.clone());
+    let (config, asked, own) = (Arc::clone(config), asked.clone(), Arc::clone(policies));
     let person = move |context: &Context| {
         asked.send_modify(|asked| *asked += 1);
         // A question on a connection that a program may have opened is never answered there in place of a human.
         if context.unattended {
-            return None;
+            return PersonInFront::Unproven;
         }
         // The question goes to the client whose connection it is, whichever agent it speaks for.
-        let client = context.speaker.as_ref().or(context.principal.as_ref())?;
-        let is_there = has_person(&config.load(), client);
-        is_there.then(|| Principal::of(PrincipalKind::Person, client.as_str()))
+        let client = context.speaker.as_ref().or(context.principal.as_ref());
+        let Some(client) = client.filter(|client| has_person(&config.load(), client)) else {
+            return PersonInFront::Nobody;
+        };
+        let is_proven = client.kind() == PrincipalKind::KeyHolder
+            || context.client.as_ref().is_some_and(|session| session.is_trusted())
+            || !own.proofs.is_passphrase_set();
+        if !is_proven {
+            return PersonInFront::Unproven;
+        }
+        PersonInFront::Operator(Principal::of(PrincipalKind::Person, client.as_str()))
     };
     Arc::new(ApproverChain::new(Arc::new(person), policies.pending.clone(), audit.clock.clone()))
 }

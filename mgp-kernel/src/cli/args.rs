@@ -21,6 +21,7 @@ use super::{
     spec, tools, trust,
 };
 use crate::admin::backup::BackUp;
+use crate::admin::clients::TrustClient;
 use crate::admin::cluster::ReadClusterStatus;
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey, RotateKey};
 use crate::admin::registrations::{
@@ -170,6 +171,9 @@ pub(super) enum Command {
     },
     /// Reload the configuration of the running kernel
     Reload,
+    /// Say in which clients a person answers
+    #[command(subcommand)]
+    Clients(ClientsCommand),
     /// Show whether a kernel runs, its clients and servers, and when it ends
     Status {
         /// Show the load of the kernel again and again, until interrupted; with --json one object per line
@@ -238,6 +242,12 @@ pub(super) enum RegistrationsCommand {
     Deny(DenyRegistration),
     /// Keep a server after the session that registered it ends
     Keep(KeepRegistration),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ClientsCommand {
+    /// Trust a client that is connected: until it leaves, what a person answers in it counts
+    Trust(TrustClient),
 }
 
 #[derive(Debug, Subcommand)]

@@ -21,7 +21,7 @@ pub(super) enum AuditCommand {
     Tail(AuditTailArgs),
     /// Search the audit log
     Query(QueryEvents),
-    /// List the calls that may have carried out what their session took in before: private data, the words of others
+    /// List the calls that may have carried out what their agent took in before: private data, the words of others
     Flows(QueryEvents),
     /// Verify that nobody changed the audit log
     Verify(VerifyLog),

@@ -56,7 +56,9 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use mgp_security::check::{CheckError, InputCheck};
 
-use self::args::{Cli, ClusterCommand, Command, KeysCommand, NewCommand, RegistrationsCommand};
+use self::args::{
+    Cli, ClientsCommand, ClusterCommand, Command, KeysCommand, NewCommand, RegistrationsCommand,
+};
 use self::context::CommandContext;
 use self::link::{KernelLink, operate};
 use crate::admin::operation::KernelNeed;
@@ -167,6 +169,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Keys(KeysCommand::List(list)) => operate(cx, list).await,
         Command::Keys(KeysCommand::Rotate(key)) => operate(cx, key).await,
         Command::Keys(KeysCommand::Revoke(key)) => operate(cx, key).await,
+        Command::Clients(ClientsCommand::Trust(client)) => operate(cx, client).await,
         Command::Operators(args) => proof::operate(cx, args).await,
         Command::Secrets(args) => changed(cx, secrets::run(cx, args)).await,
         Command::Service(args) => service::run(cx, args).await,

@@ -65,7 +65,10 @@ impl<S: RpcService> Service<Request> for ConnectionRoleService<S> {
                     return as_client.call(request);
                 }
             }
-            ConnectionRole::Unattended => request.context.unattended = true,
+            ConnectionRole::Unattended => {
+                request.context.unattended =
+                    !self.client.session.as_ref().is_some_and(|session| session.is_trusted());
+            }
         }
         self.inner.call(request)
     }

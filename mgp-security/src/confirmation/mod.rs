@@ -11,11 +11,12 @@
 //! | [`ConfirmationSettings`] | the calls that need confirmation |
 //! | [`ConfirmedCalls`] | confirmations of several calls of a tool |
 //! | [`EditedCallGate`] | tells callers of calls that an operator edited |
-//! | [`FlowGate`] | what sessions took in, and the calls that may carry it out |
+//! | [`FlowGate`] | what agents took in, and the calls that may carry it out |
 //! | [`AskGate`] | the operators' rules, which decide before those settings |
 
 mod ask;
 mod binding;
+mod departure;
 mod flow;
 mod gate;
 mod standing;

@@ -9,7 +9,7 @@ use super::*;
 use crate::Clock;
 use crate::permission::testing::*;
 use crate::permission::{
-    ApprovalAnswer, ApprovalSubject, Approver, ApproverChain, GrantTerms, PendingApprovals,
+    ApprovalAnswer, ApprovalSubject, Approver, ApproverChain, GrantTerms, PendingApprovals, PersonInFront,
 };
 
 mod edits;
@@ -328,7 +328,8 @@ mod replies {
 
     async fn approver() -> Arc<ApproverChain> {
         let operator = Arc::new(|call: &mgp_types::Context| {
-            call.principal.as_ref().filter(|client| client.as_str() == "agent").map(|_| ada())
+            let is_there = call.principal.as_ref().is_some_and(|client| client.as_str() == "agent");
+            if is_there { PersonInFront::Operator(ada()) } else { PersonInFront::Nobody }
         });
         Arc::new(ApproverChain::new(operator, pending(Clock::system()).await, Clock::system()))
     }

@@ -1,10 +1,10 @@
 //! URLs and addresses found in free text.
 
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use crate::Finding;
 
-use super::target::{bare_host, is_of_scheme};
+use super::target::{bare_host, host_of, is_of_scheme};
 use super::{NetworkPolicy, check_url, is_network_scheme, target};
 use crate::percent::percent_decoded;
 
@@ -95,6 +95,18 @@ pub(super) fn find_urls(text: &str) -> impl Iterator<Item = &str> {
             }
             None
         })
+    })
+}
+
+/// Returns the hosts beyond this machine that the URLs in free text name, each with what stands behind it in its URL.
+pub(crate) fn outer_hosts(text: &str) -> impl Iterator<Item = (String, &str)> {
+    find_urls(text).filter_map(|url| {
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let host = host_of(rest);
+        let behind = rest.split_once(host).map_or("", |(_, behind)| behind);
+        let host = host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
+        let is_here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+        (!host.is_empty() && !is_here).then_some((host, behind))
     })
 }
 

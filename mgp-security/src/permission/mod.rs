@@ -36,7 +36,8 @@ pub(crate) mod testing;
 
 pub use self::approval::{
     ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, ApprovalWatch, Approver,
-    ApproverChain, OperatorInFront, PendingApproval, PendingApprovals, ShownArguments, WaitingQuestion,
+    ApproverChain, OperatorInFront, PendingApproval, PendingApprovals, PersonInFront, ShownArguments,
+    WaitingQuestion,
 };
 pub(crate) use self::approval::{WaitingSubject, waits_for_approval};
 pub use self::book::GrantBook;

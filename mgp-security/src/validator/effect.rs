@@ -5,6 +5,7 @@
 //! tool's arguments call a trial, a draft, or an operation that reads, and a query of files of data.
 
 mod command;
+mod later;
 mod member;
 mod values;
 
@@ -12,10 +13,11 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use mgp_types::mgp::{CallEffect, ResolvedTool};
+use mgp_types::mgp::{CallEffect, Permission, ResolvedTool};
 use serde_json::Value;
 
 use self::command::{of_code, of_command, of_vector};
+use self::later::{empties, is_run_later};
 use self::member::{MAX_CHOICE_BYTES, Member, MemberList, MemberLists, chosen, of_member};
 use super::readonly::{check_sql, only_adds_rows};
 use crate::tool::{
@@ -43,6 +45,8 @@ pub(super) struct CallEffects {
     /// The list of names of the members whose files the tool replaces, and whether they are those in the list or all others;
     /// `None` if the tool replaces no files.
     replaced: Option<(MemberList, bool)>,
+    /// True if the tool writes files.
+    writes_files: bool,
     /// The lists in which the names of declared arguments stand, by name.
     declared: HashMap<Box<str>, MemberLists, foldhash::fast::RandomState>,
 }
@@ -67,6 +71,8 @@ impl CallEffects {
             starts_programs: !is_reader && has("word of containers"),
             program: program.map(|word| word.as_str().into()),
             calls_api: !is_reader && (natures.has(ArgumentNature::HttpMethod) || has("word of an api")),
+            writes_files: of_tool == CallEffect::Writes
+                && tool.security.permissions.contains(&Permission::FilesystemWrite),
             replaced: moves.or_else(|| replaces.then_some((MemberList::Source, false))),
             declared: natures.declared().map(|name| (name.into(), MemberLists::of(name))).collect(),
             name,
@@ -85,7 +91,7 @@ impl CallEffects {
             (Some(told), Some(of_tool)) if !self.is_named("powers") => of_tool.max(told),
             (told, _) => self.of_tool.max(told.filter(|_| !self.is_reader()).unwrap_or_default()),
         };
-        let of_whole = of_program.max(self.of_endpoint(arguments));
+        let of_whole = of_program.max(self.of_endpoint(arguments)).max(self.of_written(arguments, natures));
         let effect = of_value.max(of_tool).max(of_whole);
         let runs = natures.has(ArgumentNature::Command) || natures.has(ArgumentNature::Code);
         if self.is_reader() || runs { effect } else { self.of_declared(arguments, effect) }
@@ -110,6 +116,26 @@ impl CallEffects {
             _ if effect > CallEffect::Writes && has(MemberList::Trial, is_on) => CallEffect::Writes,
             _ => effect,
         }
+    }
+
+    /// Returns the effect of what is written into a file.
+    fn of_written(&self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
+        let Some(members) = arguments.as_object().filter(|members| self.writes_files && members.len() > 1)
+        else {
+            return CallEffect::Reads;
+        };
+        let is_path = |(name, _): &(&String, &Value)| natures.nature(name) == ArgumentNature::Path;
+        worst(members.iter().filter(is_path).filter_map(|(_, path)| path.as_str()).map(Path::new).map(
+            |path| {
+                if path.metadata().is_ok_and(|file| file.is_file() && empties(arguments, file.len())) {
+                    CallEffect::Destroys
+                } else if is_run_later(path) {
+                    CallEffect::RunsLater
+                } else {
+                    CallEffect::Reads
+                }
+            },
+        ))
     }
 
     /// Returns the effect of what is asked of a service by the path of a request, as in `{"path":"/pulls/9/merge"}`.

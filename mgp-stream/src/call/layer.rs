@@ -98,23 +98,29 @@ impl<S: RpcService> StreamService<S> {
                 let work = CallWork { registry, stream, trail, active, entered: None };
                 State::Watched { future: self.inner.call(request), work: Some(work) }
             }
-            (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
-                Some(upstream) if self.layer.registry.begin_asking(stream) => {
-                    let (calls, asked) = (Arc::clone(&self.layer.registry), upstream.cancel(request));
-                    let cancelled = async move {
-                        match asked.await {
-                            // The server need not answer the call itself any more.
-                            Some(answer) => {
-                                calls.cancel(stream, partial_content(&answer));
-                                Ok(answer)
-                            }
-                            None => cancel_here(&calls, stream),
-                        }
-                    };
-                    State::Waiting { future: Box::pin(cancelled) }
-                }
-                _ => State::answered(cancel_here(&self.layer.registry, stream)),
-            },
+            (RequestKind::Call, method::STREAM_CANCEL) => {
+                let calls = Arc::clone(&self.layer.registry);
+                let asking = self
+                    .layer
+                    .upstream
+                    .as_ref()
+                    .and_then(|upstream| calls.begin_asking(stream).zip(Some(upstream)));
+                let Some((asking, upstream)) = asking else {
+                    return State::answered(cancel_here(&calls, stream));
+                };
+                let asked = upstream.cancel(request);
+                let cancelled = async move {
+                    let answer = asked.await;
+                    if let Some(answer) = answer {
+                        // The server need not answer the call itself any more.
+                        calls.cancel(stream, partial_content(&answer));
+                        return Ok(answer);
+                    }
+                    drop(asking);
+                    cancel_here(&calls, stream)
+                };
+                State::Waiting { future: Box::pin(cancelled) }
+            }
             _ if self.layer.upstream.is_some() => State::Passed { future: self.inner.call(request) },
             (RequestKind::Notify, method::STREAM_PACE) => {
                 self.pace(&request);
@@ -160,6 +166,7 @@ pin_project! {
     enum State<F> {
         Passed { #[pin] future: F },
         Watched { #[pin] future: F, work: Option<CallWork> },
+        Held { work: CallWork },
         Answered { answer: Option<Result<Response, Error>> },
         Waiting { future: BoxFuture<'static, Result<Response, Error>> },
     }
@@ -182,18 +189,28 @@ impl<F: Future<Output = Result<Response, Error>>> Future for StreamFuture<F> {
             StateProj::Answered { answer } => {
                 return Poll::Ready(answer.take().expect("a future is not polled again after it was ready"));
             }
+            StateProj::Held { work } => match work.ended(cx) {
+                Some(answer) => answer,
+                None => return Poll::Pending,
+            },
             StateProj::Watched { future, work: watched } => {
                 let work = watched.as_mut().expect("the work goes on until it is answered");
                 match work.ended(cx) {
                     Some(answer) => answer,
                     None => match future.poll(cx) {
-                        Poll::Ready(outcome) => match work.chunks_of(&outcome) {
-                            None => work.finish(outcome),
-                            Some(chunks) => {
+                        Poll::Ready(outcome) => match (work.chunks_of(&outcome), work.hold(outcome)) {
+                            (None, Some(outcome)) => work.finish(outcome),
+                            (Some(chunks), Some(outcome)) => {
                                 work.enter(cx);
                                 let sent = watched.take().map(|work| work.finish_in_chunks(chunks, outcome));
                                 if let Some(sent) = sent {
                                     state.set(State::Waiting { future: Box::pin(sent) });
+                                }
+                                return self.poll(cx);
+                            }
+                            (_, None) => {
+                                if let Some(work) = watched.take() {
+                                    state.set(State::Held { work });
                                 }
                                 return self.poll(cx);
                             }

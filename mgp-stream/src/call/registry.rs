@@ -46,12 +46,14 @@ impl CallRegistry {
         }
     }
 
-    /// Notes that the server behind a gateway is asked to cancel the call. Returns whether this is the first time and
-    /// the call goes on.
-    pub(super) fn begin_asking(&self, stream: StreamId) -> bool {
+    /// Notes that the server behind a gateway is asked to cancel the call, until the result is dropped. Returns nothing
+    /// unless this is the first time and the call goes on.
+    pub(super) fn begin_asking(self: &Arc<Self>, stream: StreamId) -> Option<Asking> {
         match self.0.lock().by_stream.get_mut(&stream) {
-            Some((_, RegisteredCall::Quiet(quiet))) => quiet.begin_asking(),
-            _ => false,
+            Some((_, RegisteredCall::Quiet(quiet))) => {
+                quiet.begin_asking().then(|| Asking { registry: Arc::clone(self), stream })
+            }
+            _ => None,
         }
     }
 
@@ -81,32 +83,79 @@ impl CallRegistry {
     }
 }
 
+/// The time in which the server behind a gateway is asked to cancel a call. What the server answers to the call itself
+/// meanwhile waits for the end of this time.
+pub(super) struct Asking {
+    registry: Arc<CallRegistry>,
+    stream: StreamId,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let mut calls = self.registry.calls();
+        if let Some((_, RegisteredCall::Quiet(quiet))) = calls.by_stream.get_mut(&self.stream) {
+            quiet.asked = Asked::Before;
+            let waker = quiet.waker.take();
+            drop(calls);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+}
+
 /// A call in progress that streams nothing and can only be cancelled.
 pub(super) struct QuietCall {
     began: Instant,
     /// The waker of the task that runs the call.
     waker: AtomicWaker,
-    /// Set once the server behind was asked to cancel the call.
-    asked: bool,
-    /// The answer to the call, once the call was cancelled.
-    stopped: Option<Response>,
+    asked: Asked,
+    end: Option<QuietEnd>,
+}
+
+/// Whether the server behind is asked to cancel a call.
+#[derive(Clone, Copy, PartialEq)]
+enum Asked {
+    Never,
+    Now,
+    Before,
+}
+
+/// The end of a call that is not streamed here.
+enum QuietEnd {
+    /// The call was cancelled, with this answer.
+    Stopped(Response),
+    /// The handler ended while its server was asked to cancel the call.
+    Crossed(Result<Response, Error>),
 }
 
 impl QuietCall {
     /// Notes that the server behind is asked to cancel the call. Returns whether this is the first time and the call
     /// goes on.
-    const fn begin_asking(&mut self) -> bool {
-        self.stopped.is_none() && !std::mem::replace(&mut self.asked, true)
+    fn begin_asking(&mut self) -> bool {
+        let is_first = self.end.is_none() && self.asked == Asked::Never;
+        if is_first {
+            self.asked = Asked::Now;
+        }
+        is_first
     }
 
-    /// Cancels the call, unless it was cancelled before. Returns the answer for the caller, and the task to wake.
+    fn is_over(&self) -> bool {
+        match &self.end {
+            Some(QuietEnd::Stopped(_)) => true,
+            Some(QuietEnd::Crossed(_)) => self.asked != Asked::Now,
+            None => false,
+        }
+    }
+
+    /// Cancels the call, unless it is over. Returns the answer for the caller, and the task to wake.
     fn cancel(&mut self, so_far: StreamedContent) -> Option<(Response, Option<Waker>)> {
-        if self.stopped.is_some() {
+        if self.is_over() {
             return None;
         }
         let summary = StreamSummary::new(0, millis_since(self.began)).cancelled();
         let streamed = StreamedResult { content: so_far, summary };
-        self.stopped = Some(cancelled_result(&streamed));
+        self.end = Some(QuietEnd::Stopped(cancelled_result(&streamed)));
         Some((cancellation_answer(&streamed.content), self.waker.take()))
     }
 }
@@ -132,15 +181,30 @@ impl CallWork {
         }
         let work = self.entered?;
         let mut calls = self.registry.calls();
-        let is_stopped = match calls.by_stream.get_mut(&self.stream)? {
+        let is_over = match calls.by_stream.get_mut(&self.stream)? {
             (number, RegisteredCall::Quiet(quiet)) if *number == work => {
                 quiet.waker.register(cx.waker());
-                quiet.stopped.is_some()
+                quiet.is_over()
             }
             _ => false,
         };
         drop(calls);
-        is_stopped.then(|| self.finish(Err(Error::cancelled())))
+        is_over.then(|| self.finish(Err(Error::cancelled())))
+    }
+
+    /// Keeps the outcome of a handler whose server is asked to cancel the call: which of the two counts is known when the
+    /// server has answered. Returns the outcome if it counts.
+    pub(super) fn hold(&mut self, outcome: Result<Response, Error>) -> Option<Result<Response, Error>> {
+        let Some(work) = self.entered else { return Some(outcome) };
+        match self.registry.calls().by_stream.get_mut(&self.stream) {
+            Some((number, RegisteredCall::Quiet(quiet)))
+                if *number == work && quiet.asked == Asked::Now && !is_cancelled(&outcome) =>
+            {
+                quiet.end.get_or_insert(QuietEnd::Crossed(outcome));
+                None
+            }
+            _ => Some(outcome),
+        }
     }
 
     /// Enters the call in the table, because its handler has to wait.
@@ -153,7 +217,7 @@ impl CallWork {
         } else {
             let waker = AtomicWaker::new();
             waker.register(cx.waker());
-            RegisteredCall::Quiet(QuietCall { began: Instant::now(), waker, asked: false, stopped: None })
+            RegisteredCall::Quiet(QuietCall { began: Instant::now(), waker, asked: Asked::Never, end: None })
         };
         let mut calls = self.registry.calls();
         calls.numbers += 1;
@@ -171,14 +235,22 @@ impl CallWork {
                 Err(end) => self.end(end),
             };
         }
-        let Some(RegisteredCall::Quiet(QuietCall { asked, stopped, .. })) = self.leave() else {
+        let Some(RegisteredCall::Quiet(QuietCall { asked, end, .. })) = self.leave() else {
             return outcome;
         };
-        let is_cancelled = |response| summary(response).is_some_and(|summary| summary.cancelled);
-        if stopped.is_some() || asked && outcome.as_ref().is_ok_and(is_cancelled) {
-            self.note_cancelled();
+        match end {
+            Some(QuietEnd::Stopped(answer)) => {
+                self.note_cancelled();
+                Ok(answer)
+            }
+            Some(QuietEnd::Crossed(outcome)) => outcome,
+            None => {
+                if asked != Asked::Never && is_cancelled(&outcome) {
+                    self.note_cancelled();
+                }
+                outcome
+            }
         }
-        stopped.map_or(outcome, Ok)
     }
 
     /// Returns the contents of the chunks in which a large result is sent, if its caller takes chunks and got none.
@@ -223,6 +295,11 @@ impl CallWork {
             _ => None,
         }
     }
+}
+
+/// Returns whether the server itself answered that it cancelled the call.
+fn is_cancelled(outcome: &Result<Response, Error>) -> bool {
+    outcome.as_ref().ok().and_then(summary).is_some_and(|summary| summary.cancelled)
 }
 
 impl Drop for CallWork {

@@ -56,9 +56,6 @@ impl<'a> Event<'a> {
     }
 }
 
-/// A comment, which keeps proxies from closing a silent stream.
-pub(crate) const KEEP_ALIVE: &[u8] = b":\n\n";
-
 /// The media type of event streams.
 pub(crate) const MEDIA_TYPE: &str = "text/event-stream";
 

@@ -243,14 +243,16 @@ pub struct FlowSource {
     pub arguments: String,
 }
 
-/// The flow that a call would complete: its session took something in, and the call may carry it out or act on it.
+/// The flow that a call would complete: its agent took something in, and the call may carry it out or act on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "a flow has its beginning, and is new or not")]
+#[expect(clippy::exhaustive_structs, reason = "a flow has its beginning and its end, and is new or not")]
 pub struct CallFlow {
-    /// The calls by which the session took something in.
+    /// The calls by which the agent took something in.
     pub sources: Arc<[FlowSource]>,
-    /// True if no such call was made since the session took in the first of it.
+    /// True if no such call was made since the agent took in the first of it.
     pub is_new: bool,
+    /// Where it may go, if the call only reads: a host, or a tool that reaches other machines.
+    pub destination: Option<Box<str>>,
 }
 
 crate::write_as!(Display of FlowSource, self => "{} by {}", self.kind.phrase(), self.tool);
@@ -259,7 +261,8 @@ impl CallFlow {
     /// Returns the sources with the arguments of their calls, in words for people.
     pub fn in_words(&self) -> String {
         let each = self.sources.iter().map(|source| format!("{source} with {}", source.arguments));
-        each.collect::<Vec<_>>().join("; ")
+        let sources = each.collect::<Vec<_>>().join("; ");
+        self.destination.as_ref().map_or(sources.clone(), |to| format!("{sources}; it may go to {to}"))
     }
 }
 

@@ -38,6 +38,8 @@ words! {
         Reads = "reads",
         /// The call makes something new, or changes something in a way that can be taken back.
         Writes = "writes",
+        /// The call writes a file that something runs, or an agent follows, later.
+        RunsLater = "runs_later",
         /// Nothing that is known says what the call does.
         Unknown = "unknown",
         /// The call runs code, a command or a program.
@@ -59,6 +61,7 @@ impl CallEffect {
         match self {
             Self::Reads => "changes nothing",
             Self::Writes => "changes something",
+            Self::RunsLater => "writes what is run or followed later",
             Self::Unknown => "has an unknown effect",
             Self::Runs => "runs code or a command",
             Self::Sends => "sends or publishes something",
@@ -71,7 +74,7 @@ impl CallEffect {
     /// Returns the least risk of such a call.
     pub const fn risk(self) -> RiskLevel {
         match self {
-            Self::Reads | Self::Writes | Self::Unknown => RiskLevel::Safe,
+            Self::Reads | Self::Writes | Self::RunsLater | Self::Unknown => RiskLevel::Safe,
             Self::Sends => RiskLevel::Moderate,
             Self::Runs | Self::Destroys | Self::Spends | Self::GivesAccess => RiskLevel::Dangerous,
         }

@@ -103,7 +103,7 @@ tables! {
         pub dangerous: bool = true,
         /// Asks a human to confirm moderate calls too.
         pub moderate: bool,
-        /// Asks a human to confirm the first call that may carry out what its session took in before, or act on it:
+        /// Asks a human to confirm the first call that may carry out what its agent took in before, or act on it:
         /// private data, or the words of others.
         pub flows: bool = true,
     }

@@ -21,9 +21,20 @@ use super::{
 use crate::Clock;
 use crate::permission::GrantLifetime;
 
-/// A function that returns the operator who answers in front of the client of a call; `None` if no person does. The
-/// function is called once for each question that somebody has to answer.
-pub type OperatorInFront = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sync>;
+/// A function that returns whether a person is asked in front of the client of a call. The function is called once for each
+/// question that somebody has to answer.
+pub type OperatorInFront = Arc<dyn Fn(&Context) -> PersonInFront + Send + Sync>;
+
+/// The person in front of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PersonInFront {
+    /// A person who answers as this operator.
+    Operator(Principal),
+    /// No person sits there.
+    Nobody,
+    /// Nobody knows whether a person sits there, until an operator says so.
+    Unproven,
+}
 
 /// An approver that asks people in this order: first, by elicitation, the calling client, if a person sits in front
 /// of it; then operators, who see the question in the queue, whether they watch it or look later.
@@ -156,9 +167,11 @@ impl Approver for ApproverChain {
         if let Some(answer) = self.queue.take_answer(&question).await? {
             return Ok(ApprovalReply::Answer(answer));
         }
-        let operator = (self.operator)(&question.context);
-        let person = operator.zip(question.asker().cloned());
-        if let Some((operator, asker)) = person.filter(|_| !question.patience.is_zero()) {
+        let person = (self.operator)(&question.context);
+        question.context.unattended |= person == PersonInFront::Unproven;
+        if let (PersonInFront::Operator(operator), Some(asker)) = (person, question.asker().cloned())
+            && !question.patience.is_zero()
+        {
             let end = Instant::now() + question.patience;
             if let Some(answer) = self.ask_client(&mut question, operator, asker, end).await? {
                 return Ok(ApprovalReply::Answer(answer));

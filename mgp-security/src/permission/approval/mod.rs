@@ -13,7 +13,7 @@ use mgp_types::mgp::{CallEffect, CallOptions, Decision, Permission, RiskLevel, S
 use mgp_types::{Context, Error, Principal, RawJson, Request};
 use serde::{Deserialize, Serialize};
 
-pub use self::approver_chain::{ApproverChain, OperatorInFront};
+pub use self::approver_chain::{ApproverChain, OperatorInFront, PersonInFront};
 pub use self::display::ShownArguments;
 use self::display::{line, sentence};
 pub use self::pending::{ApprovalWatch, PendingApprovals};
@@ -246,7 +246,7 @@ fn message(
 
 fn flow_before(sources: Option<&str>) -> String {
     let sources = sources.map(|sources| {
-        format!("\nBefore that, its session took in {}; this call may carry it out.", sentence(sources))
+        format!("\nBefore that, its agent took in {}; this call may carry it out.", sentence(sources))
     });
     sources.unwrap_or_default()
 }

@@ -57,6 +57,8 @@ pub struct WaitingQuestion {
     pub link: Option<String>,
     /// True if somebody watches the questions in a terminal.
     pub is_watched: bool,
+    /// True if nobody was asked in the client itself, because it is not known whether a person answers there.
+    pub is_unproven: bool,
 }
 
 /// A question in the queue.
@@ -126,7 +128,7 @@ impl PendingApproval {
     }
 
     /// Returns whether the answer, which approves several calls of a tool, approves the call of `question`. Calls that are
-    /// dangerous, or may carry out what the session took in, are approved one by one.
+    /// dangerous, or may carry out what the agent took in, are approved one by one.
     fn approves_also(&self, question: &ApprovalQuestion) -> bool {
         let is_batch = self.answer.as_ref().is_some_and(|answer| answer.max_uses > 1);
         match (&self.subject, &question.subject) {
@@ -280,23 +282,31 @@ impl WaitingQuestion {
         format!("{}, or {command}", open.join(" or "))
     }
 
-    /// Returns the words by which a caller in `context` hears that its call waits.
-    pub(super) fn in_words(&self, context: &Context) -> String {
+    /// Returns why nobody was asked in the client itself, if that is to be told.
+    const fn unasked(&self) -> &'static str {
+        if self.is_unproven {
+            " (nobody is asked in this client, because an agent may answer there: `mgp clients trust` changes that)"
+        } else {
+            ""
+        }
+    }
+
+    /// Returns the words by which a caller hears that its call waits.
+    pub(super) fn in_words(&self) -> String {
         let watch = if self.is_watched { " in `mgp watch`, or" } else { "" };
         let page = self.link.as_ref().map(|link| format!(" or {link}")).unwrap_or_default();
-        format!("waiting for approval{watch}: {}{page}{}", self.command(), unasked(context))
+        format!("waiting for approval{watch}: {}{page}{}", self.command(), self.unasked())
     }
 }
 
-/// Returns the refusal of a request in `context` that waits for the answer to `question`: its details name the id, the
-/// command and the link.
+/// Returns the refusal of a request that waits for the answer to `question`: its details name the id, the command and the
+/// link.
 ///
 /// All requests that a person has to decide about are refused with this text.
 pub(crate) fn waits_for_approval(
     code: i64,
     subject: &WaitingSubject<'_>,
     question: &WaitingQuestion,
-    context: &Context,
 ) -> Error {
     let command = question.command();
     let (what, server, reason, permission) = match *subject {
@@ -315,7 +325,7 @@ pub(crate) fn waits_for_approval(
     let ways = question.ways();
     let message = format!(
         "{what} is waiting for approval: a person has to approve it {ways}; after that, make the same call again{}",
-        unasked(context)
+        question.unasked()
     );
     let next = format!("tell the user to approve it {ways}, and make the same call again after that");
     let mut details = vec![("reason", reason), ("approval_id", question.id.as_str()), ("command", &command)];
@@ -335,15 +345,6 @@ pub(crate) enum WaitingSubject<'a> {
     Permission { permission: &'a str, server: &'a ServerId, reason: &'a str },
     /// All calls of a server, because of what the server needs to operate.
     Server(&'a ServerId),
-}
-
-/// Returns why nobody was asked in the client itself, if that is to be told.
-const fn unasked(context: &Context) -> &'static str {
-    if context.unattended {
-        " (nobody is asked in this client, because a connected client, or its agent, may have started it)"
-    } else {
-        ""
-    }
 }
 
 /// Tells the caller by progress, at intervals, what its call waits for. Never returns, and sends nothing if the caller did
@@ -384,7 +385,8 @@ mod tests {
     #[test]
     fn whatever_waits_is_told_in_the_same_words_with_the_place_that_is_open() {
         let server = ServerId::from("files");
-        let mut question = WaitingQuestion { id: ApprovalId::from("7f"), link: None, is_watched: false };
+        let mut question =
+            WaitingQuestion { id: ApprovalId::from("7f"), link: None, is_watched: false, is_unproven: false };
         for (subject, what) in [
             (WaitingSubject::Call { tool: "remove", server: &server }, "the call of `remove` of `files`"),
             (
@@ -393,7 +395,7 @@ mod tests {
             ),
             (WaitingSubject::Server(&server), "the server `files`"),
         ] {
-            let error = waits_for_approval(code::PERMISSION_DENIED, &subject, &question, &Context::default());
+            let error = waits_for_approval(code::PERMISSION_DENIED, &subject, &question);
             let rest = error.message().strip_prefix(what).unwrap();
             assert_eq!(
                 rest,
@@ -408,16 +410,16 @@ mod tests {
         let link = "http://127.0.0.1:1/questions/7f";
         question.link = Some(link.to_owned());
         let subject = WaitingSubject::Server(&server);
-        let error = waits_for_approval(code::SERVER_NOT_READY, &subject, &question, &Context::default());
+        let error = waits_for_approval(code::SERVER_NOT_READY, &subject, &question);
         let told = format!("approve it at {link}, or with `mgp permissions approve 7f` in a terminal; after");
         assert!(error.message().contains(&told), "{error}");
         let details = Object::from_raw(&error.recovery().unwrap().details.unwrap()).unwrap();
         assert_eq!(details.text("link").as_deref(), Some(link));
         question.is_watched = true;
         let told = format!("approve it in the open `mgp watch` or at {link}, or with `mgp permissions");
-        let error = waits_for_approval(code::SERVER_NOT_READY, &subject, &question, &Context::default());
+        let error = waits_for_approval(code::SERVER_NOT_READY, &subject, &question);
         assert!(error.message().contains(&told), "{error}");
-        let words = question.in_words(&Context::default());
+        let words = question.in_words();
         assert!(
             words.starts_with("waiting for approval in `mgp watch`, or: mgp permissions approve 7f"),
             "{words}"

@@ -273,7 +273,7 @@ pub(in crate::permission) fn refuse(
     request.context.note_refusal(Refusal::new("permission", rule).with_event(EventType::PermissionDenied));
     if let PermissionRefusal::Undecided { question: Some(question), .. } = reason {
         let subject = WaitingSubject::Permission { permission: name, server, reason: word };
-        return waits_for_approval(code::PERMISSION_DENIED, &subject, question, &request.context);
+        return waits_for_approval(code::PERMISSION_DENIED, &subject, question);
     }
     let message = match reason {
         PermissionRefusal::Undecided { .. } => format!(
@@ -313,7 +313,7 @@ pub(super) fn not_ready(server: &ServerId, waits: Option<&WaitingQuestion>, requ
     request.context.note_refusal(Refusal::new("permission", "not-settled"));
     if let Some(question) = waits {
         let waits = WaitingSubject::Server(server);
-        return waits_for_approval(code::SERVER_NOT_READY, &waits, question, &request.context);
+        return waits_for_approval(code::SERVER_NOT_READY, &waits, question);
     }
     let message = format!(
         "the permissions of the server `{server}` are not settled yet: if it does not pass by itself, an operator has to \

@@ -129,7 +129,7 @@ impl PermissionGate {
         let settings = &self.0.settings;
         let is_of_files = matches!(permission, Permission::FilesystemRead | Permission::FilesystemWrite);
         let is_free = |effect: CallEffect| {
-            effect <= CallEffect::Writes || (settings.confirms_calls && effect.is_grave())
+            effect <= CallEffect::RunsLater || (settings.confirms_calls && effect.is_grave())
         };
         let is_guessed = is_of_files && tool.security.guessed_permissions.contains(permission);
         settings.policy == ApprovalPolicy::Interactive

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mgp_types::{Request, Response, StreamId};
+use mgp_types::{BoxFuture, Error, Request, Response, StreamId};
+use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{Dropped, about, answered, call, cancel, chunk, layered, start, streamed_call};
-use crate::doubles::{TestPort, object, result, settle, text};
+use crate::call::{CancelsUpstream, StreamLayer};
+use crate::doubles::{self, TestPort, object, result, settle, text};
 
 /// The answer to the cancellation of a call that is over.
 const NOT_ACTIVE: &str = r#"{"cancelled":false,"reason":"not_active"}"#;
@@ -92,6 +94,56 @@ async fn a_call_that_does_not_stream_is_forgotten_when_it_is_over() {
     running.task.abort();
     settle().await;
     assert_eq!(layer.calls(), 0);
+}
+
+/// A server that gives its answer to a cancellation when it is told to.
+#[derive(Clone, Default)]
+struct SlowToCancel(Arc<tokio::sync::Mutex<Option<Response>>>);
+
+impl CancelsUpstream for SlowToCancel {
+    fn cancel(&self, _: Request) -> BoxFuture<'static, Option<Response>> {
+        let answer = Arc::clone(&self.0);
+        Box::pin(async move { answer.lock().await.take() })
+    }
+}
+
+// covers: MGP-12.7-06
+#[tokio::test]
+async fn what_a_server_answers_while_it_is_asked_to_cancel_counts_only_if_it_does_not_cancel() {
+    let cancelled = r#"{"cancelled":true,"partial_result":{"content":[{"type":"text","text":"half"}]}}"#;
+    let whole = r#"{"content":[{"type":"text","text":"whole"}]}"#;
+    for answer in [Some(cancelled), None] {
+        let upstream = SlowToCancel::default();
+        let mut reply = Arc::clone(&upstream.0).lock_owned().await;
+        let (end, ended) = tokio::sync::watch::channel(());
+        let layer = StreamLayer::relaying(upstream);
+        let mut service = layer.layer(doubles::server(move |_| {
+            let mut ended = ended.clone();
+            async move {
+                ended.changed().await.map_err(|_| Error::cancelled())?;
+                Ok(result(whole))
+            }
+        }));
+        let running = start(&mut service, call(&TestPort::new(), &["streaming"], "{}")).await;
+        let mut other = service.clone();
+        let stream = running.stream;
+        let stopping = tokio::spawn(async move { answered(&cancel(&mut other, stream).await) });
+        settle().await;
+        end.send(()).unwrap();
+        settle().await;
+        assert!(!running.task.is_finished());
+        *reply = answer.map(result);
+        drop(reply);
+        assert_eq!(stopping.await.unwrap(), answer.unwrap_or(NOT_ACTIVE));
+        let call = answered(&running.task.await.unwrap().unwrap());
+        match answer {
+            Some(_) => {
+                assert!(call.contains(r#""text":"half""#) && call.contains(r#""cancelled":true"#), "{call}")
+            }
+            None => assert_eq!(call, whole),
+        }
+        assert_eq!(layer.calls(), 0);
+    }
 }
 
 #[tokio::test]

@@ -1,10 +1,12 @@
 //! The heads of requests: the headers of each era, and those that repeat arguments.
 
+use std::borrow::Cow;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 use mgp_types::mcp::meta::key;
 use mgp_types::{Error, Method, RawJson, Request, Revision};
 
-use crate::http::header::{self, encode_value};
+use crate::http::header;
 
 /// Arguments of a call that its headers repeat (`x-mcp-header`, from 2026-07-28).
 ///
@@ -48,6 +50,16 @@ fn spell(value: &RawJson) -> Result<HeaderValue, Error> {
         Some(_) => std::str::from_utf8(value.as_bytes()).ok().map(encode_value),
     }
     .ok_or_else(|| Error::invalid_params("a mirrored argument is neither text, number nor boolean"))
+}
+
+/// Returns the value of `Mcp-Name` or `Mcp-Param-*` that stands for the text.
+fn encode_value(text: &str) -> HeaderValue {
+    let value = match header::encode(text) {
+        Cow::Borrowed(text) => HeaderValue::from_str(text),
+        Cow::Owned(text) => HeaderValue::try_from(text),
+    };
+    // The value is never empty by failure: the encoding writes visible ASCII.
+    value.unwrap_or(HeaderValue::from_static(""))
 }
 
 /// The headers that a message needs, which depend on the era.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method as HttpMethod, Response as HttpResponse, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, Response as HttpResponse, StatusCode};
 use mgp_types::frame::{Message, write_call, write_notification};
 use mgp_types::{Error, Method, Origin, Request, RequestKind, Response, RpcService, Session};
 use scopeguard::{ScopeGuard, guard};
@@ -18,7 +18,7 @@ use super::events::{AnswerEvents, BodyKind, ReconnectBackoff, messages};
 use super::head::HeaderEra;
 use super::inbound::StreamReceiver;
 use crate::deliveries::PeerOutcome;
-use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
+use crate::http::header::SESSION_ID;
 
 /// The body of a call as it is posted, and its content type; `None` if the body is a message of JSON alone.
 type PostedCall = (Bytes, Option<HeaderValue>);
@@ -34,6 +34,8 @@ struct AskedCall<'a> {
 /// The answer to a call; the outer error means that there is none.
 type AskOutcome = Result<PeerOutcome, Error>;
 
+/// The last event that the client has seen of a stream it resumes.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// The time that the server has to open the stream of its unasked messages.
 const LISTEN_PATIENCE: Duration = Duration::from_millis(500);
 const MAX_FAILED_RESUMPTIONS: u32 = 5;

@@ -21,7 +21,6 @@ use super::respond::HttpRefusal;
 use super::stream::ResponseStream;
 use super::watched_connection::{ActiveRequest, AwaitedBody};
 use crate::TooLong;
-use crate::http::sse;
 use crate::limits::BudgetShare;
 use crate::skipped_message::{MessageHead, SkippedMessage, head, id_at_end};
 
@@ -125,6 +124,9 @@ pub(super) struct EventBody {
 /// The size of the pieces of an event. Smaller pieces show that a slow reader is not gone.
 const PIECE: usize = 64 << 10;
 
+/// A comment, which keeps proxies from closing a silent stream.
+const KEEP_ALIVE: &[u8] = b":\n\n";
+
 impl EventBody {
     pub(super) fn new(stream: Arc<ResponseStream>, reader: u64) -> Self {
         stream.config.open_streams.fetch_add(1, Ordering::Relaxed);
@@ -160,7 +162,7 @@ impl EventBody {
             return Poll::Pending;
         }
         self.next_keep_alive.set(sleep(self.stream.config.keep_alive));
-        Poll::Ready(Some(Bytes::from_static(sse::KEEP_ALIVE)))
+        Poll::Ready(Some(Bytes::from_static(KEEP_ALIVE)))
     }
 
     fn piece(&mut self) -> Bytes {

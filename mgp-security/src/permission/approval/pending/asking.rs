@@ -51,8 +51,8 @@ impl PendingApprovals {
     }
 
     /// Returns the question `id` as its caller is told of it.
-    fn waiting(&self, id: ApprovalId) -> WaitingQuestion {
-        WaitingQuestion { link: self.link(&id), is_watched: self.0.watched.is_watched(), id }
+    fn waiting(&self, id: ApprovalId, is_unproven: bool) -> WaitingQuestion {
+        WaitingQuestion { link: self.link(&id), is_watched: self.0.watched.is_watched(), is_unproven, id }
     }
 
     /// Stores questions like [`keep`](Self::keep), but only logs a failure: it is no reason to refuse a request.
@@ -86,12 +86,13 @@ impl Approver for PendingApprovals {
         // before, under another id.
         self.keep_if_possible().await;
         let id = waiting.id().unwrap_or_else(|| ApprovalId::from(""));
-        let waits_for = self.waiting(id.clone()).in_words(&question.context);
+        let is_unproven = question.context.unattended;
+        let waits_for = self.waiting(id.clone(), is_unproven).in_words();
         let patience = if waiting.listener.as_ref().is_some_and(|call| call.hear(Some(&waits_for))) {
             PATIENCE_BEHIND_ANSWER
         } else if self.0.watched.is_watched() {
             question.patience
-        } else if question.context.unattended {
+        } else if is_unproven {
             // A caller whose person is not asked there has to hear at once where the question waits.
             Duration::ZERO
         } else if hears_progress || !is_call {
@@ -114,7 +115,7 @@ impl Approver for PendingApprovals {
         let id = waiting.id().unwrap_or(id);
         drop(waiting);
         self.keep_if_possible().await;
-        Ok(ApprovalReply::Waits(self.waiting(id)))
+        Ok(ApprovalReply::Waits(self.waiting(id, is_unproven)))
     }
 
     /// Withdraws a question, unless others wait for its answer.
@@ -133,7 +134,7 @@ impl Approver for PendingApprovals {
         let is_it = |row: &&ApprovalRow| {
             row.shown.answer.is_none() && row.shown.asker.is_none() && row.shown.server == *server
         };
-        open.rows.values().find(is_it).map(|row| self.waiting(row.shown.id.clone()))
+        open.rows.values().find(is_it).map(|row| self.waiting(row.shown.id.clone(), false))
     }
 }
 

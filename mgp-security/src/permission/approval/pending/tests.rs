@@ -346,9 +346,8 @@ async fn a_caller_whose_person_is_not_asked_hears_at_once_where_the_question_wai
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     let server = ServerId::from("s");
     let waits = super::super::WaitingSubject::Server(&server);
-    let refusal =
-        super::super::waits_for_approval(code::PERMISSION_DENIED, &waits, &question, &asked.context);
-    assert!(refusal.message().ends_with("may have started it)"), "{refusal}");
+    let refusal = super::super::waits_for_approval(code::PERMISSION_DENIED, &waits, &question);
+    assert!(refusal.message().ends_with("`mgp clients trust` changes that)"), "{refusal}");
 }
 
 /// A listener that notes what it hears, and goes on with the call.

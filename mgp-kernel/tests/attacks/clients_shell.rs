@@ -275,7 +275,7 @@ async fn with_a_passphrase_a_client_lets_its_person_answer_once_an_operator_trus
     assert_eq!(run(&home, &["clients", "trust"]).code, Some(3));
     let token = run_with(&home, NEW_TOKEN, None, "correct horse\n").out;
     let unknown = run_with(&home, &["clients", "trust", "1"], Some(token.trim()), "");
-    assert!(unknown.code == Some(2) && unknown.err.contains("`mgp status`"), "{unknown:?}");
+    assert!(unknown.code == Some(1) && unknown.err.contains("`mgp status`"), "{unknown:?}");
     let trusted = run_with(&home, &["clients", "trust"], Some(token.trim()), "");
     assert!(trusted.code == Some(0) && trusted.out.contains("claude-code 1"), "{trusted:?}");
     talk.tell("tools/call", &call);

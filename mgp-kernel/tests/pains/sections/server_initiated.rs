@@ -15,7 +15,8 @@ use crate::talking;
 
 tests![
     events_are_subscribed_to_and_pushed_and_a_call_asks_back,
-    a_server_that_answers_as_printed_gets_the_printed_request_and_its_event_comes,
+    a_server_that_answers_as_printed_gets_the_printed_request,
+    the_printed_event_of_a_server_comes_until_the_client_wants_no_more,
     a_server_with_channels_of_its_own_is_asked_for_those_that_clients_name,
     a_subscription_with_a_filter_is_its_agents_own_at_the_kernel_too,
     mgp_is_spoken_over_each_transport_on_both_sides,
@@ -59,28 +60,56 @@ async fn events_are_subscribed_to_and_pushed_and_a_call_asks_back() {
     }
 }
 
-// covers: MGP-13.2-01..07, MGP-13.3-01..05, MGP-13.5-02
-async fn a_server_that_answers_as_printed_gets_the_printed_request_and_its_event_comes() {
+/// A client that subscribed as printed, at a kernel whose server answers as printed.
+struct PrintedSubscription {
+    _host: Host,
+    script: Script,
+    ada: Raw,
+    /// The kernel's answer.
+    subscribed: Value,
+}
+
+impl PrintedSubscription {
+    /// Subscribes. The server sends `event` behind its answer.
+    async fn new(answer: &Value, event: &Value) -> Self {
+        let script = Script::named(&["works"])
+            .speaking(&["bidirectional"])
+            .answers("mgp/events/subscribe", &answer.to_string())
+            .then("mgp/events/subscribe", &event.to_string());
+        let host = Host::ready([script.server("llm")]).await;
+        let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
+        let params = json!({
+            "channels": ["model.token_usage", "system.error"], "filter": {"min_severity": "warning"},
+        });
+        ada.write(&json!({"jsonrpc": "2.0", "id": 30, "method": "mgp/events/subscribe", "params": params}))
+            .await;
+        let subscribed = ada.answer(30).await["result"].take();
+        Self { _host: host, script, ada, subscribed }
+    }
+}
+
+/// The printed answer to a subscription, and the params of the printed event.
+fn printed() -> (Value, Value) {
     let answer = json!({
         "subscribed": ["model.token_usage", "system.error"], "unsupported": [], "subscription_id": "sub-001",
     });
     let data = json!({"tokens_used": 1500, "tokens_remaining": 8500, "model": "llama3.1-70b"});
-    let printed = json!({
+    let event = json!({
         "subscription_id": "sub-001", "channel": "model.token_usage", "timestamp": "2026-02-27T12:05:00.000Z",
         "data": data,
     });
-    let event = json!({"jsonrpc": "2.0", "method": "notifications/mgp.event", "params": printed});
-    let script = Script::named(&["works"])
-        .speaking(&["bidirectional"])
-        .answers("mgp/events/subscribe", &answer.to_string())
-        .then("mgp/events/subscribe", &event.to_string());
-    let host = Host::ready([script.server("llm")]).await;
-    let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
-    let params = json!({
-        "channels": ["model.token_usage", "system.error"], "filter": {"min_severity": "warning"},
-    });
-    ada.write(&json!({"jsonrpc": "2.0", "id": 30, "method": "mgp/events/subscribe", "params": params})).await;
-    let subscribed = ada.answer(30).await["result"].take();
+    (answer, event)
+}
+
+fn event_with(params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/mgp.event", "params": params})
+}
+
+// covers: MGP-13.2-01..07
+async fn a_server_that_answers_as_printed_gets_the_printed_request() {
+    let (answer, event) = printed();
+    let PrintedSubscription { script, subscribed, .. } =
+        PrintedSubscription::new(&answer, &event_with(&event)).await;
     for member in ["subscribed", "unsupported"] {
         assert_eq!(subscribed[member], answer[member], "{subscribed}");
     }
@@ -89,17 +118,24 @@ async fn a_server_that_answers_as_printed_gets_the_printed_request_and_its_event
         ["model.token_usage", "system.error"].iter().all(|name| asked.contains(&json!(name))),
         "{asked:?}"
     );
-    let event = ada.next_notification("notifications/mgp.event").await["params"].take();
-    assert_eq!(event["subscription_id"], subscribed["subscription_id"]);
+}
+
+// covers: MGP-13.3-01..05, MGP-13.5-02
+async fn the_printed_event_of_a_server_comes_until_the_client_wants_no_more() {
+    let (answer, printed) = printed();
+    let mut scene = PrintedSubscription::new(&answer, &event_with(&printed)).await;
+    let subscription = scene.subscribed["subscription_id"].clone();
+    let event = scene.ada.next_notification("notifications/mgp.event").await["params"].take();
+    assert_eq!(event["subscription_id"], subscription);
     for member in ["channel", "timestamp", "data"] {
         assert_eq!(event[member], printed[member], "{event}");
     }
-    let params = json!({"subscription_id": subscribed["subscription_id"]});
-    ada.write(&json!({"jsonrpc": "2.0", "id": 31, "method": "mgp/events/unsubscribe", "params": params}))
-        .await;
-    assert_eq!(ada.answer(31).await["result"]["unsubscribed"], true);
+    let params = json!({"subscription_id": subscription});
+    let end = json!({"jsonrpc": "2.0", "id": 31, "method": "mgp/events/unsubscribe", "params": params});
+    scene.ada.write(&end).await;
+    assert_eq!(scene.ada.answer(31).await["result"]["unsubscribed"], true);
     until("the server is asked for less", || {
-        (!channels_asked_for(&script).contains(&json!("system.error"))).then_some(())
+        (!channels_asked_for(&scene.script).contains(&json!("system.error"))).then_some(())
     })
     .await;
 }

@@ -50,6 +50,7 @@ mod tidy;
 mod walk;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -60,6 +61,9 @@ use workspace::Workspace;
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The chores of the MGP workspace", disable_help_subcommand = true)]
 struct Cli {
+    /// The folder of `mgp` and `examples`, such as target/debug, in the place of what is built in release mode
+    #[arg(long, global = true, value_name = "FOLDER")]
+    programs: Option<PathBuf>,
     #[command(subcommand)]
     chore: Chore,
 }
@@ -108,7 +112,7 @@ fn main() -> ExitCode {
     if let Some(code) = api::stand_in() {
         return code;
     }
-    match run(Cli::parse().chore) {
+    match run(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -118,8 +122,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(chore: Chore) -> Result<()> {
-    let workspace = Workspace::load()?;
+fn run(Cli { programs, chore }: Cli) -> Result<()> {
+    let mut workspace = Workspace::load()?;
+    workspace.programs = programs;
     match chore {
         Chore::Ci(args) => ci::run(&workspace, &args),
         Chore::Api(args) => api::run(&workspace, &args),

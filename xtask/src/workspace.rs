@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     env, fs,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     process::Command,
 };
 
@@ -25,6 +25,9 @@ pub(crate) struct Workspace {
     pub(crate) target: PathBuf,
     #[serde(default)]
     metadata: Option<WorkspaceMetadata>,
+    /// The folder of programs that are tried in the place of what is built in release mode: `mgp`, and `examples`.
+    #[serde(skip)]
+    pub(crate) programs: Option<PathBuf>,
 }
 
 /// The table `[workspace.metadata]`.
@@ -192,13 +195,17 @@ impl Workspace {
 
     /// Builds the kernel to be tried, and returns its path.
     pub(crate) fn build_mgp(&self) -> Result<PathBuf> {
-        self.build_program("mgp-kernel", "mgp", Profile::Release)
+        match &self.programs {
+            Some(folder) => Ok(path::absolute(folder.join("mgp"))?),
+            None => self.build_program("mgp-kernel", "mgp", Profile::Release),
+        }
     }
 
     /// Returns `given`, or builds an example to be tried and returns its path.
     pub(crate) fn example_or(&self, given: Option<&Path>, package: &str, example: &str) -> Result<PathBuf> {
-        match given {
-            Some(program) => Ok(std::path::absolute(program)?),
+        let built = self.programs.as_ref().map(|folder| folder.join("examples").join(example));
+        match given.map(Path::to_owned).or(built) {
+            Some(program) => Ok(path::absolute(program)?),
             None => self.build_example(package, example, Features::Default, Profile::Release),
         }
     }

@@ -5,29 +5,33 @@ use std::{fs, path::Path, process::Command};
 use anyhow::Result;
 use serde_json::json;
 
-use crate::process::{self, Background};
+use crate::{
+    process::{self, Background},
+    workspace::Workspace,
+};
 
 /// Starts the kernel in front of the example, for clients of this revision; returns where it listens.
 pub(super) fn start(
-    mgp: &Path,
-    everything: &Path,
+    workspace: &Workspace,
     folder: &Path,
     revision: &str,
 ) -> Result<(String, Option<Background>)> {
+    let everything = workspace.example_or(None, "mgp-server-sdk", "everything")?;
+    let mgp = workspace.build_mgp()?;
     let home = folder.join("kernel");
     if home.exists() {
         fs::remove_dir_all(&home)?;
     }
     fs::create_dir_all(&home)?;
     let config = home.join("mgp.toml");
-    fs::write(&config, configuration(everything, revision))?;
+    fs::write(&config, configuration(&everything, revision))?;
     let port = process::free_port()?;
-    let mut command = Command::new(mgp);
+    let mut command = Command::new(&mgp);
     command.arg("--config").arg(&config).arg("--state").arg(home.join("state"));
     command.args(["serve", "--http", &format!("127.0.0.1:{port}")]);
     let kernel = Background::start(&mut command, port, &folder.join("kernel.log"))?;
     // It listens before its servers are there. A command that looks at tools waits for them.
-    let mut look = Command::new(mgp);
+    let mut look = Command::new(&mgp);
     look.arg("--config").arg(&config).arg("--state").arg(home.join("state")).arg("tools");
     process::until("the kernel to know the tools", || {
         Ok(process::output(&mut look)?.contains("everything.test_simple_text"))

@@ -45,21 +45,6 @@ pub(crate) struct Args {
     /// A client, instead of our example
     #[arg(long)]
     command: Option<String>,
-    /// The folder of `mgp` and of `examples`, such as target/debug, in the place of what is built in release mode
-    #[arg(long, value_name = "FOLDER")]
-    programs: Option<PathBuf>,
-}
-
-impl Args {
-    fn example(&self, workspace: &Workspace, package: &str, name: &str) -> Result<PathBuf> {
-        let built = self.programs.as_ref().map(|folder| folder.join("examples").join(name));
-        workspace.example_or(built.as_deref(), package, name)
-    }
-
-    fn mgp(&self, workspace: &Workspace) -> Result<PathBuf> {
-        let built = self.programs.as_ref().map(|folder| folder.join("mgp"));
-        built.map_or_else(|| workspace.build_mgp(), |mgp| Ok(std::path::absolute(mgp)?))
-    }
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -74,14 +59,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         for revision in &revisions {
             let (url, _running) = match &args.url {
                 Some(url) => (url.clone(), None),
-                None => {
-                    let everything = args.example(workspace, "mgp-server-sdk", "everything")?;
-                    if args.kernel {
-                        kernel::start(&args.mgp(workspace)?, &everything, &suite.folder, revision)?
-                    } else {
-                        start_server(&everything, &suite)?
-                    }
-                }
+                None if args.kernel => kernel::start(workspace, &suite.folder, revision)?,
+                None => start_server(workspace, &suite)?,
             };
             failed += suite.judge(side, revision, args.scenario.as_deref(), &["--url", &url])?;
         }
@@ -89,7 +68,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if !args.server && !args.kernel {
         let command = match &args.command {
             Some(command) => command.clone(),
-            None => args.example(workspace, "mgp-client-sdk", "conformance")?.display().to_string(),
+            None => workspace.example_or(None, "mgp-client-sdk", "conformance")?.display().to_string(),
         };
         for revision in &revisions {
             failed +=
@@ -107,7 +86,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn start_server(everything: &Path, suite: &Suite) -> Result<(String, Option<Background>)> {
+fn start_server(workspace: &Workspace, suite: &Suite) -> Result<(String, Option<Background>)> {
+    let everything = workspace.example_or(None, "mgp-server-sdk", "everything")?;
     let port = process::free_port()?;
     let mut command = Command::new(everything);
     command.args(["http", &port.to_string()]);

@@ -1,5 +1,6 @@
 //! The state that the callers of the audit log share with its writer, above all the queue of records between them.
 
+use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +83,8 @@ impl AuditLogState {
 /// the call that it reports.
 ///
 /// The queue has a fixed number of places for records; a caller that finds none waits. Callers that cannot wait have
-/// the same number of places in addition, and are refused beyond that.
+/// the same number of places in addition, and are refused beyond that. Of the places for records that end no call, such as
+/// what servers do unasked, one source has a share, so that its flood never keeps the calls of others out.
 #[derive(Debug)]
 pub(super) struct Queue {
     waiting: Mutex<QueuedJobs>,
@@ -91,6 +93,8 @@ pub(super) struct Queue {
     room: Arc<Semaphore>,
     /// The additional places for callers that cannot wait.
     extra: Arc<Semaphore>,
+    /// The number of places that each source holds of its share.
+    held: Arc<Mutex<HashMap<Box<str>, usize>>>,
     capacity: usize,
 }
 
@@ -124,7 +128,33 @@ pub(super) struct RecordJob {
     pub(super) events: Vec<AuditEvent>,
     pub(super) waiter: Waiter,
     /// The place of the record, which is free again once the record is dropped.
-    _place: OwnedSemaphorePermit,
+    _place: Place,
+}
+
+/// A place for a record in the queue.
+#[derive(Debug)]
+pub(super) struct Place {
+    _permit: OwnedSemaphorePermit,
+    _share: Option<HeldShare>,
+}
+
+/// One place of the share of a source, which gets it back when this is dropped.
+#[derive(Debug)]
+struct HeldShare {
+    source: Box<str>,
+    held: Arc<Mutex<HashMap<Box<str>, usize>>>,
+}
+
+impl Drop for HeldShare {
+    fn drop(&mut self) {
+        let mut held = self.held.lock();
+        if let Some(places) = held.get_mut(&self.source) {
+            *places -= 1;
+            if *places == 0 {
+                held.remove(&self.source);
+            }
+        }
+    }
 }
 
 /// The channel to the caller that waits for a record, if there is one.
@@ -138,28 +168,46 @@ impl Queue {
             wake: Condvar::new(),
             room: Arc::new(Semaphore::new(capacity)),
             extra: Arc::new(Semaphore::new(capacity)),
+            held: Arc::default(),
             capacity,
         }
     }
 
     /// Returns a place for a record, which then has to be [queued](Self::record_at) there; `None` if there is no room.
-    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.room).try_acquire_owned().ok()
+    pub(super) fn place(&self) -> Option<Place> {
+        Arc::clone(&self.room).try_acquire_owned().ok().map(of_nobody)
     }
 
     /// Returns a place for the record of a caller that cannot wait; `None` if the places for such callers are taken as
-    /// well.
-    pub(super) fn crowded_place(&self) -> Option<OwnedSemaphorePermit> {
-        self.place().or_else(|| Arc::clone(&self.extra).try_acquire_owned().ok())
+    /// well, or the share of `source`.
+    pub(super) fn crowded_place(&self, source: Option<&str>) -> Option<Place> {
+        let share = match source {
+            Some(source) => Some(self.share_of(source)?),
+            None => None,
+        };
+        let place =
+            self.place().or_else(|| Arc::clone(&self.extra).try_acquire_owned().ok().map(of_nobody))?;
+        Some(Place { _share: share, ..place })
+    }
+
+    /// Takes a place of the share of `source`, a quarter of all places; `None` if it has none left.
+    fn share_of(&self, source: &str) -> Option<HeldShare> {
+        let mut held = self.held.lock();
+        let places = held.entry(source.into()).or_default();
+        if *places > 0 && *places >= self.capacity / 2 {
+            return None;
+        }
+        *places += 1;
+        Some(HeldShare { source: source.into(), held: Arc::clone(&self.held) })
     }
 
     /// Waits for a [place](Self::place); `None` if the queue was closed, so that there will never be one again.
-    pub(super) async fn wait_for_room(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.room).acquire_owned().await.ok()
+    pub(super) async fn wait_for_room(&self) -> Option<Place> {
+        Arc::clone(&self.room).acquire_owned().await.ok().map(of_nobody)
     }
 
     /// Queues a record at its place.
-    pub(super) fn record_at(&self, place: OwnedSemaphorePermit, events: Vec<AuditEvent>, waiter: Waiter) {
+    pub(super) fn record_at(&self, place: Place, events: Vec<AuditEvent>, waiter: Waiter) {
         self.push(Job::Record(RecordJob { events, waiter, _place: place }));
     }
 
@@ -230,6 +278,10 @@ impl Queue {
         mem::swap(&mut waiting.jobs, jobs);
         !(self.is_closed() && jobs.is_empty())
     }
+}
+
+fn of_nobody(permit: OwnedSemaphorePermit) -> Place {
+    Place { _permit: permit, _share: None }
 }
 
 /// The longest time that a record stays in the queue while nobody waits for it. A crash may lose that much, as

@@ -65,8 +65,12 @@ impl ServerOutcomeGate {
             Ok(response) => response,
             Err(error) if error.origin() == Origin::Peer => {
                 let named = error.clone().with_message(said_by(&self.server, error.message()));
-                let safe = error.data().and_then(StructuredError::without_unsafe_suggestions);
-                return Err(match safe {
+                let data = if error.code() == code::URL_ELICITATION_REQUIRED {
+                    Some(self.pages_in_own_name(error.data()).unwrap_or_else(RawJson::empty_object))
+                } else {
+                    error.data().and_then(StructuredError::without_unsafe_suggestions)
+                };
+                return Err(match data {
                     Some(data) => named.with_data(data),
                     None => named,
                 });
@@ -87,6 +91,16 @@ impl ServerOutcomeGate {
             note_question(&self.audit, &self.server, "input_required", 0);
         }
         Ok(())
+    }
+
+    /// Returns the data of an error by which the server sends a person to pages; `None` if no client could read it.
+    fn pages_in_own_name(&self, data: Option<&RawJson>) -> Option<RawJson> {
+        let mut data = Object::from_raw(data?).ok()?;
+        let mut pages: Vec<Object> = data.get("elicitations")?.to().ok()?;
+        pages.truncate(MAX_FORMS as usize);
+        pages.iter_mut().for_each(|page| ask_in_own_name(&self.server, page));
+        data.set("elicitations", RawJson::from_value(&pages).ok()?);
+        Some(data.to_raw())
     }
 
     /// Returns the message in place of an outcome that is too long; `None` if the outcome is short enough.
@@ -165,12 +179,7 @@ pub(super) fn in_own_name(server: &ServerId, mut message: Request) -> Result<Req
         }
     };
     match message.method.as_str() {
-        "elicitation/create" => {
-            let (words, text) = (format!("{server} {ASKS}"), params.text("message").unwrap_or_default());
-            // A server of another kernel has them already.
-            let text = visible(text.strip_prefix(&*words).unwrap_or(&text).trim_start());
-            params.set("message", RawJson::from_text(&format!("{words}\n\n{text}")));
-        }
+        "elicitation/create" => ask_in_own_name(server, params),
         // The other servers of the client are not for this one to see, and to the client they are all one.
         "sampling/createMessage" if params.contains("includeContext") => {
             params.set("includeContext", RawJson::from_text("none"));
@@ -188,6 +197,14 @@ pub(super) fn in_own_name(server: &ServerId, mut message: Request) -> Result<Req
     }
     params.object_mut_or_new("_meta").set(SERVER, RawJson::from_text(server.as_str()));
     Ok(message)
+}
+
+/// Has a form or page that `server` asks a person for begin with the words of the kernel.
+fn ask_in_own_name(server: &ServerId, asked: &mut Object) {
+    let (words, text) = (format!("{server} {ASKS}"), asked.text("message").unwrap_or_default());
+    // That of a server of another kernel has them already.
+    let text = visible(text.strip_prefix(&*words).unwrap_or(&text).trim_start());
+    asked.set("message", RawJson::from_text(&format!("{words}\n\n{text}")));
 }
 
 /// Takes the suggestions that would weaken somebody's security out of a failed result.
@@ -274,6 +291,20 @@ mod tests {
         let message = |error: Error| left("tools/call", Err(error)).unwrap_err().message().to_owned();
         assert_eq!(message(Error::from_origin(Origin::Peer, -1, "run\u{202e} `mgp`")), "evil: run `mgp`");
         assert_eq!(message(Error::invalid_params("no")), "no");
+    }
+
+    #[tokio::test]
+    async fn pages_that_an_error_of_a_server_names_have_the_words_of_the_kernel() {
+        let page = r#"{"mode":"url","message":"mgp: sign in","url":"https://a.example","elicitationId":"1"}"#;
+        let sent = |data: String| {
+            let data = RawJson::parse(data).unwrap();
+            let error = Error::from_origin(Origin::Peer, code::URL_ELICITATION_REQUIRED, "x").with_data(data);
+            left("tools/call", Err(error)).unwrap_err().data().unwrap().to_string()
+        };
+        let sent_on = sent(format!(r#"{{"elicitations":[{}]}}"#, vec![page; 50].join(",")));
+        assert_eq!(sent_on.matches("evil asks this, not mgp.").count(), MAX_FORMS as usize, "{sent_on}");
+        assert_eq!(sent_on.matches("elicitationId").count(), MAX_FORMS as usize);
+        assert_eq!(sent(format!(r#"{{"elicitations":{page}}}"#)), "{}");
     }
 
     #[tokio::test]

@@ -93,8 +93,8 @@ pub(super) struct Queue {
     room: Arc<Semaphore>,
     /// The additional places for callers that cannot wait.
     extra: Arc<Semaphore>,
-    /// The number of places that each source holds of its share.
-    held: Arc<Mutex<HashMap<Box<str>, usize>>>,
+    /// The shares of the sources that hold a place of theirs.
+    shares: Mutex<HashMap<Box<str>, Arc<Semaphore>>>,
     capacity: usize,
 }
 
@@ -131,31 +131,8 @@ pub(super) struct RecordJob {
     _place: Place,
 }
 
-/// A place for a record in the queue.
-#[derive(Debug)]
-pub(super) struct Place {
-    _permit: OwnedSemaphorePermit,
-    _share: Option<HeldShare>,
-}
-
-/// One place of the share of a source, which gets it back when this is dropped.
-#[derive(Debug)]
-struct HeldShare {
-    source: Box<str>,
-    held: Arc<Mutex<HashMap<Box<str>, usize>>>,
-}
-
-impl Drop for HeldShare {
-    fn drop(&mut self) {
-        let mut held = self.held.lock();
-        if let Some(places) = held.get_mut(&self.source) {
-            *places -= 1;
-            if *places == 0 {
-                held.remove(&self.source);
-            }
-        }
-    }
-}
+/// A place for a record in the queue, and one of the share of its source.
+pub(super) type Place = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 /// The channel to the caller that waits for a record, if there is one.
 pub(super) type Waiter = Option<oneshot::Sender<Result<(), Error>>>;
@@ -168,14 +145,14 @@ impl Queue {
             wake: Condvar::new(),
             room: Arc::new(Semaphore::new(capacity)),
             extra: Arc::new(Semaphore::new(capacity)),
-            held: Arc::default(),
+            shares: Mutex::default(),
             capacity,
         }
     }
 
     /// Returns a place for a record, which then has to be [queued](Self::record_at) there; `None` if there is no room.
     pub(super) fn place(&self) -> Option<Place> {
-        Arc::clone(&self.room).try_acquire_owned().ok().map(of_nobody)
+        Arc::clone(&self.room).try_acquire_owned().ok().map(|place| (place, None))
     }
 
     /// Returns a place for the record of a caller that cannot wait; `None` if the places for such callers are taken as
@@ -185,25 +162,23 @@ impl Queue {
             Some(source) => Some(self.share_of(source)?),
             None => None,
         };
-        let place =
-            self.place().or_else(|| Arc::clone(&self.extra).try_acquire_owned().ok().map(of_nobody))?;
-        Some(Place { _share: share, ..place })
+        let of_room = self.place().map(|(place, _)| place);
+        let place = of_room.or_else(|| Arc::clone(&self.extra).try_acquire_owned().ok())?;
+        Some((place, share))
     }
 
     /// Takes a place of the share of `source`, a quarter of all places; `None` if it has none left.
-    fn share_of(&self, source: &str) -> Option<HeldShare> {
-        let mut held = self.held.lock();
-        let places = held.entry(source.into()).or_default();
-        if *places > 0 && *places >= self.capacity / 2 {
-            return None;
-        }
-        *places += 1;
-        Some(HeldShare { source: source.into(), held: Arc::clone(&self.held) })
+    fn share_of(&self, source: &str) -> Option<OwnedSemaphorePermit> {
+        let places = (self.capacity / 2).max(1);
+        let mut shares = self.shares.lock();
+        shares.retain(|_, share| share.available_permits() < places);
+        let share = shares.entry(source.into()).or_insert_with(|| Arc::new(Semaphore::new(places)));
+        Arc::clone(share).try_acquire_owned().ok()
     }
 
     /// Waits for a [place](Self::place); `None` if the queue was closed, so that there will never be one again.
     pub(super) async fn wait_for_room(&self) -> Option<Place> {
-        Arc::clone(&self.room).acquire_owned().await.ok().map(of_nobody)
+        Arc::clone(&self.room).acquire_owned().await.ok().map(|place| (place, None))
     }
 
     /// Queues a record at its place.
@@ -278,10 +253,6 @@ impl Queue {
         mem::swap(&mut waiting.jobs, jobs);
         !(self.is_closed() && jobs.is_empty())
     }
-}
-
-fn of_nobody(permit: OwnedSemaphorePermit) -> Place {
-    Place { _permit: permit, _share: None }
 }
 
 /// The longest time that a record stays in the queue while nobody waits for it. A crash may lose that much, as

@@ -49,7 +49,7 @@ fn the_token_of_a_script_stays_in_no_environment() {
     let mut client = Kernel::in_background(&home);
     let mut talk = Talk::open(&mut client);
     talk.ask("tools/list", &json!({}));
-    let other = Home::new();
+    let other = Home::with_state();
     let alone = Kernel::start(&other, &["--no-stdio"]);
     alone.tells("operators reach it at");
     let kernel = home.json(["status"])["pid"].as_u64().unwrap();

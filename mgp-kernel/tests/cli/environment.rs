@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 #[cfg(target_os = "linux")]
 use std::{fs, os::unix::fs::MetadataExt as _};
 
-use serde_json::json;
-
 use crate::home::{Home, PERSON};
+#[cfg(target_os = "linux")]
 use crate::kernel::{Kernel, Talk};
 
 /// A home with a server that works, and writes its environment to a file before that.
@@ -48,7 +47,7 @@ fn the_token_of_a_script_stays_in_no_environment() {
     let home = telling("");
     let mut client = Kernel::in_background(&home);
     let mut talk = Talk::open(&mut client);
-    talk.ask("tools/list", &json!({}));
+    talk.ask("tools/list", &serde_json::json!({}));
     let other = Home::with_state();
     let alone = Kernel::start(&other, &["--no-stdio"]);
     alone.tells("operators reach it at");
@@ -70,7 +69,6 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-#[cfg(unix)]
 #[test]
 fn a_token_is_read_from_an_open_file() {
     let home = Home::with_state();

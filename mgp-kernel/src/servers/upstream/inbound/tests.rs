@@ -173,7 +173,7 @@ async fn the_first_forms_of_a_call_reach_the_client_and_those_of_the_next_call_a
         for _ in 0..500 {
             refused.extend(connection.ask("elicitation/create", r#"{"message":"?"}"#).await.err());
         }
-        assert_eq!(refused.len() as u32, 500 - MAX_FORMS);
+        assert_eq!(refused.len(), 500 - MAX_FORMS as usize);
         assert!(refused.iter().all(|error| error.code() == code::RATE_LIMITED), "{:?}", refused[0]);
         for _ in 0..MAX_FORMS {
             assert_eq!(ada.next_message().await.method, Method::ELICIT);

@@ -76,13 +76,12 @@ static TAKEN: OnceLock<String> = OnceLock::new();
 /// starts get: this process becomes itself anew, and reads the token from a pipe.
 pub(super) fn take_token() {
     let Ok(given) = env::var(TOKEN) else { return };
-    let token = match given.strip_prefix(IN_FILE) {
-        Some(number) => fs::read_to_string(format!("/dev/fd/{number}")).unwrap_or_default(),
-        None => {
-            // Where that fails, the token stays where it is.
-            let _ = become_self_with(&given, |number| (TOKEN, format!("{IN_FILE}{number}")));
-            given
-        }
+    let token = if let Some(number) = given.strip_prefix(IN_FILE) {
+        fs::read_to_string(format!("/dev/fd/{number}")).unwrap_or_default()
+    } else {
+        // Where that fails, the token stays where it is.
+        let _ = become_self_with(&given, |number| (TOKEN, format!("{IN_FILE}{number}")));
+        given
     };
     let _ = TAKEN.set(token.trim_end().to_owned());
 }

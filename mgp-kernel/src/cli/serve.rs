@@ -26,7 +26,6 @@ use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
 use crate::listen::service_manager::{READY, ServiceManager};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
-use crate::platform::hide_process;
 use crate::running::{ConfigEdit, ConfigSource};
 use crate::sections::Sections;
 use crate::terminal::{Exit, Failure, Result};
@@ -165,8 +164,6 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
         telemetry.end().await;
         return carried.map(|()| Exit::Done);
     };
-    // Not before: a kernel reads from the processes of its clients in which folder they work.
-    hide_process();
     for lacking in http.map(|address| lacking_beyond(&kernel, address)).iter().flatten() {
         cx.output.warning(lacking);
     }

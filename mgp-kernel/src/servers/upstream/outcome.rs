@@ -98,7 +98,9 @@ impl ServerOutcomeGate {
         let mut data = Object::from_raw(data?).ok()?;
         let mut pages: Vec<Object> = data.get("elicitations")?.to().ok()?;
         pages.truncate(MAX_FORMS as usize);
-        pages.iter_mut().for_each(|page| ask_in_own_name(&self.server, page));
+        for page in &mut pages {
+            ask_in_own_name(&self.server, page);
+        }
         data.set("elicitations", RawJson::from_value(&pages).ok()?);
         Some(data.to_raw())
     }

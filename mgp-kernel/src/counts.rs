@@ -37,7 +37,7 @@ impl KernelCounts {
     }
 }
 
-/// The number of things of one kind within a minute, of which only [`MAX_A_MINUTE`] are written.
+/// The number of things of one kind within a minute, of which only so many count singly.
 #[derive(Debug, Default)]
 pub(crate) struct MinuteCount {
     /// The minute that is counted, from the beginning of the clock on.
@@ -46,15 +46,16 @@ pub(crate) struct MinuteCount {
 }
 
 impl MinuteCount {
-    /// Counts one more in this minute. Returns how many like it were left out before; `None` if it is left out, too.
-    pub(crate) fn count(&mut self, minute: i64) -> Option<u64> {
+    /// Counts one more in this minute, of which `max` count singly. Returns how many like it were left out before;
+    /// `None` if it is left out, too.
+    pub(crate) fn count(&mut self, minute: i64, max: u64) -> Option<u64> {
         let mut before = 0;
         if self.minute != minute {
-            before = self.number.saturating_sub(MAX_A_MINUTE);
+            before = self.number.saturating_sub(max);
             (self.minute, self.number) = (minute, 0);
         }
         self.number += 1;
-        (self.number <= MAX_A_MINUTE).then_some(before)
+        (self.number <= max).then_some(before)
     }
 }
 
@@ -154,10 +155,10 @@ mod tests {
     #[test]
     fn a_flood_is_counted_and_not_written() {
         let mut failed_logins = MinuteCount::default();
-        let recorded = (0..1_000).filter(|_| failed_logins.count(7).is_some()).count();
-        assert_eq!(recorded as u64, MAX_A_MINUTE);
-        assert_eq!(failed_logins.count(8), Some(1_000 - MAX_A_MINUTE));
-        assert_eq!(failed_logins.count(8), Some(0));
+        let recorded = (0..1_000).filter(|_| failed_logins.count(7, 60).is_some()).count();
+        assert_eq!(recorded, 60);
+        assert_eq!(failed_logins.count(8, 60), Some(940));
+        assert_eq!(failed_logins.count(8, 60), Some(0));
     }
 
     #[test]

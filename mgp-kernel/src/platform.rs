@@ -3,11 +3,13 @@
 use std::fs::{Metadata, OpenOptions, Permissions};
 use std::future::pending;
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 use tokio::io::Interest;
@@ -44,6 +46,30 @@ pub(crate) fn collect_child(pid: u32) -> io::Result<()> {
 /// Becomes a program. Returns only if that fails, with the reason.
 pub(crate) fn become_program(command: &mut Command) -> io::Error {
     command.exec()
+}
+
+/// Becomes this program anew, with the variable of the environment that `named` makes of the number of a pipe from which
+/// `secret` is read. Returns only if that fails, with the reason.
+pub(crate) fn become_self_with(
+    secret: &str,
+    named: impl Fn(RawFd) -> (&'static str, String),
+) -> io::Result<()> {
+    let mut args = std::env::args_os();
+    let program = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
+    let (reader, mut writer) = io::pipe()?;
+    writer.write_all(secret.as_bytes())?;
+    drop(writer);
+    fcntl_setfd(&reader, FdFlags::empty())?;
+    let (variable, value) = named(reader.as_raw_fd());
+    let mut program = Command::new(program);
+    program.arg0(args.next().unwrap_or_default()).args(args).env(variable, value);
+    Err(become_program(&mut program))
+}
+
+/// Keeps other programs of the account from reading the environment and the memory of this process, as far as the system can.
+pub(crate) fn hide_process() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
 
 /// Takes this process out of its session, so that the program that it starts next has no terminal.

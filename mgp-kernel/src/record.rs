@@ -144,6 +144,11 @@ impl AuditTrail {
         }
     }
 
+    /// Returns the minute that the clock shows, from its beginning on.
+    pub(crate) fn minute(&self) -> i64 {
+        self.clock.now().as_millis() / 60_000
+    }
+
     /// Returns an event that happens now, in no chain of requests and to no server in particular.
     pub(crate) fn event(&self, kind: EventType, actor: Actor, outcome: Outcome) -> AuditEvent {
         let target = AuditTarget::new(None, None);

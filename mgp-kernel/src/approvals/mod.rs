@@ -24,7 +24,7 @@ mod waiting_calls;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use mgp_types::{Context, Error, Method, Origin, Request, Response, Session};
+use mgp_types::{Context, Error, Method, Origin, Request, Response, Session, code};
 use parking_lot::Mutex;
 
 pub(crate) use self::approvers::approvers_of;
@@ -33,7 +33,7 @@ pub(crate) use self::parked_calls::ParkedCallLayer;
 pub(crate) use self::parked_calls::ParkedCallService;
 pub(crate) use self::quota::ParkedCallLimits;
 pub(crate) use self::waiting_calls::WaitingCallLayer;
-use crate::call::calls_in_work::{ActiveCallers, CallReference, CallsInWork};
+use crate::call::calls_in_work::{ActiveCallers, CallReference, CallsInWork, MAX_FORMS, MAX_QUESTIONS};
 
 /// Returns whether the method is a question to a client at all.
 pub(crate) fn is_question(method: &Method) -> bool {
@@ -91,13 +91,19 @@ impl ElicitationSessions {
 /// noted in `elicitations`.
 ///
 /// # Errors
-/// Fails if nothing says whose call it is, or if that client cannot be asked.
+/// Fails if nothing says whose call it is, if that client cannot be asked, or if it was asked too much during the call.
 pub(crate) async fn relay(
     calls: &CallsInWork,
     elicitations: &ElicitationSessions,
     question: Request,
 ) -> Result<Response, Error> {
     let call = about(calls, &question).await?;
+    if !calls.count_question(call.outbox.stream(), &question.method) {
+        let message = format!(
+            "the server asked too much during this call: {MAX_FORMS} forms and {MAX_QUESTIONS} questions in all reach the client"
+        );
+        return Err(Error::new(code::RATE_LIMITED, message));
+    }
     elicitations.note(&question, call.session()?);
     call.outbox.call(Request::call(question.method, question.params)).await
 }

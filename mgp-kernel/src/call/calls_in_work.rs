@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mgp_transport::OriginatingCall;
 use mgp_types::mcp::meta::key;
-use mgp_types::{Context as CallContext, Outbox, RawJson, Request, RequestKind, Session, StreamId};
+use mgp_types::{Context as CallContext, Method, Outbox, RawJson, Request, RequestKind, Session, StreamId};
 use parking_lot::Mutex;
 
 /// The calls that one server has in work, each until its end. By them the call of a server's question, report or callback is
@@ -23,6 +23,8 @@ struct ActiveCall {
     progress: Option<RawJson>,
     /// True if the server called back about it.
     is_called_back: bool,
+    /// The number of forms and of all questions that the server asked about it.
+    asked: [u32; 2],
 }
 
 impl CallsInWork {
@@ -49,6 +51,17 @@ impl CallsInWork {
         for call in self.0.lock().values_mut().filter(|call| call.is_on(stream)) {
             call.is_called_back = true;
         }
+    }
+
+    /// Counts a question about the call that has `stream`. Returns whether it may still reach the client.
+    pub(crate) fn count_question(&self, stream: StreamId, method: &Method) -> bool {
+        let mut table = self.0.lock();
+        table.values_mut().rev().find(|call| call.is_on(stream)).is_none_or(|call| {
+            let [forms, questions] = &mut call.asked;
+            *forms += u32::from(*method == Method::ELICIT);
+            *questions += 1;
+            *forms <= MAX_FORMS && *questions <= MAX_QUESTIONS
+        })
     }
 
     pub(crate) fn callers(&self) -> ActiveCallers {
@@ -88,7 +101,8 @@ impl CallsInWork {
             return None;
         }
         let reports = progress.is_some();
-        let call = ActiveCall { context: request.context.clone(), progress, is_called_back: false };
+        let call =
+            ActiveCall { context: request.context.clone(), progress, is_called_back: false, asked: [0; 2] };
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         self.0.lock().insert(number, call);
         if let Some(meta) = request.meta_mut().filter(|_| reports) {
@@ -100,6 +114,10 @@ impl CallsInWork {
 
 /// The number of the next call. No two calls have the same, on whatever connections: tasks that they begin keep it.
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
+
+/// The largest number of forms, and of questions of all kinds, that reach the client during one call.
+pub(crate) const MAX_FORMS: u32 = 10;
+pub(crate) const MAX_QUESTIONS: u32 = 100;
 
 impl ActiveCall {
     fn is_on(&self, stream: StreamId) -> bool {
@@ -183,7 +201,7 @@ fn have_one_principal(calls: &[&CallContext]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::{Method, Object, Revision};
+    use mgp_types::{Object, Revision};
 
     use super::*;
 

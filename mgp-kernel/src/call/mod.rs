@@ -33,19 +33,6 @@ pub(crate) fn mentioning(request: &Request, name: &Finder<'_>) -> Option<Object>
     if may_name(meta.as_bytes(), name) { Object::from_raw(&meta).ok() } else { None }
 }
 
-/// Takes `member` out of `_meta` of `object`, and `_meta` as well if nothing else stands there. Returns whether there
-/// was one.
-pub(crate) fn take_from_meta(object: &mut Object, member: &'static str) -> bool {
-    let Some(mut meta) = object.object("_meta").filter(|meta| meta.contains(member)) else { return false };
-    meta.remove(member);
-    if meta.is_empty() {
-        object.remove("_meta");
-    } else {
-        object.set("_meta", meta.to_raw());
-    }
-    true
-}
-
 /// A service that answers every request with this error.
 #[derive(Debug, Clone)]
 pub(crate) struct RefusingService(pub(crate) Error);

@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 use mgp_discovery::create_private_folder;
 use serde_json::json;
 
+use super::proof::TOKEN;
 use crate::lifecycle::installed;
 use crate::platform::{leave_session, private_file_options};
 use crate::terminal::{Exit, Failure, Result};
@@ -96,7 +97,8 @@ fn command(global: &[OsString], how: &str, options: &[OsString]) -> Command {
     // The program lies where this one did when it was started, so that the kernel after an upgrade is the new one.
     let program = Some(installed()).filter(|path| path.exists());
     let mut command = Command::new(program.unwrap_or_else(|| PathBuf::from("/proc/self/exe")));
-    command.args(global).arg("serve").arg(how).args(options).stdin(Stdio::null());
+    // What operators may do belongs to the command that starts the kernel.
+    command.args(global).arg("serve").arg(how).args(options).env_remove(TOKEN).stdin(Stdio::null());
     command
 }
 

@@ -18,6 +18,7 @@ use crate::Kernel;
 use crate::kernel::ServerStarts;
 use crate::kernel_note::KernelNote;
 use crate::listen::socket::{self, SocketReader, SocketWriter};
+use crate::platform::hide_process;
 use crate::terminal::{Exit, Failure, Result};
 
 fn of_others(state: &Path, could_join: bool) -> Failure {
@@ -70,7 +71,11 @@ impl KernelConnector<'_> {
         loop {
             match Kernel::begin(self.config.clone(), self.state.to_owned(), own_files.to_vec(), starts).await
             {
-                Ok(kernel) => return Ok(Some(kernel)),
+                Ok(kernel) => {
+                    // No process that only leads to a kernel is hidden: the kernel reads there in which folder a client works.
+                    hide_process();
+                    return Ok(Some(kernel));
+                }
                 Err(error) if !error.is_in_use() => return Err(error.into()),
                 Err(_) if follows || make_way(self.state, self.operators, None, self.output).await => {
                     held.wait().await?;

@@ -76,6 +76,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
 /// Runs a command. It knows the types of its arguments, so that the whole command line is compiled here and not again in
 /// each program that calls [`run`].
 fn run_words(args: &[OsString]) -> ExitCode {
+    proof::take_token();
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => return args::misused(&error, args),

@@ -2,8 +2,10 @@
 //! issues them.
 
 use std::env;
+use std::fs;
 use std::io::{self, BufRead as _};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, Subcommand};
@@ -21,7 +23,7 @@ use crate::admin::operators::{
     AdmitOperator, IssueToken, ProofStatus, ProvePresence, ReadProofStatus, SetPassphrase,
 };
 use crate::listen::socket::own_uid;
-use crate::platform::read_hidden;
+use crate::platform::{become_self_with, read_hidden};
 use crate::proof::{NeededProof, OperatorConnection, Proof, ProofChecker};
 use crate::running::AcceptedConfig;
 use crate::state_folder::users_state;
@@ -64,8 +66,28 @@ pub(super) fn demanded(refusal: &Error) -> Option<NeededProof> {
 }
 
 fn token() -> Option<String> {
-    env::var(TOKEN).ok().filter(|token| !token.is_empty())
+    TAKEN.get().filter(|token| !token.is_empty()).cloned()
 }
+
+/// The token that was in the environment.
+static TAKEN: OnceLock<String> = OnceLock::new();
+
+/// Takes the token out of the environment, which other programs of the account can read, and which programs that this one
+/// starts get: this process becomes itself anew, and reads the token from a pipe.
+pub(super) fn take_token() {
+    let Ok(given) = env::var(TOKEN) else { return };
+    let token = if let Some(number) = given.strip_prefix(IN_FILE) {
+        fs::read_to_string(format!("/dev/fd/{number}")).unwrap_or_default()
+    } else {
+        // Where that fails, the token stays where it is.
+        let _ = become_self_with(&given, |number| (TOKEN, format!("{IN_FILE}{number}")));
+        given
+    };
+    let _ = TAKEN.set(token.trim_end().to_owned());
+}
+
+/// The beginning of the variable's value if the token stands in an open file: its number follows.
+const IN_FILE: &str = "fd:";
 
 /// Has the person give the passphrase for a decision that the command makes without the kernel.
 pub(super) async fn person(cx: &CommandContext) -> Result<()> {

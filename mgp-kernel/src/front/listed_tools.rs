@@ -6,8 +6,6 @@ use mgp_types::mgp::{EXTENSION_ID, Extension, ToolSecurity};
 use mgp_types::{Error, Flow, Gate, Method, Object, RawJson, Request, RequestKind, Response};
 use serde_json::Value;
 
-use crate::call::take_from_meta;
-
 /// A gate that takes out of a list of tools what its client did not ask for, or cannot read.
 ///
 /// Without `security`, that is what servers declare of the security of their tools (§4.2): for such a client a list is one
@@ -88,6 +86,19 @@ fn take_security(tool: &mut Object) -> bool {
         tool.remove(ToolSecurity::MEMBER);
     }
     take_from_meta(tool, EXTENSION_ID) || security.is_some()
+}
+
+/// Takes `member` out of `_meta` of `object`, and `_meta` as well if nothing else stands there. Returns whether there
+/// was one.
+fn take_from_meta(object: &mut Object, member: &'static str) -> bool {
+    let Some(mut meta) = object.object("_meta").filter(|meta| meta.contains(member)) else { return false };
+    meta.remove(member);
+    if meta.is_empty() {
+        object.remove("_meta");
+    } else {
+        object.set("_meta", meta.to_raw());
+    }
+    true
 }
 
 /// Has the schema of results describe an object: one that says nothing of its type describes one, and any other is taken

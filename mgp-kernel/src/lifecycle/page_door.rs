@@ -24,8 +24,6 @@ struct LoginCode {
     code: String,
     holder: PageHolder,
     end: Instant,
-    /// The number of wrong codes that were tried while this one held.
-    wrong: u8,
 }
 
 /// A person who may see the page.
@@ -70,7 +68,7 @@ impl PageDoor {
         let oldest = codes.len().saturating_sub(MAX_CODES - 1);
         codes.drain(..oldest);
         let code = new_code();
-        codes.push(LoginCode { code: code.clone(), holder, end: Instant::now() + CODE_HOLDS, wrong: 0 });
+        codes.push(LoginCode { code: code.clone(), holder, end: Instant::now() + CODE_HOLDS });
         Ok((address, code))
     }
 
@@ -90,31 +88,27 @@ impl PageDoor {
         let mut codes = self.codes.lock();
         codes.retain(LoginCode::holds);
         let is_it = |known: &LoginCode| known.code.replace('-', "").eq_ignore_ascii_case(&typed);
-        let found = codes.iter().position(is_it);
-        if found.is_none() {
-            codes.iter_mut().for_each(|known| known.wrong += 1);
-        }
-        found.map(|place| codes.remove(place).holder)
+        let found = codes.iter().position(is_it)?;
+        Some(codes.remove(found).holder)
     }
 }
 
 impl LoginCode {
     fn holds(&self) -> bool {
-        Instant::now() < self.end && self.wrong < MAX_WRONG
+        Instant::now() < self.end
     }
 }
 
-/// Returns a code of eight letters and digits, none of which is taken for another.
+/// Returns a code of twelve letters and digits, none of which is taken for another: so many that nobody guesses one while it
+/// holds, and wrong guesses need not end it.
 fn new_code() -> String {
-    let letters = random_bytes::<8>().map(|byte| LETTERS[usize::from(byte) % LETTERS.len()]);
+    let letters = random_bytes::<12>().map(|byte| LETTERS[usize::from(byte) % LETTERS.len()]);
     let text: String = letters.iter().map(|letter| char::from(*letter)).collect();
-    format!("{}-{}", &text[..4], &text[4..])
+    format!("{}-{}-{}", &text[..4], &text[4..8], &text[8..])
 }
 
 /// The letters of codes: 32, so that each is as likely as another.
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const CODE_HOLDS: Duration = Duration::from_mins(5);
 const SERVED_WITHIN: Duration = Duration::from_secs(5);
-/// The number of wrong codes after which a code holds no longer.
-const MAX_WRONG: u8 = 5;
 const MAX_CODES: usize = 16;

@@ -361,7 +361,7 @@ const CLIENTS_MARK: &str = "met-clients";
 /// The time for which a passphrase counts at a terminal.
 const HOLDS: Duration = Duration::from_mins(10);
 const AFTER_A_WRONG_ONE: Duration = Duration::from_secs(1);
-const SHORTEST: usize = 8;
+const SHORTEST: usize = 12;
 
 #[cfg(test)]
 mod tests {

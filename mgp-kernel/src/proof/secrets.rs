@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use argon2::Argon2;
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
+use argon2::{Algorithm, Argon2, Params, Version};
 use mgp_types::canonical::Digest;
 use mgp_types::mgp::Timestamp;
 use mgp_types::random_bytes;
@@ -103,13 +103,20 @@ impl StoredOperatorSecrets {
 fn hashed(passphrase: &str) -> io::Result<String> {
     let salt =
         SaltString::encode_b64(&random_bytes::<16>()).map_err(|error| io::Error::other(error.to_string()))?;
-    let hash = Argon2::default().hash_password(passphrase.as_bytes(), &salt);
+    let costs =
+        Params::new(MEMORY_KIB, PASSES, 1, None).map_err(|error| io::Error::other(error.to_string()))?;
+    let hash = Argon2::new(Algorithm::Argon2id, Version::V0x13, costs);
+    let hash = hash.hash_password(passphrase.as_bytes(), &salt);
     hash.map(|hash| hash.to_string()).map_err(|error| io::Error::other(error.to_string()))
 }
 
 fn digest(secret: &str) -> String {
     Digest::of_canonical(secret.as_bytes()).to_string()
 }
+
+/// The costs of the hash: each guess at a stolen file takes as much.
+const MEMORY_KIB: u32 = 64 * 1024;
+const PASSES: u32 = 3;
 
 const FILE: &str = "operators.json";
 /// The prefix of tokens, by which a token is recognised wherever it stands.

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use mgp_discovery::config::model::{TelemetrySettings, usual};
 use mgp_types::is_hidden;
 use mgp_types::mgp::Timestamp;
+use mgp_types::secret::{certain_secrets, masked};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
@@ -21,7 +22,7 @@ use tracing_subscriber::{Layer, Registry};
 
 use super::otlp::{LINES, attribute, log_record};
 use crate::StartError;
-use crate::counts::MinuteCount;
+use crate::counts::{MAX_A_MINUTE, MinuteCount};
 
 /// Returns the filter that says how much is logged.
 ///
@@ -53,7 +54,8 @@ where
 }
 
 /// A format that writes each event as one line, and escapes characters that a terminal would act upon, or nobody would
-/// see: names and messages of peers are in it, and must neither begin a line nor change how another is shown.
+/// see: names and messages of peers are in it, and must neither begin a line nor change how another is shown. What is a secret
+/// for certain is left out.
 ///
 /// They are escaped in the form of JSON, which lines in JSON need. So that no peer can fill the log, a [`MinuteCount`]
 /// bounds the warnings that are written of each place in the program, and the next one says how many were left out.
@@ -78,7 +80,7 @@ fn count(counts: &mut LineCounts, line: &Metadata<'static>, minute: i64) -> Opti
         return Some(0);
     }
     let place = (line.target(), line.line().unwrap_or_default());
-    counts.entry(place).or_default().count(minute)
+    counts.entry(place).or_default().count(minute, MAX_A_MINUTE)
 }
 
 /// Returns the number of lines of this process that were left out because there were too many of their kind.
@@ -115,7 +117,7 @@ where
                 None => line = format!("{} left_out_before={left_out}", line.trim_end()),
             }
         }
-        for c in line.trim_end_matches('\n').chars() {
+        for c in masked(&line, certain_secrets(&line)).trim_end_matches('\n').chars() {
             if is_hidden(c) {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     write!(out, "\\u{unit:04x}")?;
@@ -181,7 +183,8 @@ impl LogLine {
 
     fn set(&mut self, field: &Field, value: &str) {
         // Names and messages of peers are in it.
-        let value = value.chars().take(MAX_CHARS).collect();
+        let value = &value[..value.floor_char_boundary(MAX_BYTES)];
+        let value = masked(value, certain_secrets(value)).into_owned();
         if field.name() == "message" {
             self.message = value;
         } else {
@@ -242,8 +245,8 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for LogExport {
     }
 }
 
-/// The largest number of characters of a value that are sent.
-const MAX_CHARS: usize = 4_096;
+/// The largest number of bytes of a value that are sent.
+const MAX_BYTES: usize = 4_096;
 
 #[cfg(test)]
 mod tests {
@@ -255,7 +258,6 @@ mod tests {
 
     use super::super::otlp::ExportQueue;
     use super::*;
-    use crate::counts::MAX_A_MINUTE;
 
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -271,7 +273,7 @@ mod tests {
         }
     }
 
-    fn written(is_json: bool) -> String {
+    fn written(is_json: bool, method: &str) -> String {
         let lines = Lines::default();
         let (to, format) = (lines.clone(), tracing_subscriber::fmt::layer().with_ansi(false));
         let layer = format.with_writer(move || to.clone());
@@ -283,7 +285,7 @@ mod tests {
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             let span = tracing::warn_span!("rpc", method = %"x\n\u{1b}[2J\u{202e}y");
             let _entered = span.enter();
-            tracing::warn!(method = %"tools/call\n2026 ERROR forged\u{1b}]0;t\u{7}", "refused\r");
+            tracing::warn!(%method, "refused\r");
         });
         String::from_utf8(lines.0.lock().clone()).unwrap()
     }
@@ -303,13 +305,30 @@ mod tests {
 
     #[test]
     fn nothing_that_a_peer_says_begins_a_line_or_moves_the_cursor() {
+        let method = "tools/call\n2026 ERROR forged\u{1b}]0;t\u{7}";
         for is_json in [false, true] {
-            let line = written(is_json);
+            let line = written(is_json, method);
             assert_eq!(line.matches('\n').count(), 1, "{line:?}");
             assert!(line.ends_with('\n') && line.contains("forged"), "{line:?}");
             assert!(!line.trim_end().chars().any(is_hidden), "{line:?}");
         }
-        assert!(serde_json::from_str::<serde_json::Value>(&written(true)).is_ok());
+        assert!(serde_json::from_str::<serde_json::Value>(&written(true, method)).is_ok());
+    }
+
+    #[test]
+    fn no_secret_that_a_peer_puts_into_a_name_is_written() {
+        let own = format!("one__mgp_operators_{}", "0123456789abcdef".repeat(4));
+        for secret in
+            ["x/ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6", "sk-ant-api03-aB3dE6gH9jK2mN5pQ8sT1vW4", &own]
+        {
+            for is_json in [false, true] {
+                let line = written(is_json, secret);
+                assert!(
+                    !line.contains(&secret[secret.len() - 16..]) && line.contains("[redacted]"),
+                    "{line}"
+                );
+            }
+        }
     }
 
     /// The only test of this program that has lines sent: the queue is that of the process.
@@ -332,7 +351,7 @@ mod tests {
         assert_eq!((&line["severityNumber"], &line["severityText"]), (&json!(17), &json!("ERROR")));
         assert_eq!((&line["traceId"], &line["spanId"]), (&json!("4bf9"), &json!("00f0")));
         assert_eq!(line["body"], json!({"stringValue": "it fails"}));
-        let long = "x".repeat(MAX_CHARS);
+        let long = "x".repeat(MAX_BYTES);
         let fields =
             [("code.namespace", "mgp_kernel::x"), ("server", "a\n\"b"), ("number", "7"), ("long", &*long)];
         let fields: Vec<_> = fields.iter().map(|(name, value)| attribute(name, value)).collect();

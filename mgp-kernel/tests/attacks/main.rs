@@ -33,6 +33,7 @@ mod http;
 mod identity_provider;
 #[path = "../support/program.rs"]
 mod kernel;
+mod kernel_words;
 mod lenient_names;
 mod logins;
 mod loopback;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         questions::TESTS,
         connections::TESTS,
         lenient_names::TESTS,
+        kernel_words::TESTS,
         registration::TESTS,
         record::TESTS,
         full_disk::TESTS,

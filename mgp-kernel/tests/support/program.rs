@@ -167,7 +167,8 @@ impl Talk {
         loop {
             let line = self.lines.next().expect("the connection ended").unwrap();
             let message: Value = serde_json::from_str(&line).unwrap();
-            if message["id"] == *id {
+            // Requests of the kernel have numbers of their own.
+            if message["id"] == *id && message["method"].is_null() {
                 return line;
             }
             self.heard.push(message);

@@ -3,6 +3,7 @@
 //! [`secrets`] finds rather too much than too little, for records. [`certain_secrets`] finds only what is certain, for
 //! people who have to see everything else.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -87,6 +88,25 @@ pub fn certain_secrets(text: &str) -> Vec<Range<usize>> {
         _ => false,
     }))
 }
+
+/// Returns the text with a mark in place of each of these `parts` of it, which are in order and apart from each other.
+pub fn masked(text: &str, parts: Vec<Range<usize>>) -> Cow<'_, str> {
+    if parts.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut at = 0;
+    for part in parts {
+        shown.push_str(&text[at..part.start]);
+        shown.push_str(REDACTED);
+        at = part.end;
+    }
+    shown.push_str(&text[at..]);
+    Cow::Owned(shown)
+}
+
+/// The mark in place of a secret.
+pub const REDACTED: &str = "[redacted]";
 
 /// The most bytes of a secret with a mark, such as a JSON Web Token.
 const MAX_MARKED_BYTES: usize = 4096;

@@ -13,7 +13,7 @@ use mgp_types::Object;
 use mgp_types::mgp::{Actor, ActorType, AuditPort as _, EventType, Outcome};
 use parking_lot::Mutex;
 
-use crate::counts::{MinuteCount, short};
+use crate::counts::{MAX_A_MINUTE, MinuteCount, short};
 use crate::sections::Sections;
 
 /// A recorder of failed logins: from where, to which path, by which key or with which claims.
@@ -43,8 +43,7 @@ impl FailedLogins {
         // Every login by OAuth begins without a token.
         let is_login = rule != Some("no-token");
         counts.failed_logins.fetch_add(u64::from(is_login), Relaxed);
-        let minute = audit.clock.now().as_millis() / 60_000;
-        let Some(beside) = self.0.lock().count(minute) else { return };
+        let Some(beside) = self.0.lock().count(audit.minute(), MAX_A_MINUTE) else { return };
         let kind = EventType::Custom("dev.cloto.mgp.login_failed".into());
         let mut event = audit
             .event(kind, Actor::new(ActorType::Agent, "anonymous"), Outcome::Blocked)

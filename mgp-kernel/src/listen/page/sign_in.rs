@@ -166,7 +166,7 @@ pub(super) async fn is_of_its_person(server: &PageServer, login: &PageLogin, bro
 fn login_page(server: &PageServer, to: Option<&str>, kept: Option<&str>, wrong: &str) -> Page {
     let code = html! {
         input name="code" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false"
-            placeholder="K7QF-9M2X" required autofocus;
+            placeholder="K7QF-9M2X-4TBW" required autofocus;
     };
     let passphrase = html! { input type="password" name="passphrase" autocomplete="off" required; };
     let form = |label: &str, input: &Markup| {

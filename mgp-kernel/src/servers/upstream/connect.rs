@@ -21,6 +21,7 @@ use super::confined::{self, ServerProgram};
 use super::connection_key::{ClientKey, ConnectionKey};
 use super::connection_shared::ConnectionShared;
 use super::inbound::ServerInboundLayer;
+use super::kernel_members::KernelMembersGate;
 use super::start_attempt::StderrTail;
 use crate::call::hints::HINTS;
 use crate::data::transports;
@@ -69,6 +70,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
             let (log, output) = (shared.of_server.log.clone(), output.clone());
             move |line| [&log, &output].into_iter().for_each(|log| log.push_stray(line))
         })
+        .layer(KernelMembersGate.into_layer())
         // The kernel sees requests and results as MCP has them, lists included.
         .layer(ReferenceGate::new(is_dialect && elsewhere.is_none()).into_layer())
         .inbound_layer(ServerInboundLayer(Arc::downgrade(&shared)));

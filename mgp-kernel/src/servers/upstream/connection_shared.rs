@@ -27,6 +27,7 @@ use super::support::{CurrentClient, ServerStack, ServerSupport};
 use crate::approvals::ElicitationSessions;
 use crate::call::calls_in_work::CallsInWork;
 use crate::call::meter::OpenRequests;
+use crate::counts::MinuteCount;
 use crate::servers::task_table::TaskPlace;
 use crate::{StartError, settings};
 
@@ -58,6 +59,9 @@ pub(crate) struct ConnectionState {
     /// The sessions of other kernels that use the connection.
     pub(super) peers: Mutex<Vec<Weak<Session>>>,
     pub(super) elicitations: Arc<ElicitationSessions>,
+    /// The questions that the server asked, and those of them that are about no call.
+    pub(super) questions: Mutex<MinuteCount>,
+    pub(super) unasked: Mutex<MinuteCount>,
     pub(super) changed: StaleLists,
     /// The channels on which the server publishes events and the patterns that it accepts, as the server calls them.
     pub(super) channels: Mutex<HashSet<Box<str>, RandomState>>,

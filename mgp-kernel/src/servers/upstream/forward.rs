@@ -1,16 +1,13 @@
 //! The innermost gate in front of a server's connection, which keeps account of the calls that are in work.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use memchr::memmem::Finder;
-use mgp_types::mcp::meta::key;
 use mgp_types::mgp::ServerId;
 use mgp_types::{
     Error, Flow, Gate, Method, Object, Origin, Principal, Request, RequestKind, Response, Session, code,
 };
 
 use crate::call::calls_in_work::{CallInWork, CallsInWork};
-use crate::call::take_from_meta;
 use crate::servers::fleet::FleetTables;
 use crate::servers::task_table::{TaskKey, TaskPlace, TaskProgress, has_ended, name, rename};
 
@@ -55,9 +52,6 @@ impl Gate for ForwardGate {
     }
 
     fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {
-        if let Ok(response) = outcome {
-            without_server_info(response);
-        }
         let Some(call) = call else { return };
         self.answered(&call.tasks, outcome);
         if let Err(error) = outcome
@@ -163,48 +157,6 @@ fn is_end(method: &Method, outcome: &Result<Response, Error>) -> bool {
         Err(error) => {
             let is_unknown = *method != Method::TASKS_UPDATE && error.code() == code::INVALID_PARAMS;
             error.origin() == Origin::Peer && (is_result || is_unknown)
-        }
-    }
-}
-
-static SERVER_INFO: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("serverInfo"));
-
-/// Takes the server's description of itself, icons included, out of `_meta` of the result: clients get that of the kernel.
-fn without_server_info(response: &mut Response) {
-    // The name of the key may be written with escapes, but its last word hardly is.
-    if SERVER_INFO.find(response.result.as_bytes()).is_none() {
-        return;
-    }
-    let Ok(mut result) = Object::from_raw(&response.result) else { return };
-    if take_from_meta(&mut result, key::SERVER_INFO) {
-        response.result = result.to_raw().into();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use mgp_types::RawJson;
-
-    use super::*;
-
-    #[test]
-    fn what_a_server_says_of_itself_is_taken_out_of_its_results_and_nothing_else() {
-        for (result, left) in [
-            (r#"{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}},"a":1.0}"#, r#"{"a":1.0}"#),
-            (
-                r#"{"_meta":{"io.modelcontextprotocol\/serverInfo":{},"b":2},"a":1}"#,
-                r#"{"_meta":{"b":2},"a":1}"#,
-            ),
-            (r#"{"a":"serverInfo" }"#, r#"{"a":"serverInfo" }"#),
-            (r#"{"_meta":{"x/serverInfo":1}}"#, r#"{"_meta":{"x/serverInfo":1}}"#),
-            (
-                r#"{"a":{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}}"#,
-                r#"{"a":{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}}"#,
-            ),
-        ] {
-            let mut response = Response::new(RawJson::parse(result.to_owned()).unwrap());
-            without_server_info(&mut response);
-            assert_eq!(response.result.as_bytes(), left.as_bytes());
         }
     }
 }

@@ -6,16 +6,18 @@ use mgp_types::ext::SessionEvent;
 use mgp_types::mgp::{Event, EventSeverity, SubscriptionId, Timestamp, method};
 use mgp_types::{
     BoxFuture, Error, MessageSender, Method, MethodRule, Outbox, RawJson, Request, RequestKind, Response,
-    RpcService, Session, Severity,
+    RpcService, Session, Severity, code,
 };
 use tokio::time::Instant;
 use tower_service::Service;
 
 use super::connection_shared::ConnectionShared;
+use super::kernel_members::without_kernel_members;
 use super::outcome::{in_own_name, note_question};
 use super::stale_lists::ListKind;
 use crate::approvals::{check_declared, is_question, relay};
 use crate::call::calls_in_work::{ActiveCallers, CallReference};
+use crate::counts::MAX_A_MINUTE;
 
 /// A layer that passes the messages of one server to the clients that they concern. Makes [`ServerInbound`] services. The
 /// connection holds the client whose messages these are, so the reference back is weak.
@@ -42,10 +44,11 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
 
     mgp_types::ready_as_inner!();
 
-    fn call(&mut self, request: Request) -> AnswerFuture {
+    fn call(&mut self, mut request: Request) -> AnswerFuture {
         let Some(shared) = self.shared.upgrade() else {
             return failed(Error::disconnected("the connection is over"));
         };
+        request.params = without_kernel_members(request.params);
         if !MethodRule::of(&request).is_some_and(|rule| rule.is_sent_by(MessageSender::Server)) {
             return shared.vendor(request);
         }
@@ -61,7 +64,11 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             if !is_question(&request.method) {
                 return Box::pin(self.inner.call(request));
             }
-            note_question(&shared.support.audit, &shared.server, request.method.as_str());
+            let audit = &shared.support.audit;
+            // A flood is recorded as a number.
+            if let Some(before) = shared.state.questions.lock().count(audit.minute(), MAX_A_MINUTE) {
+                note_question(audit, &shared.server, request.method.as_str(), before);
+            }
             if shared.is_about_no_call(&request) {
                 return shared.ask_anybody(request);
             }
@@ -157,6 +164,13 @@ impl ConnectionShared {
     /// Asks a question that no call can be the reason for. It goes to the only client that it can be for, if that
     /// client can be asked it.
     fn ask_anybody(&self, question: Request) -> AnswerFuture {
+        let minute = self.support.audit.minute();
+        if self.state.unasked.lock().count(minute, MAX_UNASKED_A_MINUTE).is_none() {
+            let message = format!(
+                "the server asks more than {MAX_UNASKED_A_MINUTE} questions a minute outside of calls"
+            );
+            return failed(Error::new(code::RATE_LIMITED, message));
+        }
         let client = self.support.changes.upgrade().and_then(|changes| changes.only_client(&self.key));
         let elicitations = Arc::clone(&self.state.elicitations);
         Box::pin(async move {
@@ -261,6 +275,9 @@ fn failed(error: Error) -> AnswerFuture {
 fn tell(outbox: Outbox, notification: Request) -> AnswerFuture {
     Box::pin(async move { outbox.notify(notification).await.map(|()| Response::empty()) })
 }
+
+/// The largest number of questions that are about no call and reach a client in a minute.
+const MAX_UNASKED_A_MINUTE: u64 = 10;
 
 const NOBODY: &str = "there is no client to ask: no call is in work, and not exactly one client that may use this server \
                       is connected and ready; ask in the middle of a call";

@@ -12,6 +12,7 @@ mod first_start;
 mod for_peers;
 mod forward;
 mod inbound;
+mod kernel_members;
 mod last_tools;
 mod outcome;
 mod publish;

@@ -12,12 +12,12 @@ use mgp_types::mcp::{CallToolResult, ForRevision};
 use mgp_types::mgp::{
     Actor, ActorType, AuditPort as _, AuditTarget, Category, EventType, Outcome, Recovery, ServerId, ToolName,
 };
-use mgp_types::secret::is_secret_name;
 use mgp_types::{
     CallEnding, Error, Flow, Gate, Method, Object, Origin, RawJson, Request, Response, ResultKind, Session,
     code, is_hidden,
 };
 
+use crate::call::calls_in_work::MAX_FORMS;
 use crate::record::AuditTrail;
 
 /// A gate that says errors of a server, and the questions in its results, in its name; takes suggestions away that would
@@ -65,8 +65,12 @@ impl ServerOutcomeGate {
             Ok(response) => response,
             Err(error) if error.origin() == Origin::Peer => {
                 let named = error.clone().with_message(said_by(&self.server, error.message()));
-                let safe = error.data().and_then(StructuredError::without_unsafe_suggestions);
-                return Err(match safe {
+                let data = if error.code() == code::URL_ELICITATION_REQUIRED {
+                    Some(self.pages_in_own_name(error.data()).unwrap_or_else(RawJson::empty_object))
+                } else {
+                    error.data().and_then(StructuredError::without_unsafe_suggestions)
+                };
+                return Err(match data {
                     Some(data) => named.with_data(data),
                     None => named,
                 });
@@ -84,9 +88,21 @@ impl ServerOutcomeGate {
         questions_in_own_name(&self.server, &mut result)?;
         response.result = result.to_raw().into();
         if asks {
-            note_question(&self.audit, &self.server, "input_required");
+            note_question(&self.audit, &self.server, "input_required", 0);
         }
         Ok(())
+    }
+
+    /// Returns the data of an error by which the server sends a person to pages; `None` if no client could read it.
+    fn pages_in_own_name(&self, data: Option<&RawJson>) -> Option<RawJson> {
+        let mut data = Object::from_raw(data?).ok()?;
+        let mut pages: Vec<Object> = data.get("elicitations")?.to().ok()?;
+        pages.truncate(MAX_FORMS as usize);
+        for page in &mut pages {
+            ask_in_own_name(&self.server, page);
+        }
+        data.set("elicitations", RawJson::from_value(&pages).ok()?);
+        Some(data.to_raw())
     }
 
     /// Returns the message in place of an outcome that is too long; `None` if the outcome is short enough.
@@ -152,10 +168,11 @@ fn may_be_replaced(error: &Error) -> bool {
     !is_decision && (error.origin() == Origin::Peer || error.is_not_executed())
 }
 
-/// Returns the message of `server` with its name, where the server cannot write it, and in visible characters.
+/// Returns the message of `server` with its name, where the server cannot write it, and in visible characters. What it asks a
+/// person begins with the words of the kernel.
 ///
 /// # Errors
-/// The message asks a person for a secret by a form, which may be shown to the model.
+/// Fails for questions that no client could read, or that are too many.
 pub(super) fn in_own_name(server: &ServerId, mut message: Request) -> Result<Request, Error> {
     let params = &mut message.params;
     let named = |params: &mut Object, member: &'static str| {
@@ -164,10 +181,7 @@ pub(super) fn in_own_name(server: &ServerId, mut message: Request) -> Result<Req
         }
     };
     match message.method.as_str() {
-        "elicitation/create" => {
-            check_form(params)?;
-            named(params, "message");
-        }
+        "elicitation/create" => ask_in_own_name(server, params),
         // The other servers of the client are not for this one to see, and to the client they are all one.
         "sampling/createMessage" if params.contains("includeContext") => {
             params.set("includeContext", RawJson::from_text("none"));
@@ -187,6 +201,14 @@ pub(super) fn in_own_name(server: &ServerId, mut message: Request) -> Result<Req
     Ok(message)
 }
 
+/// Has a form or page that `server` asks a person for begin with the words of the kernel.
+fn ask_in_own_name(server: &ServerId, asked: &mut Object) {
+    let (words, text) = (format!("{server} {ASKS}"), asked.text("message").unwrap_or_default());
+    // That of a server of another kernel has them already.
+    let text = visible(text.strip_prefix(&*words).unwrap_or(&text).trim_start());
+    asked.set("message", RawJson::from_text(&format!("{words}\n\n{text}")));
+}
+
 /// Takes the suggestions that would weaken somebody's security out of a failed result.
 fn remove_unsafe_suggestions(response: &mut Response) {
     let meta = Object::from_raw(&response.result).ok().and_then(|result| result.object("_meta"));
@@ -199,7 +221,7 @@ fn remove_unsafe_suggestions(response: &mut Response) {
 /// Puts the questions within a result or a task of `server`, which a client answers by asking again, into its name.
 ///
 /// # Errors
-/// Fails for a question that may not be asked, and for one that no client could read.
+/// Fails for questions that no client could read, or that are too many.
 fn questions_in_own_name(server: &ServerId, result: &mut Object) -> Result<(), Error> {
     let Some(questions) = result.get("inputRequests").filter(|questions| !questions.is_null()) else {
         return Ok(());
@@ -207,6 +229,9 @@ fn questions_in_own_name(server: &ServerId, result: &mut Object) -> Result<(), E
     let malformed = || Error::misbehaved("the server's questions are malformed");
     let mut named = Object::new();
     let questions = Object::from_raw(&questions).map_err(|_| malformed())?;
+    if questions.iter().count() > MAX_FORMS as usize {
+        return Err(Error::misbehaved(format!("the server asks more than {MAX_FORMS} questions at once")));
+    }
     for (key, question) in questions.iter() {
         let mut question = Object::from_raw(&question).map_err(|_| malformed())?;
         let method = Method::new(&question.text("method").ok_or_else(malformed)?);
@@ -219,36 +244,6 @@ fn questions_in_own_name(server: &ServerId, result: &mut Object) -> Result<(), E
     Ok(())
 }
 
-/// Refuses a form that asks for a secret: it has to be asked for on a page of the server, which neither client nor kernel
-/// sees.
-fn check_form(params: &Object) -> Result<(), Error> {
-    let schema = params.object("requestedSchema").unwrap_or_default();
-    let fields = schema.object("properties").unwrap_or_default();
-    let takes_text = |field: &Object| {
-        let is_choice = ["enum", "oneOf", "anyOf"].iter().any(|keyword| field.contains(keyword));
-        !is_choice && field.text("type").is_none_or(|kind| kind == "string")
-    };
-    let names_secret = |text: &str| {
-        let text = text.to_lowercase();
-        SECRETS.iter().any(|words| text.contains(words))
-    };
-    let message = params.text("message").unwrap_or_default();
-    let secret = fields.iter().find(|(name, field)| {
-        let field = Object::from_raw(field).unwrap_or_default();
-        let title = field.text("title").unwrap_or_default();
-        let described = field.text("description").unwrap_or_default();
-        let is_named = is_secret_name(name) || is_secret_name(&title);
-        takes_text(&field) && (is_named || [&*title, &*described, &*message].into_iter().any(names_secret))
-    });
-    match secret {
-        None => Ok(()),
-        Some((name, _)) => Err(Error::invalid_request(format!(
-            "a form may not ask a person for a secret, as `{}` of this one does: ask for it on a page, with `mode` `url`",
-            visible(&name)
-        ))),
-    }
-}
-
 fn said_by(server: &ServerId, text: &str) -> String {
     format!("{server}: {}", visible(text))
 }
@@ -259,23 +254,23 @@ fn visible(text: &str) -> String {
     shown.filter(|letter| !is_hidden(*letter)).collect()
 }
 
-/// Records that `server` asks something of a client.
-pub(super) fn note_question(audit: &AuditTrail, server: &ServerId, method: &str) {
+/// Records that `server` asks something of a client, and the number of questions before that were not recorded.
+pub(super) fn note_question(audit: &AuditTrail, server: &ServerId, method: &str, unrecorded: u64) {
     let kind = EventType::Custom("dev.cloto.mgp.server_asked".into());
     let mut event = audit.event(kind, Actor::new(ActorType::Server, server.as_str()), Outcome::Success);
     event.target = AuditTarget::new(Some(server.clone()), None);
-    audit.log.record_now(vec![event.with_detail("method", method)]);
+    event = event.with_detail("method", method);
+    if unrecorded > 0 {
+        event = event.with_detail("unrecorded_before", &unrecorded);
+    }
+    audit.log.record_now(vec![event]);
 }
+
+/// The words of the kernel behind the name of a server that asks a person something.
+const ASKS: &str = "asks this, not mgp. mgp never asks for passwords or codes this way.";
 
 /// The member of `_meta` with the server that a message comes from.
 const SERVER: &str = "dev.cloto.mgp/server";
-
-/// The words for secrets that a form may not ask for.
-const SECRETS: &[&str] = &[
-    "passphrase", "password", "passwd", "passcode", "pass phrase", "api key", "apikey", "access key",
-    "secret key", "private key", "access token", "seed phrase", "recovery phrase", "recovery code",
-    "one-time code", "security code", "pin code", "card number", "cvv", "cvc", "credential",
-];
 
 #[cfg(test)]
 mod tests {
@@ -301,19 +296,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn pages_that_an_error_of_a_server_names_have_the_words_of_the_kernel() {
+        let page = r#"{"mode":"url","message":"mgp: sign in","url":"https://a.example","elicitationId":"1"}"#;
+        let sent = |data: String| {
+            let data = RawJson::parse(data).unwrap();
+            let error = Error::from_origin(Origin::Peer, code::URL_ELICITATION_REQUIRED, "x").with_data(data);
+            left("tools/call", Err(error)).unwrap_err().data().unwrap().to_string()
+        };
+        let sent_on = sent(format!(r#"{{"elicitations":[{}]}}"#, vec![page; 50].join(",")));
+        assert_eq!(sent_on.matches("evil asks this, not mgp.").count(), MAX_FORMS as usize, "{sent_on}");
+        assert_eq!(sent_on.matches("elicitationId").count(), MAX_FORMS as usize);
+        assert_eq!(sent(format!(r#"{{"elicitations":{page}}}"#)), "{}");
+    }
+
+    #[tokio::test]
     async fn questions_that_a_client_answers_by_asking_again_have_the_name_of_their_server() {
-        let asks = |kind: &str, fields: &str| {
-            let form = format!(r#"{{"message":"Who?","requestedSchema":{{"properties":{{{fields}}}}}}}"#);
-            let question = format!(r#"{{"a":{{"method":"elicitation/create","params":{form}}}}}"#);
-            Ok(Response::new(RawJson::parse(format!(r#"{{{kind},"inputRequests":{question}}}"#)).unwrap()))
+        let asks = |kind: &str, number: u32| {
+            let form =
+                |id| format!(r#""{id}":{{"method":"elicitation/create","params":{{"message":"Who?"}}}}"#);
+            let forms = (0..number).map(form).collect::<Vec<_>>().join(",");
+            let result = format!(r#"{{{kind},"inputRequests":{{{forms}}}}}"#);
+            Ok(Response::new(RawJson::parse(result).unwrap()))
         };
         for (method, kind) in [
             ("tools/call", r#""resultType":"input_required""#),
             ("tasks/get", r#""resultType":"complete","status":"input_required""#),
         ] {
-            let named = left(method, asks(kind, r#""name":{"type":"string"}"#)).unwrap();
-            assert!(named.contains(r#""message":"evil: Who?""#), "{named}");
-            assert!(left(method, asks(kind, r#""password":{"type":"string"}"#)).is_err(), "{method}");
+            let named = left(method, asks(kind, 1)).unwrap();
+            assert!(named.contains("evil asks this, not mgp.") && named.contains("Who?"), "{named}");
+            assert!(left(method, asks(kind, MAX_FORMS)).is_ok(), "{method}");
+            assert!(left(method, asks(kind, MAX_FORMS + 1)).is_err(), "{method}");
         }
         let plain = r#"{"content":[],"inputRequests":3}"#;
         let result = Ok(Response::new(RawJson::parse(plain).unwrap()));
@@ -327,9 +339,6 @@ mod tests {
 
     #[test]
     fn what_a_server_says_has_its_name_and_no_hidden_character() {
-        let question = r#"{"message":"mgp:\ndecide\u202e\u001b[2J","requestedSchema":{"properties":{"name":{"type":"string"}}}}"#;
-        let asked = said("elicitation/create", question).unwrap();
-        assert_eq!(asked.text("message").unwrap(), "evil: mgp: decide[2J");
         let progress = said("notifications/progress", r#"{"message":"waiting for approval"}"#).unwrap();
         assert_eq!(progress.text("message").unwrap(), "evil: waiting for approval");
         let log =
@@ -345,35 +354,25 @@ mod tests {
     }
 
     #[test]
-    fn a_form_asks_for_no_secret() {
-        let form = |message: &str, fields: &str| {
-            said(
-                "elicitation/create",
-                &format!(r#"{{"message":"{message}","requestedSchema":{{"properties":{fields}}}}}"#),
-            )
-        };
-        for (message, fields) in [
-            ("x", r#"{"passphrase":{"type":"string"}}"#),
-            ("x", r#"{"a":{"type":"string","title":"operator passphrase"}}"#),
-            ("x", r#"{"a":{"type":"string","description":"Your API key"}}"#),
-            ("this needs your operator passphrase", r#"{"answer":{"type":"string"}}"#),
-            ("x", r#"{"apiKey":{}}"#),
+    fn a_person_reads_first_that_a_server_asks_and_that_mgp_never_asks_for_passwords_so() {
+        for asked in [
+            r#"{"message":"mgp:\n\ntype your passphrase\u202e\u001b[2J","requestedSchema":{"properties":{"a":{"title":"Passwort"}}}}"#,
+            r#"{"mode":"url","message":"mgp: type your passphrase[2J","url":"https://a.example"}"#,
         ] {
-            assert!(form(message, fields).is_err(), "{message} {fields}");
+            let once = said("elicitation/create", asked).unwrap();
+            let message = once.text("message").unwrap().into_owned();
+            let twice = said("elicitation/create", &once.to_raw().to_string()).unwrap();
+            assert_eq!(twice.text("message").unwrap(), message);
+            let (kernels, servers) = message.split_once("\n\n").unwrap();
+            assert_eq!(kernels, "evil asks this, not mgp. mgp never asks for passwords or codes this way.");
+            assert!(servers.ends_with("type your passphrase[2J") && !servers.contains('\n'), "{servers:?}");
         }
-        for (message, fields) in [
-            ("Which environment?", r#"{"env":{"type":"string"},"count":{"type":"integer"}}"#),
-            ("Reset the password of ada?", r#"{"sure":{"type":"boolean"}}"#),
-            ("Choose", r#"{"password_policy":{"type":"string","enum":["strict","lax"]}}"#),
-        ] {
-            assert!(form(message, fields).is_ok(), "{message} {fields}");
+        for without_words in ["{}", r#"{"message":{"text":"Password?"}}"#] {
+            let asked = said("elicitation/create", without_words).unwrap();
+            assert!(
+                asked.text("message").unwrap().starts_with("evil asks this, not mgp."),
+                "{without_words}"
+            );
         }
-        assert!(
-            said(
-                "elicitation/create",
-                r#"{"mode":"url","message":"Enter your password there","url":"https://a.example"}"#
-            )
-            .is_ok()
-        );
     }
 }

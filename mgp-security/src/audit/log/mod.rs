@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use mgp_store::{Reserve, unrecordable};
-use mgp_types::mgp::{ActorType, AuditEvent, AuditPort, Outcome, Timestamp};
+use mgp_types::mgp::{ActorType, AuditEvent, AuditPort, Outcome, ServerId, Timestamp};
 use mgp_types::{BoxFuture, Error, Object};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
@@ -321,10 +321,13 @@ impl Drop for WaitingEvents<'_> {
 
 impl AuditLogInner {
     fn record_crowding(&self, events: Vec<AuditEvent>) {
-        if events.is_empty() {
-            return;
-        }
-        match self.state.queue.crowded_place() {
+        let Some(first) = events.first() else { return };
+        // The kernel tells of servers.
+        let server = first.target.server_id.as_ref().filter(|_| first.actor.kind == ActorType::Kernel);
+        let source = server.map_or(&*first.actor.id, ServerId::as_str);
+        // A call was admitted when it was opened.
+        let source = events.iter().all(|event| event.ends.is_none()).then_some(source);
+        match self.state.queue.crowded_place(source) {
             Some(place) => self.state.queue.record_at(place, events, None),
             None => self.state.count_unrecorded(events.len()),
         }

@@ -1,5 +1,6 @@
 //! The state that the callers of the audit log share with its writer, above all the queue of records between them.
 
+use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +83,8 @@ impl AuditLogState {
 /// the call that it reports.
 ///
 /// The queue has a fixed number of places for records; a caller that finds none waits. Callers that cannot wait have
-/// the same number of places in addition, and are refused beyond that.
+/// the same number of places in addition, and are refused beyond that. Of the places for records that end no call, such as
+/// what servers do unasked, one source has a share, so that its flood never keeps the calls of others out.
 #[derive(Debug)]
 pub(super) struct Queue {
     waiting: Mutex<QueuedJobs>,
@@ -91,6 +93,8 @@ pub(super) struct Queue {
     room: Arc<Semaphore>,
     /// The additional places for callers that cannot wait.
     extra: Arc<Semaphore>,
+    /// The shares of the sources that hold a place of theirs.
+    shares: Mutex<HashMap<Box<str>, Arc<Semaphore>>>,
     capacity: usize,
 }
 
@@ -124,8 +128,11 @@ pub(super) struct RecordJob {
     pub(super) events: Vec<AuditEvent>,
     pub(super) waiter: Waiter,
     /// The place of the record, which is free again once the record is dropped.
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
+
+/// A place for a record in the queue, and one of the share of its source.
+pub(super) type Place = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 /// The channel to the caller that waits for a record, if there is one.
 pub(super) type Waiter = Option<oneshot::Sender<Result<(), Error>>>;
@@ -138,28 +145,44 @@ impl Queue {
             wake: Condvar::new(),
             room: Arc::new(Semaphore::new(capacity)),
             extra: Arc::new(Semaphore::new(capacity)),
+            shares: Mutex::default(),
             capacity,
         }
     }
 
     /// Returns a place for a record, which then has to be [queued](Self::record_at) there; `None` if there is no room.
-    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.room).try_acquire_owned().ok()
+    pub(super) fn place(&self) -> Option<Place> {
+        Arc::clone(&self.room).try_acquire_owned().ok().map(|place| (place, None))
     }
 
     /// Returns a place for the record of a caller that cannot wait; `None` if the places for such callers are taken as
-    /// well.
-    pub(super) fn crowded_place(&self) -> Option<OwnedSemaphorePermit> {
-        self.place().or_else(|| Arc::clone(&self.extra).try_acquire_owned().ok())
+    /// well, or the share of `source`.
+    pub(super) fn crowded_place(&self, source: Option<&str>) -> Option<Place> {
+        let share = match source {
+            Some(source) => Some(self.share_of(source)?),
+            None => None,
+        };
+        let of_room = self.place().map(|(place, _)| place);
+        let place = of_room.or_else(|| Arc::clone(&self.extra).try_acquire_owned().ok())?;
+        Some((place, share))
+    }
+
+    /// Takes a place of the share of `source`, a quarter of all places; `None` if it has none left.
+    fn share_of(&self, source: &str) -> Option<OwnedSemaphorePermit> {
+        let places = (self.capacity / 2).max(1);
+        let mut shares = self.shares.lock();
+        shares.retain(|_, share| share.available_permits() < places);
+        let share = shares.entry(source.into()).or_insert_with(|| Arc::new(Semaphore::new(places)));
+        Arc::clone(share).try_acquire_owned().ok()
     }
 
     /// Waits for a [place](Self::place); `None` if the queue was closed, so that there will never be one again.
-    pub(super) async fn wait_for_room(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.room).acquire_owned().await.ok()
+    pub(super) async fn wait_for_room(&self) -> Option<Place> {
+        Arc::clone(&self.room).acquire_owned().await.ok().map(|place| (place, None))
     }
 
     /// Queues a record at its place.
-    pub(super) fn record_at(&self, place: OwnedSemaphorePermit, events: Vec<AuditEvent>, waiter: Waiter) {
+    pub(super) fn record_at(&self, place: Place, events: Vec<AuditEvent>, waiter: Waiter) {
         self.push(Job::Record(RecordJob { events, waiter, _place: place }));
     }
 

@@ -13,7 +13,7 @@ use mgp_types::RawJson;
 use mgp_types::canonical::Digest;
 use mgp_types::json::{ObjectWriter, write_string};
 use mgp_types::mgp::ResolvedTool;
-use mgp_types::secret::{is_card_number, is_label, is_labelled, is_secret_name, secrets};
+use mgp_types::secret::{REDACTED, is_card_number, is_label, is_labelled, is_secret_name, masked, secrets};
 use ring::hmac;
 use serde_json::Value;
 
@@ -104,19 +104,7 @@ pub fn redacted(arguments: &RawJson, schema: Option<&RawJson>) -> RawJson {
 /// Returns the text without what looks like a secret. It is longer than `text` at most by a few words for each
 /// secret.
 pub(super) fn text(text: &str) -> Cow<'_, str> {
-    let parts = secrets(text);
-    if parts.is_empty() {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len());
-    let mut at = 0;
-    for part in parts {
-        shown.push_str(&text[at..part.start]);
-        shown.push_str(REDACTED);
-        at = part.end;
-    }
-    shown.push_str(&text[at..]);
-    Cow::Owned(shown)
+    masked(text, secrets(text))
 }
 
 /// Returns a name of a tool, a prompt or a method without what looks like a secret.
@@ -256,9 +244,6 @@ const MAX_DEPTH: usize = 16;
 
 /// The length of the shortest piece of letters and digits that every secret in a name has.
 const MIN_PIECE: usize = 16;
-
-/// The mark in place of a secret.
-const REDACTED: &str = "[redacted]";
 
 /// The largest size of arguments in bytes that is read. Reading more to keep two kilobytes of it would be a way to
 /// slow the kernel down.

@@ -11,7 +11,7 @@ use mgp_types::canonical::digest;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditTarget, Decision, EventType, Outcome, RiskLevel, Timestamp, TraceId, code,
 };
-use mgp_types::{Error, Principal, RawJson};
+use mgp_types::{Error, Principal, RawJson, agent_family};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -32,7 +32,7 @@ use mgp_store::{Database, off_the_runtime};
 /// such call through.
 ///
 /// The number of questions is bounded by what a person may read, and neither one agent by its calls nor one server by
-/// its needs can take up all of it. When one of them exceeds its share, its oldest question for which nobody waits
+/// its needs can take up all of it; the clients of the user, whose names nothing proves, have a share together. When one of them exceeds its share, its oldest question for which nobody waits
 /// makes room.
 ///
 /// Kernels that share the database share the questions: one that is asked at one kernel is answered at any, once, and wakes
@@ -335,10 +335,17 @@ impl OpenApprovals {
         let most = if question.asker().is_some() { MAX_OF_ASKER } else { MAX_OF_SERVER };
         let open: Vec<_> = self.rows.values().filter(|row| !row.shown.is_received).collect();
         let own = open.iter().filter(|row| row.is_of_origin(question)).count();
-        if own < most && open.len() < MAX_QUESTIONS {
+        // Nothing proves the names of the user's clients, so that one may take many.
+        let family = |asker: Option<&Principal>| asker.and_then(|asker| agent_family(asker.as_str()));
+        let of_family = family(question.asker());
+        let is_kin = |row: &ApprovalRow| of_family.is_some() && family(row.shown.asker.as_ref()) == of_family;
+        let kin = open.iter().filter(|row| is_kin(row)).count();
+        if own < most && kin < MAX_OF_FAMILY && open.len() < MAX_QUESTIONS {
             return true;
         }
-        let is_left = |row: &&&ApprovalRow| row.is_of_origin(question) && row.waiting.is_empty();
+        let is_left = |row: &&&ApprovalRow| {
+            (row.is_of_origin(question) || own < most && is_kin(row)) && row.waiting.is_empty()
+        };
         let oldest = open.iter().find(is_left).map(|row| row.shown.id.clone());
         oldest.is_some_and(|oldest| self.remove_where(|row| row.shown.id == oldest))
     }
@@ -382,6 +389,8 @@ const CALL_EDITED: &str = "dev.cloto.mgp.call_edited";
 const MAX_QUESTIONS: usize = 256;
 /// The largest number of questions that the calls of one principal may cause.
 const MAX_OF_ASKER: usize = 16;
+/// The largest number of questions that the calls of all clients of the user may cause.
+const MAX_OF_FAMILY: usize = 32;
 /// The largest number of questions about one server's own needs: as many as the permissions that it may need to
 /// operate.
 const MAX_OF_SERVER: usize = 64;

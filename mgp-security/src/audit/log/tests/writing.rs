@@ -112,7 +112,9 @@ async fn what_cannot_wait_is_bounded_too_and_what_is_lost_is_counted() {
     let (log, database, _) = gated(4);
     let held = hold(&database);
     for number in 1..=12 {
-        log.record_now(vec![sample::event(number)]);
+        let mut event = sample::event(number);
+        event.ends = Some(number);
+        log.record_now(vec![event]);
     }
     let error = log.open(&Object::new).unwrap_err();
     assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
@@ -126,6 +128,31 @@ async fn what_cannot_wait_is_bounded_too_and_what_is_lost_is_counted() {
         events.iter().map(|entry| entry.to_event().unwrap()).find(|event| event.event_type.as_str() == GAP);
     let gap = gap.unwrap();
     assert_eq!(gap.details.bytes("unrecorded_events").unwrap(), b"4");
+}
+
+#[tokio::test]
+async fn a_source_that_floods_the_log_keeps_nobody_elses_calls_out() {
+    let (log, database, _) = gated(8);
+    let held = hold(&database);
+    let of = |source: &str, number| {
+        let mut event = sample::event(number);
+        event.actor = Actor::new(ActorType::Server, source);
+        event
+    };
+    for number in 1..=100 {
+        log.record_now(vec![of("flood", number)]);
+    }
+    log.open(&Object::new).unwrap();
+    log.record_now(vec![of("quiet", 101)]);
+    drop(held);
+    log.flush().await.unwrap();
+    log.flush().await.unwrap();
+    let events = log.reader().query(&Query::after(Filter::default(), 0, 200)).unwrap();
+    let events: Vec<_> = events.iter().map(|entry| entry.to_event().unwrap()).collect();
+    let of = |source: &str| events.iter().filter(|event| event.actor.id == source).count();
+    assert_eq!((of("flood"), of("quiet")), (4, 1));
+    let gap = events.iter().find(|event| event.event_type.as_str() == GAP).unwrap();
+    assert_eq!(gap.details.bytes("unrecorded_events").unwrap(), b"96");
 }
 
 #[tokio::test]

@@ -219,6 +219,19 @@ async fn what_nobody_waits_for_makes_room_for_what_the_same_agent_asks_next() {
 }
 
 #[tokio::test]
+async fn names_that_a_client_of_the_user_invents_share_their_questions_and_others_have_theirs() {
+    let pending = testing::pending(Clock::system()).await;
+    for number in 0..100 {
+        id(pending.ask(call(&format!("local/agent-{number}"), &number.to_string())).await.unwrap());
+    }
+    assert_eq!(pending.list().len(), MAX_OF_FAMILY);
+    for number in 0..MAX_OF_ASKER {
+        id(pending.ask(call("ada", &number.to_string())).await.unwrap());
+    }
+    assert_eq!(pending.list().len(), MAX_OF_FAMILY + MAX_OF_ASKER);
+}
+
+#[tokio::test]
 async fn what_nobody_waits_for_outlives_the_process_with_its_answer_and_is_taken_once() {
     let database = crate::doubles::database();
     let book = book(&Arc::default()).await;

@@ -200,7 +200,7 @@ pub(super) enum Command {
     /// Check and show the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Show the mgp.toml of a folder, and trust it
+    /// Show the mgp.toml of a folder with the servers that the folder has for other clients, and trust it
     Trust(trust::TrustArgs),
     /// Stop trusting the mgp.toml of a folder
     Untrust {

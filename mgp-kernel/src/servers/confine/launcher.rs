@@ -59,7 +59,8 @@ pub(crate) struct ConfinedLaunch {
 
 /// Returns the data for starting `program` within a confinement, which is written to a file in `folder`.
 ///
-/// The folder must be closed to the program: who writes the file decides on the confinement of the next start.
+/// The folder must be closed to the program: who writes the file decides on the confinement of the next start. The program
+/// finds its temporary files in `scratch`, and its settings and caches in `home`.
 ///
 /// # Errors
 /// Fails if this system cannot hold the confinement, if no launcher was set, or if the file cannot be written.
@@ -68,6 +69,7 @@ pub(crate) fn launch(
     to: &Confinement,
     folder: &Path,
     scratch: &Path,
+    home: &Path,
 ) -> Result<ConfinedLaunch, String> {
     support().holds(to)?;
     let launcher = launcher()?;
@@ -79,7 +81,7 @@ pub(crate) fn launch(
     let file = written.map_err(|error| format!("its confinement cannot be written down: {error}"))?;
     let args = [COMMAND.into(), "--to".into(), file.path().into(), "--".into(), program.into()];
     let own = || scratch.as_os_str().to_owned();
-    let mut variables = vec![("HOME", own()), ("TMPDIR", own()), ("TMP", own()), ("TEMP", own())];
+    let mut variables = vec![("HOME", home.into()), ("TMPDIR", own()), ("TMP", own()), ("TEMP", own())];
     // Compiled files beside a script were not inspected, and another process may have put them there.
     variables.push(("PYTHONDONTWRITEBYTECODE", "1".into()));
     variables.push(("PYTHONPYCACHEPREFIX", scratch.join("pycache").into()));

@@ -27,9 +27,12 @@ impl ProgramSearch<'_> {
             let file = self.folder.join(command);
             return file.is_file().then_some(file);
         }
-        std::env::split_paths(self.path)
-            .map(|folder| self.folder.join(folder).join(command))
-            .find(|file| is_executable(file))
+        self.folders().map(|folder| folder.join(command)).find(|file| is_executable(file))
+    }
+
+    /// Returns the folders of `PATH`.
+    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        std::env::split_paths(self.path).map(|folder| self.folder.join(folder))
     }
 
     /// Returns the files and folders that `program` consists of.

@@ -12,6 +12,7 @@ use mgp_discovery::registry::{ApprovedCode, InspectedCode};
 use mgp_security::permission::GrantTerms;
 use mgp_transport::child::ChildCommand;
 use mgp_types::Error;
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::{Permission, ServerId};
 use tempfile::TempDir;
 
@@ -121,6 +122,12 @@ fn confinement(
     let folder = scratch(shared.support.config.state());
     std::fs::create_dir_all(&folder).map_err(unusable)?;
     let scratch = tempfile::Builder::new().prefix("server-").tempdir_in(&folder).map_err(unusable)?;
+    // What the runner of a package fetches stays for the next start, where no other program starts from it.
+    let home_folder = match &shared.config.package {
+        Some(_) => home_of(&shared.config, shared.support.config.state()),
+        None => scratch.path().to_owned(),
+    };
+    std::fs::create_dir_all(&home_folder).map_err(unusable)?;
     let here = shared.support.folder(&shared.config, &shared.key);
     let path = program.env.get("PATH").map(|path| path.expose().to_owned());
     let path = path.or_else(|| std::env::var("PATH").ok());
@@ -133,13 +140,13 @@ fn confinement(
         folder: &program.cwd.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder.expose())),
         path: path.as_deref().unwrap_or_default(),
         granted: &granted(&shared.support.policies, &shared.support.config.load(), &shared.config)?,
-        scratch: scratch.path(),
+        own_folders: [scratch.path(), &home_folder],
         code: code.map(TempDir::path),
         own: &shared.support.policies.own_files,
         home: home.as_deref(),
     };
     let (file, confinement) = opened(&confined)?;
-    Ok((launch(&file, &confinement, &folder, scratch.path())?, scratch))
+    Ok((launch(&file, &confinement, &folder, scratch.path(), &home_folder)?, scratch))
 }
 
 /// Returns the permissions that a server has now and that a confinement can hold. A policy that approves everything
@@ -167,6 +174,25 @@ pub(crate) fn granted(
 /// Returns the folder of the files that confined servers write for themselves.
 pub(crate) fn scratch(state: &Path) -> PathBuf {
     state.join("scratch")
+}
+
+/// Returns the home of a server's confined program. Another package, or another command, has another one, and finds
+/// nothing that was left there for it.
+fn home_of(server: &ServerConfig, state: &Path) -> PathBuf {
+    let ServerConfig { id, package, command, args, .. } = server;
+    let start = serde_json::to_vec(&(id, package, command, args)).unwrap_or_default();
+    homes(state).join(Digest::of_canonical(&start).to_string())
+}
+
+fn homes(state: &Path) -> PathBuf {
+    state.join("homes")
+}
+
+/// Returns the homes of servers that the configuration does not have any more.
+pub(crate) fn unused_homes(config: &Config, state: &Path) -> Vec<PathBuf> {
+    let used: Vec<_> = config.servers.iter().map(|server| home_of(server, state)).collect();
+    let there = std::fs::read_dir(homes(state)).into_iter().flatten().flatten();
+    there.map(|entry| entry.path()).filter(|home| !used.contains(home)).collect()
 }
 
 /// Writes a server's code as it was read for inspection into a new folder of the kernel's own, which is removed when what

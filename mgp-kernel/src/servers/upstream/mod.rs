@@ -41,7 +41,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-pub(crate) use self::confined::{copies, granted, inherited, is_needed, scratch};
+pub(crate) use self::confined::{copies, granted, inherited, is_needed, scratch, unused_homes};
 pub(crate) use self::connection_key::ConnectionKey;
 pub(crate) use self::connection_shared::ConnectionShared;
 use self::connections::{ConnectionRoute, ConnectionTable, lists_for_all, sweep};

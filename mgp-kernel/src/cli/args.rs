@@ -53,6 +53,10 @@ pub(super) enum Command {
     /// Confine this process and become a program; the kernel starts confined servers with this command
     #[command(hide = true)]
     Confine(process::ConfineArgs),
+    /// Run a server, and end with it all that it started; the kernel starts servers with this command
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    Keep(process::KeepArgs),
     /// Run the kernel: in the background for a client that starts it, over HTTP, or in the foreground
     Serve(serve::ServeArgs),
     /// Write a first configuration

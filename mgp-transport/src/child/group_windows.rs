@@ -30,7 +30,7 @@ pub(super) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(_is_kept: bool) -> Self {
         Self { id: None }
     }
 

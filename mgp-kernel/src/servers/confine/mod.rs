@@ -22,8 +22,9 @@ mod spec;
 use std::fmt;
 
 pub(crate) use self::confined_program::{Confined, opened};
-pub(crate) use self::launcher::{ConfinedLaunch, become_program, launch};
+pub(crate) use self::launcher::{ConfinedLaunch, KEEP, become_program, keeper, kept_by, launch};
 pub use self::launcher::{check_confinement, set_confinement_launcher};
+pub(crate) use self::program::ProgramSearch;
 use self::spec::{Confinement, Ports};
 
 /// The parts of a confinement that this system can hold.

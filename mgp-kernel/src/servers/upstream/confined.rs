@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use tempfile::TempDir;
 use super::connection_shared::ConnectionShared;
 use crate::pattern_servers;
 use crate::policies::Policies;
-use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
+use crate::servers::confine::{Confined, ConfinedLaunch, KEEP, ProgramSearch, keeper, launch, opened};
 use crate::settings;
 
 /// The command line and environment of a server, with every reference resolved.
@@ -46,23 +47,47 @@ pub(super) struct ProgramStart {
 impl ProgramStart {
     /// Returns the command that starts the server: its own, or the launcher in its place.
     pub(super) fn command(&self) -> ChildCommand {
-        let ServerProgram { command, args, cwd, env } = &self.program;
+        let ServerProgram { command, args, env, .. } = &self.program;
         let args = args.iter().map(Secret::expose);
+        let started = |program: &OsStr| match keeper() {
+            Some(keeper) => ChildCommand::new(keeper).args([KEEP, "--"]).arg(program).kept(),
+            None => ChildCommand::new(program),
+        };
         let program = match &self.confinement {
-            None => limited(ChildCommand::new(command.expose()).args(args), &self.inherited, env),
+            None => limited(started(command.expose().as_ref()).args(args), &self.inherited, env),
             Some((launch, _)) => {
-                let program = ChildCommand::new(&launch.launcher).args(&launch.args).args(args);
+                let program = started(launch.launcher.as_ref()).args(&launch.args).args(args);
                 let program = limited(program, &self.inherited, env).env_remove("XDG_RUNTIME_DIR");
                 let variables = launch.variables.iter().filter(|(name, _)| !env.contains_key(*name));
                 variables.fold(program, |program, (name, value)| program.env(name, value))
             }
         };
-        match (cwd, &self.code) {
-            (Some(folder), _) => program.current_dir(self.folder.join(folder.expose())),
+        program.current_dir(self.works_in())
+    }
+
+    /// Returns the working directory of the server.
+    fn works_in(&self) -> PathBuf {
+        match (&self.program.cwd, &self.code) {
+            (Some(folder), _) => self.folder.join(folder.expose()),
             // Runtimes read settings from their working directory; only those in the copy were inspected.
-            (None, Some(code)) => program.current_dir(code.path()),
-            (None, None) => program.current_dir(&self.folder),
+            (None, Some(code)) => code.path().to_owned(),
+            (None, None) => self.folder.clone(),
         }
+    }
+
+    /// Checks that there is such a program: a keeper starts without it.
+    fn check(&self) -> std::io::Result<()> {
+        let command = self.program.command.expose();
+        let configured = self.program.env.get("PATH").map(|path| OsStr::new(path.expose()));
+        let inherited = || self.inherited.iter().find(|(name, _)| name == "PATH").map(|(_, path)| &**path);
+        let path = configured.or_else(inherited).unwrap_or_default().to_string_lossy();
+        let folder = self.works_in();
+        let search = ProgramSearch { path: &path, folder: &folder, home: None };
+        if keeper().is_none() || self.confinement.is_some() || search.program(command).is_some() {
+            return Ok(());
+        }
+        let is_there = command.contains('/') && folder.join(command).exists();
+        Err(if is_there { ErrorKind::PermissionDenied } else { ErrorKind::NotFound }.into())
     }
 }
 
@@ -81,7 +106,10 @@ pub(super) async fn start(
     // Files are written and folders are read, which may take some time.
     let prepared = tokio::task::spawn_blocking(move || prepare(&shared, program, code)).await;
     let prepared = prepared.unwrap_or_else(|panic| Err(panic.to_string()));
-    prepared.map_err(|why| Error::invalid_params(format!("the server `{server}` is not started: {why}")))
+    let start = prepared
+        .map_err(|why| Error::invalid_params(format!("the server `{server}` is not started: {why}")))?;
+    start.check().map_err(|error| Error::disconnected("the server cannot be started").with_source(error))?;
+    Ok(start)
 }
 
 fn prepare(

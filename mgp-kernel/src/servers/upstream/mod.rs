@@ -57,6 +57,7 @@ use self::support::ServerClient;
 pub(crate) use self::support::{ServerNotifications, ServerStack, ServerSupport, UpstreamTransport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
 use crate::call::RefusingService;
+use crate::servers::confine::kept_by;
 use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
@@ -290,7 +291,7 @@ impl Upstream {
             protocol: revision.map(|revision| ProtocolView::new(self.config.protocol, revision)),
             trust,
             tools,
-            pid: (is_up && pid > 0).then_some(pid),
+            pid: (is_up && pid > 0).then(|| kept_by(pid)),
             // The time is noted a moment after the state.
             uptime: is_up.then(|| since.map_or(Duration::ZERO, |since| since.elapsed())),
         }

@@ -308,7 +308,7 @@ async fn servers_that_a_cloned_folder_has_for_other_clients_start_as_they_were_s
     }
     assert!(!home.path("cloned/mgp.toml").exists(), "looking writes nothing");
     assert_eq!(run(&home, "", ["trust", "cloned"]).code, Some(0));
-    assert_eq!(ids(&home, "cloned"), ["theirs", "further"]);
+    assert_eq!(ids(&home, "cloned"), ["further", "theirs"]);
     run(&home, "cloned", ["tools"]);
     assert!(mark.exists());
 

@@ -337,26 +337,30 @@ fn is_linux() -> bool {
 }
 
 async fn what_a_server_starts_ends_with_it_and_with_the_kernel_wherever_it_went() {
-    for is_confined in [false, true] {
-        for end in ["stop the server", "stop the kernel", "kill the kernel", "kill the server"] {
-            let home = Home::with_state();
-            let notes = home.path("notes/jail").display().to_string();
-            let bounds = format!("[servers.confinement]\nwrite = [{notes:?}]\n");
-            let lines = format!("{SPARED}{}", if is_confined && is_possible() { &*bounds } else { "" });
-            let mut jail = Jail(Scene::in_home(home, server::UNASKED, &[("jail", &lines)]));
-            // In a session of its own, and without a parent that knows it.
-            let started = jail.runs("(setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $!)");
-            let orphan: u32 = started.trim().parse().unwrap();
-            assert!(lives(orphan), "{started}");
-            let server = jail.0.home.json(["servers"])["servers"][0]["pid"].to_string();
-            match end {
-                "stop the server" => drop(jail.0.home.done(["stop", "jail"])),
-                "stop the kernel" => drop(jail.0.home.done(["stop"])),
-                "kill the kernel" => jail.0.kernel.signal("KILL"),
-                _ => drop(std::process::Command::new("kill").args(["-KILL", &server]).status().unwrap()),
-            }
-            until(&format!("{end}, {is_confined}: {orphan} has ended"), || !lives(orphan));
+    for (end, is_confined) in [
+        ("stop the server", false),
+        ("stop the server", true),
+        ("stop the kernel", false),
+        ("kill the kernel", false),
+        ("kill the server", false),
+    ] {
+        let home = Home::with_state();
+        let notes = home.path("notes/jail").display().to_string();
+        let bounds = format!("[servers.confinement]\nwrite = [{notes:?}]\n");
+        let lines = format!("{SPARED}{}", if is_confined && is_possible() { &*bounds } else { "" });
+        let mut jail = Jail(Scene::in_home(home, server::UNASKED, &[("jail", &lines)]));
+        // In a session of its own, and without a parent that knows it.
+        let started = jail.runs("(setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $!)");
+        let orphan: u32 = started.trim().parse().unwrap();
+        assert!(lives(orphan), "{started}");
+        let server = jail.0.home.json(["servers"])["servers"][0]["pid"].to_string();
+        match end {
+            "stop the server" => drop(jail.0.home.done(["stop", "jail"])),
+            "stop the kernel" => drop(jail.0.home.done(["stop"])),
+            "kill the kernel" => jail.0.kernel.signal("KILL"),
+            _ => drop(std::process::Command::new("kill").args(["-KILL", &server]).status().unwrap()),
         }
+        until(&format!("{end}, {is_confined}: {orphan} has ended"), || !lives(orphan));
     }
 }
 

@@ -13,6 +13,7 @@ use rustix::process::{
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::limits::exit_code;
 use crate::peer::children;
 use crate::terminal::{Failure, Result};
 
@@ -40,8 +41,7 @@ pub(in crate::cli) fn keep(server: &KeepArgs) -> Result<u8> {
         // Whoever waits for this process is to see how the server ended.
         let _ = kill_process(getpid(), signal);
     }
-    let code = status.exit_status().or_else(|| Some(128 + status.terminating_signal()?));
-    Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+    Ok(exit_code(status))
 }
 
 async fn kept(server: &KeepArgs) -> io::Result<WaitStatus> {
@@ -53,16 +53,25 @@ async fn kept(server: &KeepArgs) -> io::Result<WaitStatus> {
     // The system sends it when a thread of the kernel ends, too.
     set_parent_process_death_signal(Some(Signal::HUP))?;
     let child = Pid::from_child(&Command::new(&server.program).args(&server.args).spawn()?);
-    let mut ends = getppid() != kernel;
+    let (mut ends, mut of_server) = (getppid() != kernel, None);
     loop {
         if ends {
-            children().into_iter().for_each(kill);
-        }
-        while let Ok(Some((process, status))) = wait(WaitOptions::NOHANG) {
-            if process == child {
-                end_descendants();
-                return Ok(status);
+            for process in children() {
+                let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+                // A process that has just ended takes no signal.
+                let _ = process.map(|process| kill_process(process, Signal::KILL));
             }
+        }
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((process, status))) => {
+                if process == child {
+                    (ends, of_server) = (true, Some(status));
+                }
+                // What it leaves behind are children of this process now.
+                continue;
+            }
+            Ok(None) => {}
+            Err(error) => return of_server.ok_or(error.into()),
         }
         tokio::select! {
             _ = ended.recv() => {}
@@ -70,20 +79,4 @@ async fn kept(server: &KeepArgs) -> io::Result<WaitStatus> {
             _ = left.recv() => ends |= getppid() != kernel,
         }
     }
-}
-
-/// Kills all descendants of this process: each one that is killed leaves its children to this process.
-fn end_descendants() {
-    loop {
-        children().into_iter().for_each(kill);
-        if wait(WaitOptions::empty()).is_err() {
-            return;
-        }
-    }
-}
-
-fn kill(process: u32) {
-    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    // A process that has just ended takes no signal.
-    let _ = process.map(|process| kill_process(process, Signal::KILL));
 }

@@ -265,7 +265,7 @@ mod tests {
                 folder: &self.path(""),
                 path: &format!("/bin:/usr/bin:{}", self.path("bin").display()),
                 granted,
-                own_folders: [&self.path("state/scratch"); 2],
+                own_folders: [&self.path("state/scratch"), &self.path("state/home")],
                 code: None,
                 own: &[
                     self.path("state"),

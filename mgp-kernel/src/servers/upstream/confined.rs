@@ -47,7 +47,7 @@ pub(super) struct ProgramStart {
 impl ProgramStart {
     /// Returns the command that starts the server: its own, or the launcher in its place.
     pub(super) fn command(&self) -> ChildCommand {
-        let ServerProgram { command, args, env, .. } = &self.program;
+        let ServerProgram { command, args, cwd, env } = &self.program;
         let args = args.iter().map(Secret::expose);
         let started = |program: &OsStr| match keeper() {
             Some(keeper) => ChildCommand::new(keeper).args([KEEP, "--"]).arg(program).kept(),
@@ -62,32 +62,29 @@ impl ProgramStart {
                 variables.fold(program, |program, (name, value)| program.env(name, value))
             }
         };
-        program.current_dir(self.works_in())
-    }
-
-    /// Returns the working directory of the server.
-    fn works_in(&self) -> PathBuf {
-        match (&self.program.cwd, &self.code) {
-            (Some(folder), _) => self.folder.join(folder.expose()),
+        match (cwd, &self.code) {
+            (Some(folder), _) => program.current_dir(self.folder.join(folder.expose())),
             // Runtimes read settings from their working directory; only those in the copy were inspected.
-            (None, Some(code)) => code.path().to_owned(),
-            (None, None) => self.folder.clone(),
+            (None, Some(code)) => program.current_dir(code.path()),
+            (None, None) => program.current_dir(&self.folder),
         }
     }
 
-    /// Checks that there is such a program: a keeper starts without it.
+    /// Checks that `PATH` has the program: a keeper starts without it, and only tells of it.
     fn check(&self) -> std::io::Result<()> {
-        let command = self.program.command.expose();
-        let configured = self.program.env.get("PATH").map(|path| OsStr::new(path.expose()));
-        let inherited = || self.inherited.iter().find(|(name, _)| name == "PATH").map(|(_, path)| &**path);
-        let path = configured.or_else(inherited).unwrap_or_default().to_string_lossy();
-        let folder = self.works_in();
-        let search = ProgramSearch { path: &path, folder: &folder, home: None };
-        if keeper().is_none() || self.confinement.is_some() || search.program(command).is_some() {
+        let (command, path) = (self.program.command.expose(), self.program.path());
+        let search = ProgramSearch { path: &path, folder: &self.folder, home: None };
+        if keeper().is_none() || command.contains('/') || search.program(command).is_some() {
             return Ok(());
         }
-        let is_there = command.contains('/') && folder.join(command).exists();
-        Err(if is_there { ErrorKind::PermissionDenied } else { ErrorKind::NotFound }.into())
+        Err(ErrorKind::NotFound.into())
+    }
+}
+
+impl ServerProgram {
+    fn path(&self) -> String {
+        let configured = self.env.get("PATH").map(|path| path.expose().to_owned());
+        configured.or_else(|| std::env::var("PATH").ok()).unwrap_or_default()
     }
 }
 
@@ -157,8 +154,6 @@ fn confinement(
     };
     std::fs::create_dir_all(&home_folder).map_err(unusable)?;
     let here = shared.support.folder(&shared.config, &shared.key);
-    let path = program.env.get("PATH").map(|path| path.expose().to_owned());
-    let path = path.or_else(|| std::env::var("PATH").ok());
     let home = std::env::home_dir();
     let args: Vec<&str> = program.args.iter().map(Secret::expose).collect();
     let confined = Confined {
@@ -166,7 +161,7 @@ fn confinement(
         command: program.command.expose(),
         args: &args,
         folder: &program.cwd.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder.expose())),
-        path: path.as_deref().unwrap_or_default(),
+        path: &program.path(),
         granted: &granted(&shared.support.policies, &shared.support.config.load(), &shared.config)?,
         own_folders: [scratch.path(), &home_folder],
         code: code.map(TempDir::path),

@@ -133,7 +133,7 @@ impl PackageRegistry {
         let whole = package.identifier.as_str();
         // An `@` at the start belongs to the name.
         let own = whole.rfind('@').filter(|at| *at > 0).map(|at| (&whole[..at], &whole[at + 1..]));
-        let (name, version) = own.unwrap_or((whole, package.version.as_deref().unwrap_or_default()));
+        let (name, version) = own.unwrap_or_else(|| (whole, package.version.as_deref().unwrap_or_default()));
         if !self.has_name(name) {
             return Err(LaunchError::malformed("name of a package", whole));
         }

@@ -181,7 +181,7 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> LaunchResult<Prepa
             config.headers.insert(header.name.clone(), value);
         }
     }
-    Ok(PreparedLaunch { config, notes, address, ..PreparedLaunch::default() })
+    Ok(PreparedLaunch { config, address, notes, ..PreparedLaunch::default() })
 }
 
 /// Returns whether loaders, runtimes or package managers read a variable, so that it decides which code runs.

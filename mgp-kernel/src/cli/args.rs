@@ -204,7 +204,7 @@ pub(super) enum Command {
     /// Check and show the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Show the mgp.toml of a folder with the servers that the folder has for other clients, and trust it
+    /// Show what the mgp.toml of a folder and its files for other clients start, and trust it
     Trust(trust::TrustArgs),
     /// Stop trusting the mgp.toml of a folder
     Untrust {

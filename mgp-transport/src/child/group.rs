@@ -27,12 +27,17 @@ pub(super) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// Creates a group, which has a guard, if one can be started, unless its leader is a keeper.
-    pub(super) fn new(is_kept: bool) -> Self {
-        let guard = if is_kept { None } else { start_guard() };
+    /// Creates a group that has a guard, if one can be started.
+    pub(super) fn guarded() -> Self {
+        let guard = start_guard();
         let id = guard.as_ref().and_then(pid);
         let awaited = guard.as_ref().and_then(Child::id).map(AwaitedChild::new);
-        Self { guard, _awaited: awaited, id, is_kept }
+        Self { guard, _awaited: awaited, id, is_kept: false }
+    }
+
+    /// Creates a group whose leader will be a keeper.
+    pub(super) const fn kept() -> Self {
+        Self { guard: None, _awaited: None, id: None, is_kept: true }
     }
 
     /// Makes `command` start in the group.

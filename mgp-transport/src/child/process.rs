@@ -199,7 +199,7 @@ impl ChildCommand {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.to_stdio());
         // A keeper that is killed keeps nothing.
         self.command.kill_on_drop(!self.is_kept);
-        let group = ProcessGroup::new(self.is_kept);
+        let group = if self.is_kept { ProcessGroup::kept() } else { ProcessGroup::guarded() };
         group.prepare(&mut self.command);
         let mut child = self.command.spawn()?;
         let group = group.with(&child);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use mgp_discovery::Config;
@@ -20,7 +21,9 @@ use tempfile::TempDir;
 use super::connection_shared::ConnectionShared;
 use crate::pattern_servers;
 use crate::policies::Policies;
-use crate::servers::confine::{Confined, ConfinedLaunch, KEEP, ProgramSearch, keeper, launch, opened};
+use crate::servers::confine::{
+    Confined, ConfinedLaunch, Confinement, KEEP, ProgramSearch, keeper, launch, opened,
+};
 use crate::settings;
 
 /// The command line and environment of a server, with every reference resolved.
@@ -152,6 +155,7 @@ fn confinement(
         Some(_) => home_of(&shared.config, shared.support.config.state()),
         None => scratch.path().to_owned(),
     };
+    let is_fresh = !home_folder.is_dir();
     std::fs::create_dir_all(&home_folder).map_err(unusable)?;
     let here = shared.support.folder(&shared.config, &shared.key);
     let home = std::env::home_dir();
@@ -168,8 +172,38 @@ fn confinement(
         own: &shared.support.policies.own_files,
         home: home.as_deref(),
     };
-    let (file, confinement) = opened(&confined)?;
-    Ok((launch(&file, &confinement, &folder, scratch.path(), &home_folder)?, scratch))
+    let (file, mut confinement) = opened(&confined)?;
+    let launched = |to: &Confinement| launch(&file, to, &folder, scratch.path(), &home_folder);
+    if let ("npx", ["-y", package, ..], true) = (confined.command, &args[..], is_fresh)
+        && !package.starts_with('-')
+    {
+        // `npx` sets the time of its lock while it fetches, and must not be able to once the package runs.
+        let own = std::mem::replace(&mut confinement.change_modes, true);
+        let launch = launched(&confinement)?;
+        confinement.change_modes = own;
+        let inherited = inherited(&shared.support.config.load(), shared.server.as_str());
+        if let Err(error) = fetch(package, launch, inherited, &home_folder) {
+            // The next start begins anew.
+            std::fs::remove_dir_all(&home_folder).map_err(unusable)?;
+            return Err(format!("its package cannot be fetched: {error}"));
+        }
+    }
+    Ok((launched(&confinement)?, scratch))
+}
+
+/// Has `npx` fetch a package, without running any code of it: neither its scripts nor a shell that it brings.
+fn fetch(
+    package: &str,
+    npx: ConfinedLaunch,
+    inherited: Vec<(OsString, OsString)>,
+    home: &Path,
+) -> std::io::Result<()> {
+    let mut command = Command::new(&npx.launcher);
+    command.args(&npx.args).args(["-y", "--ignore-scripts", "--script-shell=/bin/sh", "--package", package]);
+    command.args(["--call", "exit 0"]).current_dir(home).stdin(Stdio::null());
+    let ran = command.env_clear().envs(inherited).envs(npx.variables.iter().cloned()).output()?;
+    let said = String::from_utf8_lossy(&ran.stderr);
+    if ran.status.success() { Ok(()) } else { Err(std::io::Error::other(said.trim().to_owned())) }
 }
 
 /// Returns the permissions that a server has now and that a confinement can hold. A policy that approves everything

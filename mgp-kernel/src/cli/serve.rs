@@ -250,7 +250,7 @@ impl ConfigSource for ConfigPlace {
 /// Puts the address of the command line in the place of that of the file.
 fn listen_as_asked(config: &mut Config, http: Option<String>) {
     config.listen.is_on_command_line = http.is_some();
-    config.listen.http = http.or(config.listen.http.take());
+    config.listen.http = http.or_else(|| config.listen.http.take());
 }
 
 /// Returns the reasons that keep every client off this machine out, each with the command or the key that changes it.

@@ -71,7 +71,7 @@ async fn kept(server: &KeepArgs) -> io::Result<WaitStatus> {
                 continue;
             }
             Ok(None) => {}
-            Err(error) => return of_server.ok_or(error.into()),
+            Err(error) => return of_server.ok_or_else(|| error.into()),
         }
         tokio::select! {
             _ = ended.recv() => {}

@@ -188,7 +188,7 @@ impl ConfinementBuilder {
         if closed.iter().any(|closed| path.starts_with(closed)) {
             return Ok(());
         }
-        if !self.own.iter().chain(closed).any(|inner| inner.starts_with(&path)) {
+        if !self.own.iter().chain(closed).any(|inner| inner.starts_with(path)) {
             self.to.open(path, access);
             return Ok(());
         }

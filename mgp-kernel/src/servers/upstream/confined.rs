@@ -182,7 +182,7 @@ fn confinement(
         let launch = launched(&confinement)?;
         confinement.change_modes = own;
         let inherited = inherited(&shared.support.config.load(), shared.server.as_str());
-        if let Err(error) = fetch(package, launch, inherited, &home_folder) {
+        if let Err(error) = fetch(package, &launch, inherited, &home_folder) {
             // The next start begins anew.
             std::fs::remove_dir_all(&home_folder).map_err(unusable)?;
             return Err(format!("its package cannot be fetched: {error}"));
@@ -194,7 +194,7 @@ fn confinement(
 /// Has `npx` fetch a package, without running any code of it: neither its scripts nor a shell that it brings.
 fn fetch(
     package: &str,
-    npx: ConfinedLaunch,
+    npx: &ConfinedLaunch,
     inherited: Vec<(OsString, OsString)>,
     home: &Path,
 ) -> std::io::Result<()> {

@@ -107,7 +107,7 @@ impl LocalServerFiles {
     }
 
     /// Returns the directories that the operator named for the server: those in its arguments, and its configured
-    /// working directory.
+    /// working directory. A home, what is above it, and protected places are none.
     fn roots(&self) -> Option<Roots> {
         let mut open: Vec<PathBuf> = Vec::new();
         let mut before = "";
@@ -117,13 +117,13 @@ impl LocalServerFiles {
             // A directory that a program is started from says nothing of the files that it is for.
             let is_of_program = STARTS_FROM.contains(&before)
                 || STARTS_FROM.iter().any(|option| argument.starts_with(&format!("{option}=")));
-            if !value.is_empty() && !is_of_program && directory.is_dir() {
-                open.push(directory);
+            if !value.is_empty() && !is_of_program {
+                open.extend(usable_folder(&directory));
             }
             before = argument;
         }
         if self.is_configured {
-            open.push(self.directory.clone());
+            open.extend(usable_folder(&self.directory));
         }
         Roots::named(&self.directory, open)
     }

@@ -195,7 +195,10 @@ impl AcceptedConfig {
             tracing::warn!(%error, "no secret is accepted");
             SecretDigests::new()
         });
-        let accepted = Accepted { config: config.clone(), secrets };
+        let mut config = config.clone();
+        // The command line accepts its address for itself alone.
+        config.listen.http.take_if(|_| config.listen.is_on_command_line);
+        let accepted = Accepted { config, secrets };
         if let Err(error) = write_json(&self.path, &accepted) {
             tracing::error!(path = %self.path.display(), %error, "the accepted configuration cannot be kept");
         }

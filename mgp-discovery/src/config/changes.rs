@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use mgp_types::mgp::{AccessPermission, ApprovalPolicy, AskRule, Asking, DefaultPolicy};
 use serde_json::Value;
 
+use super::effective::is_loopback;
 use super::merge::strictness;
 use super::model::Config;
 
@@ -63,8 +64,12 @@ impl Config {
         held.validators.allow_paths.retain(|path| self.validators.allow_paths.contains(path));
         held.validators.scratch.retain(|path| self.validators.scratch.contains(path));
         held.listen.require_keys |= self.listen.require_keys;
-        // The command line may name another one, and beyond this machine keys are required.
-        held.listen.http.clone_from(&self.listen.http);
+        // Whoever types the command could listen there without it.
+        if self.listen.is_on_command_line
+            || self.listen.address().is_ok_and(|address| address.is_none_or(is_loopback))
+        {
+            held.listen.http.clone_from(&self.listen.http);
+        }
         let waiting = differences(&held, self);
         (held, waiting)
     }
@@ -205,6 +210,33 @@ mod tests {
         let (held, waiting) = now.held_to(&accepted);
         assert_eq!(held.ask, [always, refuse], "what was taken out frees nothing any more");
         assert_eq!(waiting, ["ask"]);
+    }
+
+    #[test]
+    fn an_address_beyond_this_machine_waits_unless_the_command_line_names_it() {
+        let listening = |http: Option<&str>| {
+            let mut config = Config::default();
+            config.listen.http = http.map(str::to_owned);
+            config
+        };
+        let near = listening(Some("127.0.0.1:7332"));
+        for (now, accepted, holds) in [
+            (Some("0.0.0.0:7332"), &near, false),
+            (Some("[::]:7332"), &near, false),
+            (Some("192.168.1.5:7332"), &listening(None), false),
+            (Some("no address"), &near, false),
+            (Some("[::1]:7332"), &near, true),
+            (Some("127.0.0.1:80"), &listening(Some("0.0.0.0:80")), true),
+            (None, &near, true),
+        ] {
+            let (held, waiting) = listening(now).held_to(accepted);
+            assert_eq!(held.listen.http.as_deref() == now, holds, "{now:?}");
+            assert_eq!(waiting.is_empty(), holds, "{now:?}: {waiting:?}");
+        }
+        let mut asked = listening(Some("0.0.0.0:7332"));
+        asked.listen.is_on_command_line = true;
+        let (held, waiting) = asked.held_to(&near);
+        assert!(held.listen.keys_required() && waiting.is_empty(), "{waiting:?}");
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl ListenSettings {
     /// Returns whether clients over HTTP need keys or tokens: they do off the loopback address, and where the settings
     /// ask for keys or accept tokens.
     pub fn keys_required(&self) -> bool {
-        let beyond = |address: SocketAddr| !address.ip().to_canonical().is_loopback();
+        let beyond = |address| !is_loopback(address);
         // An address that cannot be read gives nothing away.
         self.require_keys
             || self.oauth.is_some()
@@ -58,6 +58,11 @@ impl PageSettings {
     }
 }
 
+/// Returns whether only this machine reaches an address.
+pub(super) fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
+
 /// Reads an address to listen at, at this port if it has none.
 fn address(written: &str, port: u16) -> Result<SocketAddr, InvalidAddress> {
     if let Ok(address) = written.trim_matches(['[', ']']).parse::<IpAddr>() {
@@ -75,6 +80,11 @@ fn address(written: &str, port: u16) -> Result<SocketAddr, InvalidAddress> {
 /// The variables for proxies and certificates, which a program in a network with either needs to reach any host. The
 /// variables that single runtimes read for this purpose are listed too. Each stands on a line.
 const PASSED: &str = include_str!("pass_env.txt");
+
+/// Returns whether a variable, in any case, leads programs to a proxy or to certificates.
+pub(crate) fn is_passed_on(variable: &str) -> bool {
+    PASSED.lines().any(|name| name.eq_ignore_ascii_case(variable))
+}
 
 impl Config {
     /// Returns the decision for calls to which no access rule applies.

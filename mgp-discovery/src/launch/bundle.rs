@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::document::{Input, Package, unreadable};
 use super::fill::{Filler, authored};
-use super::{LaunchError, LaunchResult, PreparedLaunch};
+use super::{LaunchError, LaunchResult, PreparedLaunch, left_out, steers_programs};
 use crate::config::literal;
 use crate::config::model::ServerConfig;
 use crate::names::is_variable;
@@ -94,15 +94,21 @@ pub(super) fn launch(manifest: &str, folder: &Path, filler: &mut Filler<'_>) -> 
     for word in own.args.or(start.args).iter().flatten() {
         config.args.extend(texts.words(word)?);
     }
+    let mut notes = Vec::new();
     for (name, value) in &start.env {
         if !is_variable(name) {
             return Err(LaunchError::malformed("name of a variable", name));
         }
         // A setting that nobody gave is no variable at all.
         let value = Some(texts.text(name, value)?).filter(|value| !value.is_empty());
-        config.env.extend(value.map(|value| (name.clone(), value)));
+        let is_own = |value: &String| LIBRARIES.contains(&name.as_str()) && texts.has_file(value);
+        if steers_programs(name) && !value.as_ref().is_some_and(is_own) {
+            notes.push(left_out(name));
+        } else {
+            config.env.extend(value.map(|value| (name.clone(), value)));
+        }
     }
-    Ok(PreparedLaunch { config, ..PreparedLaunch::default() })
+    Ok(PreparedLaunch { config, notes, ..PreparedLaunch::default() })
 }
 
 /// The texts of a manifest, with the values that stand in the places of names in them.
@@ -141,17 +147,21 @@ impl BundleTexts {
         Ok(out)
     }
 
+    /// Returns whether a path is that of a file or folder of the bundle.
+    fn has_file(&self, path: &str) -> bool {
+        let is_inner = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        Path::new(path).strip_prefix(&self.folder).is_ok_and(|within| within.components().all(is_inner))
+    }
+
     /// Returns the program: one of few that everybody has, or a file of the bundle.
     fn program(&self, command: &str) -> LaunchResult<String> {
         if RUNTIMES.contains(&command) {
             return Ok(command.to_owned());
         }
-        let path = Path::new(command);
-        let within = path.strip_prefix(&self.folder).unwrap_or(path);
-        let is_within =
-            within.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if is_within && within.file_name().is_some() {
-            return Ok(format!("{}/{}", self.folder, within.display()));
+        let is_whole = Path::new(command).is_absolute();
+        let file = if is_whole { command.to_owned() } else { format!("{}/{command}", self.folder) };
+        if Path::new(&file) != Path::new(&self.folder) && self.has_file(&file) {
+            return Ok(file);
         }
         let (command, runtimes) = (visible(command), RUNTIMES.join(", "));
         let why = format!("the bundle starts `{command}`, which is none of its files and none of {runtimes}");
@@ -161,3 +171,6 @@ impl BundleTexts {
 
 /// The programs that a bundle may start besides its own.
 const RUNTIMES: &[&str] = &["node", "npx", "python", "python3", "uv", "uvx"];
+
+/// The variables that may lead runtimes to the libraries of a bundle.
+const LIBRARIES: &[&str] = &["PYTHONPATH", "NODE_PATH"];

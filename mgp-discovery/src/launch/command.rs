@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::document::{Argument, ArgumentKind, Input, Package};
 use super::fill::{Filler, authored};
-use super::{LaunchError, LaunchResult, PreparedLaunch};
+use super::{LaunchError, LaunchResult, PreparedLaunch, left_out, steers_programs};
 use crate::config::model::ServerConfig;
 use crate::names::is_variable;
 use crate::registry::{table, visible};
@@ -18,28 +18,34 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> LaunchResult
         )));
     }
     let program = program(package, registry)?;
+    let name = registry.package_name(package, program)?;
+    let is_container = registry == PackageRegistry::Oci;
     let runtime = arguments(&package.runtime_arguments, "runtime_argument", filler)?;
-    check_options(registry == PackageRegistry::Oci, &runtime)?;
+    check_options((!is_container).then_some([&name, &package.identifier]), &runtime)?;
     let arguments = arguments(&package.arguments, "argument", filler)?;
     let mut config = ServerConfig { command: Some(program.to_owned()), ..ServerConfig::default() };
+    let mut notes = Vec::new();
     for variable in &package.environment_variables {
         if !is_variable(&variable.name) {
             return Err(LaunchError::malformed("name of a variable", &variable.name));
         }
-        if let Some(value) = filler.one(&variable.name, &variable.input)? {
+        if steers_programs(&variable.name) {
+            notes.push(left_out(&variable.name));
+        } else if let Some(value) = filler.one(&variable.name, &variable.input)? {
             config.env.insert(variable.name.clone(), value);
         }
     }
-    let mut notes = Vec::new();
     if package.version.as_deref().is_none_or(|version| version == "latest")
         && !registry.is_versioned(&package.identifier)
     {
         notes.push("no version is named: the newest version is started".to_owned());
     }
-    let permissions = requests(registry == PackageRegistry::Oci, &runtime);
-    let name = registry.package_name(package, program)?;
-    let image = (registry == PackageRegistry::Oci && !name.contains('@')).then(|| name.clone());
+    let permissions = if is_container { requests(&runtime) } else { Vec::new() };
+    let image = (is_container && !name.contains('@')).then(|| name.clone());
+    let host = name.split_once('/').map(|(host, _)| host).filter(|host| is_container && is_host(host));
+    let address = host.map(|host| format!("https://{host}"));
     let index = index(package, registry)?;
+    let foreign_registry = index.get(1).cloned();
     config.args = match registry {
         PackageRegistry::Npm | PackageRegistry::PyPi => {
             let is_answered = runtime.iter().any(|word| word == "-y" || word == "--yes");
@@ -64,7 +70,7 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> LaunchResult
             own.chain(passed).chain(runtime).chain([name]).chain(arguments).collect()
         }
     };
-    Ok(PreparedLaunch { config, permissions, image, notes, ..PreparedLaunch::default() })
+    Ok(PreparedLaunch { config, permissions, secrets: Vec::new(), image, address, foreign_registry, notes })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,12 +99,12 @@ impl PackageRegistry {
     }
 
     /// Returns the name of the registry, the programs that start packages of it, the usual one first, and the option for
-    /// its index, with the path of the index below the front page.
-    const fn facts(self) -> (&'static str, &'static [&'static str], Option<[&'static str; 2]>) {
+    /// its index, with the path of the index below the front page, and the front page of the public one.
+    const fn facts(self) -> (&'static str, &'static [&'static str], Option<[&'static str; 3]>) {
         match self {
-            Self::Npm => ("npm", &["npx", "bunx"], Some(["--registry", ""])),
-            Self::PyPi => ("pypi", &["uvx", "pipx"], Some(["--index-url", "/simple"])),
-            Self::NuGet => ("nuget", &["dnx"], Some(["--source", "/v3/index.json"])),
+            Self::Npm => ("npm", &["npx", "bunx"], Some(["--registry", "", "https://registry.npmjs.org"])),
+            Self::PyPi => ("pypi", &["uvx", "pipx"], Some(["--index-url", "/simple", "https://pypi.org"])),
+            Self::NuGet => ("nuget", &["dnx"], Some(["--source", "/v3/index.json", "https://api.nuget.org"])),
             Self::Oci => ("oci", &["docker", "podman"], None),
         }
     }
@@ -110,15 +116,32 @@ impl PackageRegistry {
         tagged || name.rfind('@').is_some_and(|at| at > 0)
     }
 
+    /// Returns whether the registry has names of this form. Others mean files, addresses and repositories to programs.
+    fn has_name(self, name: &str) -> bool {
+        match (self, name.strip_prefix('@').map(|scoped| scoped.split_once('/'))) {
+            (Self::Npm, Some(Some((scope, name)))) => is_word(scope, "._-~") && is_word(name, "._-~"),
+            (Self::Npm, None) => is_word(name, "._-~"),
+            (Self::PyPi | Self::NuGet, None) => is_word(name, "._-"),
+            // The host may have a port, and the last part a tag.
+            (Self::Oci, None) => name.split('/').all(|part| is_word(part, "._-:")),
+            _ => false,
+        }
+    }
+
     /// Returns the package with its version, in the form of the program.
     fn package_name(self, package: &Package, program: &str) -> LaunchResult<String> {
-        let name = checked("name of a package", &package.identifier, "@/._-:+")?;
-        let version = match package.version.as_deref().filter(|version| !version.is_empty()) {
-            Some(version) => checked("version", version, "._-+:")?,
-            None => return Ok(name.to_owned()),
-        };
+        let whole = package.identifier.as_str();
+        // An `@` at the start belongs to the name.
+        let own = whole.rfind('@').filter(|at| *at > 0).map(|at| (&whole[..at], &whole[at + 1..]));
+        let (name, version) = own.unwrap_or_else(|| (whole, package.version.as_deref().unwrap_or_default()));
+        if !self.has_name(name) {
+            return Err(LaunchError::malformed("name of a package", whole));
+        }
+        if !version.is_empty() && !is_word(version, if self == Self::Oci { "._-:" } else { "._-+!" }) {
+            return Err(LaunchError::malformed("version", version));
+        }
         Ok(match self {
-            _ if self.is_versioned(name) => name.to_owned(),
+            _ if version.is_empty() || self.is_versioned(whole) => whole.to_owned(),
             Self::Oci => image(package, name, version)?,
             Self::PyPi if program == "pipx" => format!("{name}=={version}"),
             _ => format!("{name}@{version}"),
@@ -142,21 +165,30 @@ fn program(package: &Package, registry: PackageRegistry) -> LaunchResult<&'stati
 fn image(package: &Package, name: &str, version: &str) -> LaunchResult<String> {
     let host = package.registry_base_url.as_deref().unwrap_or_default();
     let host = host.trim_start_matches("https://").trim_end_matches('/');
-    let with_host = name.split_once('/').is_some_and(|(first, _)| first.contains(['.', ':']));
+    let with_host = name.split_once('/').is_some_and(|(first, _)| is_host(first));
     let name = if host.is_empty() || with_host || host == "docker.io" {
         name.to_owned()
+    } else if is_word(host, ".-:") {
+        format!("{host}/{name}")
     } else {
-        format!("{}/{name}", checked("registry", host, ".-:")?)
+        return Err(LaunchError::malformed("registry", host));
     };
     Ok(if version.contains(':') { format!("{name}@{version}") } else { format!("{name}:{version}") })
 }
 
-/// Returns the options for the index of the package, if the author names one.
+/// Returns whether the first part of the name of an image is the host of its registry.
+fn is_host(first: &str) -> bool {
+    first == "localhost" || first.contains(['.', ':'])
+}
+
+/// Returns the options for the index of the package, if the author names one that is not the public one.
 fn index(package: &Package, registry: PackageRegistry) -> LaunchResult<Vec<String>> {
     // Registries are named by their front page, and programs want the index below it.
-    let Some([option, below]) = registry.facts().2 else { return Ok(Vec::new()) };
+    let Some([option, below, public]) = registry.facts().2 else { return Ok(Vec::new()) };
     let url = package.registry_base_url.as_deref().map(|url| url.trim_end_matches('/'));
-    let Some(url) = url.filter(|url| !url.is_empty()) else { return Ok(Vec::new()) };
+    let is_public =
+        |url: &str| url.strip_prefix(public).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let Some(url) = url.filter(|url| !url.is_empty() && !is_public(url)) else { return Ok(Vec::new()) };
     authored("registryBaseUrl", url)?;
     if !url.starts_with("https://") {
         return Err(LaunchError::malformed("https address of a registry", url));
@@ -165,12 +197,17 @@ fn index(package: &Package, registry: PackageRegistry) -> LaunchResult<Vec<Strin
     Ok(vec![option.to_owned(), if is_page { format!("{url}{below}") } else { url.to_owned() }])
 }
 
-/// Returns a word that no program takes for an option, and no shell for syntax.
-fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> LaunchResult<&'a str> {
-    let fit = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@')
-        && text.len() <= 512
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));
-    if fit { Ok(text) } else { Err(LaunchError::malformed(what, text)) }
+/// Returns whether no program takes a text for an option, a path or an address, and no shell for syntax.
+fn is_word(text: &str, others: &str) -> bool {
+    let is_archive =
+        Path::new(text).extension().is_some_and(|ending| ["tgz", "tar", "gz"].iter().any(|it| ending == *it));
+    let fits = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
+    let is_bounded = |c: char| c.is_ascii_alphanumeric();
+    text.len() <= 512
+        && text.starts_with(is_bounded)
+        && text.ends_with(is_bounded)
+        && text.chars().all(fits)
+        && !is_archive
 }
 
 const MAX_ARGUMENTS: usize = 256;
@@ -213,13 +250,15 @@ fn is_flag(argument: &Argument) -> bool {
     said == Input::default() && argument.value_hint.is_none() && !argument.is_repeated
 }
 
-/// Checks that no option opens the machine to a container, or has a program run other code than its package.
-fn check_options(container: bool, words: &[String]) -> LaunchResult<()> {
+/// Checks that no option opens the machine to a container, or has a program do anything but start its `package`, by one of
+/// its names.
+fn check_options(package: Option<[&String; 2]>, words: &[String]) -> LaunchResult<()> {
     let is_refused = |(at, word): &(usize, &String)| {
         let next = || (word.as_str(), words.get(at + 1).map_or("", String::as_str));
         let (option, value) = word.split_once('=').unwrap_or_else(next);
-        if !container {
-            return RUNNER_REFUSED.contains(&option);
+        if let Some(names) = package {
+            let names_it = names.iter().any(|name| *name == value) && NAMES_PACKAGE.contains(&option);
+            return !names_it && !names.contains(word) && !RUNNER_HARMLESS.contains(&word.as_str());
         }
         let is_listed = |[listed]: [&'static str; 1]| {
             listed.split(' ').any(|refused| refused == "*" || refused.eq_ignore_ascii_case(value))
@@ -228,7 +267,7 @@ fn check_options(container: bool, words: &[String]) -> LaunchResult<()> {
     };
     let Some((_, word)) = words.iter().enumerate().find(is_refused) else { return Ok(()) };
     let why =
-        if container { "opens the machine to the container" } else { "runs other code than the package" };
+        if package.is_some() { "can have other code run" } else { "opens the machine to the container" };
     let why = format!("`{}` {why}: start the server yourself, and add that with `mgp add`", visible(word));
     Err(LaunchError::Refused(why))
 }
@@ -251,9 +290,8 @@ fn mounts_machine(word: &str) -> bool {
     })
 }
 
-/// The options with which programs that start packages run other code.
-const RUNNER_REFUSED: &[&str] =
-    &["-c", "--call", "--node-options", "--script-shell", "-e", "--eval", "--node-arg"];
+/// The options with which programs that start packages are told the name of the package.
+const NAMES_PACKAGE: &[&str] = &["--from", "--package", "-p"];
 
 /// The folders at the root that belong to the system.
 const OF_THE_SYSTEM: &[&str] = &["boot", "dev", "etc", "proc", "run", "sys"];
@@ -273,8 +311,8 @@ pub struct PackagePermission {
 /// The harmless options of programs that start packages without a container.
 const RUNNER_HARMLESS: &[&str] = &["-y", "--yes"];
 
-/// Returns the demands of runtime arguments. Words that are not known to be harmless are reported.
-fn requests(container: bool, words: &[String]) -> Vec<PackagePermission> {
+/// Returns the demands of a container. Words that are not known to be harmless are reported.
+fn requests(words: &[String]) -> Vec<PackagePermission> {
     let mut requests = Vec::new();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
@@ -283,13 +321,9 @@ fn requests(container: bool, words: &[String]) -> Vec<PackagePermission> {
             split.map_or((word.as_str(), None), |(option, value)| (option, Some(value)));
         // `-v/:/host` means the same as `-v /:/host`.
         let attached = !option.starts_with("--") && option.len() > 2 && option.is_char_boundary(2);
-        let attached = container && attached && option.starts_with('-');
+        let attached = attached && option.starts_with('-');
         let option = if attached { &option[..2] } else { option };
-        let known = if container {
-            table(include_str!("container_options.txt"), option)
-        } else {
-            RUNNER_HARMLESS.contains(&option).then_some(["harmless", "alone"])
-        };
+        let known = table(include_str!("container_options.txt"), option);
         let [kind, follows] = known.unwrap_or(["an option", "alone"]);
         if follows == "value" && value.is_none() && option == word {
             value = words.next_if(|next| !next.starts_with('-')).map(String::as_str);

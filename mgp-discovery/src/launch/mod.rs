@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use self::document::{Input, Package, Remote};
 use self::fill::Filler;
+use crate::config::is_passed_on;
 use crate::config::model::{ServerConfig, TransportKind};
 use crate::names;
-use crate::registry::visible;
+use crate::registry::{loads_code, visible};
 
 mod bundle;
 mod command;
@@ -96,6 +97,10 @@ pub struct PreparedLaunch {
     pub secrets: Vec<String>,
     /// The image of a container that is named by a tag, which its publisher can move.
     pub image: Option<String>,
+    /// The address of the server, or of the registry that has its image; `None` if neither is named.
+    pub address: Option<String>,
+    /// The index of the package, if it is not the public one.
+    pub foreign_registry: Option<String>,
     /// Further notes for the person.
     pub notes: Vec<String>,
 }
@@ -165,6 +170,7 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> LaunchResult<Prepa
     }
     let open = "the connection is not encrypted: others on the way can read and change all messages";
     let notes = url.starts_with("http://").then(|| open.to_owned()).into_iter().collect();
+    let address = Some(url.clone());
     let mut config = ServerConfig { url: Some(url), transport: Some(transport), ..ServerConfig::default() };
     for header in &remote.headers {
         let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
@@ -175,7 +181,18 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> LaunchResult<Prepa
             config.headers.insert(header.name.clone(), value);
         }
     }
-    Ok(PreparedLaunch { config, notes, ..PreparedLaunch::default() })
+    Ok(PreparedLaunch { config, address, notes, ..PreparedLaunch::default() })
+}
+
+/// Returns whether loaders, runtimes or package managers read a variable, so that it decides which code runs.
+fn steers_programs(variable: &str) -> bool {
+    loads_code(variable) || is_passed_on(variable)
+}
+
+fn left_out(variable: &str) -> String {
+    format!(
+        "`{variable}` is left out, because it decides which code runs; add it to the entry if you want it"
+    )
 }
 
 /// Returns the command of a server in the form in which a person would type it, or its address. Characters that cannot be

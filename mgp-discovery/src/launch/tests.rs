@@ -161,12 +161,118 @@ fn what_hangs_on_an_answer_that_nobody_gave_is_left_out() {
 }
 
 #[test]
-fn options_of_other_programs_are_told_as_well() {
-    let rest = r#""registryType": "npm", "identifier": "w", "version": "1",
-        "runtimeArguments": [{"type": "positional", "value": "-y"}, {"type": "named", "name": "--cache", "value": "a b"}]"#;
+fn only_the_package_itself_is_named_to_the_program_that_starts_it() {
+    let with = |words: &str| {
+        let each: Vec<String> =
+            words.split(' ').map(|word| format!(r#"{{"type": "positional", "value": "{word}"}}"#)).collect();
+        let each = each.join(", ");
+        format!(
+            r#""registryType": "pypi", "identifier": "w-mcp", "version": "1.0", "runtimeArguments": [{each}]"#
+        )
+    };
+    for (words, shown) in [
+        ("-y", "uvx -y w-mcp@1.0"),
+        ("--from w-mcp@1.0 serve", ""),
+        ("--from w-mcp@1.0", "uvx --from w-mcp@1.0"),
+        ("--package=w-mcp", "uvx --package=w-mcp w-mcp@1.0"),
+        ("--from git+https://evil.example/w", ""),
+        ("--index-url https://evil.example", ""),
+        ("--with other", ""),
+        ("--cache /shared", ""),
+        ("w-mcp --from other", ""),
+    ] {
+        match launch(&package(&with(words)), 0, &[], None) {
+            Ok(launch) => assert_eq!(command_line(&launch.config), shown, "{words}"),
+            Err(refused) => {
+                assert!(shown.is_empty() && is_refused(&refused, "other code"), "{words}: {refused}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_those_that_their_registry_has() {
+    let sum = "a".repeat(64);
+    let image = format!("ghcr.io/x/w:1.0@sha256:{sum}");
+    for (registry, name, version, is_one) in [
+        ("npm", "@x/w", "1.2.3-rc.1+b", true),
+        ("npm", "w.js", "latest", true),
+        ("npm", "x/w", "1", false),
+        ("npm", "github:x/w", "1", false),
+        ("npm", "https://evil.example/x.tgz", "1", false),
+        ("npm", "../w", "1", false),
+        ("npm", "w.tgz", "1", false),
+        ("npm", "@x", "1", false),
+        ("npm", "@x/w/v", "1", false),
+        ("npm", "w@npm:other", "1", false),
+        ("npm", "w", "npm:other", false),
+        ("npm", "w", "https://evil.example/x.tgz", false),
+        ("npm", "w", "../x", false),
+        ("npm", "w", "1 --x", false),
+        ("pypi", "w_m.c-p", "1!2.0.post1", true),
+        ("pypi", "git+https://evil.example/w", "1", false),
+        ("pypi", "@x/w", "1", false),
+        ("pypi", "w@https://evil.example/w", "1", false),
+        ("nuget", "W.Mcp", "1.0.0", true),
+        ("nuget", "x/w", "1", false),
+        ("oci", "localhost:5000/x/w", "1.0", true),
+        ("oci", image.as_str(), "", true),
+        ("oci", "https://evil.example/x", "1", false),
+        ("oci", "../x", "1", false),
+        ("oci", "--privileged", "1", false),
+    ] {
+        let rest = format!(r#""registryType": "{registry}", "identifier": "{name}", "version": "{version}""#);
+        let launch = launch(&package(&rest), 0, &[], None);
+        assert_eq!(launch.is_ok(), is_one, "{registry} {name} {version}: {launch:?}");
+    }
+}
+
+#[test]
+fn variables_that_decide_which_code_runs_are_left_out_and_it_is_said() {
+    let rest = r#""registryType": "npm", "identifier": "w", "version": "1", "environmentVariables": [
+        {"name": "npm_config_registry", "value": "https://evil.example"}, {"name": "NODE_OPTIONS", "default": "-r /x"},
+        {"name": "PATH", "value": "/x"}, {"name": "LD_PRELOAD", "isRequired": true}, {"name": "https_proxy", "value": "x"},
+        {"name": "XDG_CONFIG_HOME", "value": "/x"}, {"name": "UV_INDEX_URL", "value": "x"}, {"name": "UNITS", "value": "metric"}]"#;
     let launch = launched(rest, &[]);
-    assert_eq!(launch.permissions.len(), 2);
-    assert_eq!(command_line(&launch.config), "npx -y --cache 'a b' w@1");
+    assert_eq!(launch.config.env.keys().collect::<Vec<_>>(), ["UNITS"]);
+    assert_eq!(launch.notes.len(), 7, "{:?}", launch.notes);
+    assert!(launch.notes[0].contains("`npm_config_registry` is left out"), "{:?}", launch.notes);
+    let manifest = |env: &str| {
+        let manifest = format!(
+            r#"{{"server": {{"mcp_config": {{"command": "python3", "args": ["s.py"], "env": {{{env}}}}}}}}}"#
+        );
+        bundled(&manifest, &[]).unwrap().config.env
+    };
+    assert_eq!(manifest(r#""PYTHONPATH": "${__dirname}/lib""#)["PYTHONPATH"], "/data/w/lib");
+    for env in [
+        r#""PYTHONPATH": "${__dirname}/../x""#,
+        r#""PYTHONPATH": "/x""#,
+        r#""LD_PRELOAD": "${__dirname}/x.so /x.so""#,
+        r#""PYTHONSTARTUP": "${__dirname}/x""#,
+    ] {
+        assert!(manifest(env).is_empty(), "{env}");
+    }
+}
+
+#[test]
+fn a_package_says_from_which_address_it_comes() {
+    let of = |registry: &str, name: &str, base: &str| {
+        let rest =
+            format!(r#""registryType": "{registry}", "identifier": "{name}", "registryBaseUrl": "{base}""#);
+        let launch = launched(&rest, &[]);
+        (launch.foreign_registry, launch.address)
+    };
+    assert_eq!(of("npm", "w", "https://registry.npmjs.org/"), (None, None));
+    let foreign = |url: &str| (Some(url.to_owned()), None);
+    assert_eq!(
+        of("npm", "w", "https://registry.npmjs.org.evil.example"),
+        foreign("https://registry.npmjs.org.evil.example")
+    );
+    assert_eq!(of("pypi", "w", "https://evil.example"), foreign("https://evil.example/simple"));
+    let image = |host: &str| (None, Some(format!("https://{host}")));
+    assert_eq!(of("oci", "ghcr.io/x/w:1", ""), image("ghcr.io"));
+    assert_eq!(of("oci", "127.0.0.1:5000/x/w:1", ""), image("127.0.0.1:5000"));
+    assert_eq!(of("oci", "x/w:1", "https://docker.io"), (None, None));
 }
 
 #[test]
@@ -195,6 +301,7 @@ fn options_that_open_the_machine_or_run_other_code_are_refused() {
         ("oci", r#""--cap-add=DAC_READ_SEARCH""#),
         ("npm", r#""-c", "rm -rf ~""#),
         ("npm", r#""--node-options=--import=data:x""#),
+        ("npm", r#""--registry", "https://evil.example""#),
     ] {
         let each: Vec<String> =
             words.split(", ").map(|word| format!(r#"{{"type": "positional", "value": {word}}}"#)).collect();
@@ -202,7 +309,7 @@ fn options_that_open_the_machine_or_run_other_code_are_refused() {
         let rest = format!(
             r#""registryType": "{registry}", "identifier": "x", "version": "1", "runtimeArguments": [{each}]"#
         );
-        let why = if registry == "oci" { "opens the machine" } else { "runs other code" };
+        let why = if registry == "oci" { "opens the machine" } else { "other code" };
         assert!(is_refused(&refused(&rest), why), "{words}: {}", refused(&rest));
     }
     let rest = r#""registryType": "npm", "identifier": "w", "version": "1", "packageArguments": [{"type": "positional", "value": "; rm -rf ~"}]"#;

@@ -50,7 +50,7 @@ use self::error::Result;
 pub use self::gate::DiscoveryGate;
 pub use self::ports::{CodeInspector, Inspection, ProgramScript, RunningServers, ServerView};
 use self::program::InlineCode;
-pub(crate) use self::program::table;
+pub(crate) use self::program::{loads_code, table};
 pub use self::service::Registry;
 pub use self::store::SqliteRegistryStore;
 use crate::config::model::TransportKind;

@@ -61,7 +61,7 @@ pub(crate) fn table<const N: usize>(table: &'static str, name: &str) -> Option<[
 }
 
 /// Returns whether a variable, by its name or prefix, makes programs load code that is not inspected.
-pub(super) fn loads_code(variable: &str) -> bool {
+pub(crate) fn loads_code(variable: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
     let mut loading = include_str!("loading.txt").lines().filter(|line| !line.starts_with('#'));
     loading.any(|name| match name.strip_suffix('*') {

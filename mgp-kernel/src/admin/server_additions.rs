@@ -11,7 +11,7 @@ use serde_json::json;
 use super::operation::{KernelNeed, Operation, OperatorCall};
 use crate::AppliedConfig;
 use crate::config_import::{ConfigImport, LiteralSecrets, client_by_content};
-use crate::install::{InstallLookup, InstallRequest, Installer};
+use crate::install::{InstallLookup, InstallPlan, InstallRequest, Installer};
 use crate::terminal::Failure;
 
 /// Adds servers to the file of the configuration as `mgp import` does, all of them or none, and takes the configuration.
@@ -91,8 +91,10 @@ impl Operation for InstallRequest {
 /// Adds a server of the registry to the file of the configuration, as it was shown, and takes the configuration.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct InstallServer {
-    /// The command that was shown; if the registry says another one by now, nothing is added.
+    /// The command that was shown, and its variables after blanks; if the registry says others by now, nothing is added.
     command: String,
+    #[serde(default)]
+    variables: String,
     #[serde(flatten)]
     request: InstallRequest,
 }
@@ -102,7 +104,9 @@ impl Operation for InstallServer {
     type Reply = AppliedConfig;
 
     async fn run(self, call: &OperatorCall) -> Result<AppliedConfig, Error> {
-        let plan = self.request.run(call).await?.plan.filter(|plan| plan.command == self.command);
+        let is_shown =
+            |plan: &InstallPlan| plan.command == self.command && plan.variables.join(" ") == self.variables;
+        let plan = self.request.run(call).await?.plan.filter(is_shown);
         let changed = || {
             Error::invalid_params("nothing was added: the registry says something else by now; look again")
         };

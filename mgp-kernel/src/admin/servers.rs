@@ -386,11 +386,12 @@ impl ProcessGroups {
         Self(pids.filter_map(|pid| Some((pid, Process::read(pid)?.group))).collect())
     }
 
-    /// Returns the resident memory of this process and all others of its group, in bytes; `None` if the system does not
-    /// show it.
+    /// Returns the resident memory of this process and all others of its group but the one that leads it, which is the
+    /// kernel's, in bytes; `None` if the system does not show it.
     fn memory(&self, pid: u32) -> Option<u64> {
         let group = self.0.get(&pid)?;
-        let members = self.0.iter().filter(|(_, of)| *of == group);
+        let members =
+            self.0.iter().filter(|(member, of)| *of == group && (**member == pid || *member != group));
         members.filter_map(|(pid, _)| resident_memory(*pid)).reduce(u64::saturating_add)
     }
 }

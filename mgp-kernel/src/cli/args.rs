@@ -54,6 +54,10 @@ pub(super) enum Command {
     /// Confine this process and become a program; the kernel starts confined servers with this command
     #[command(hide = true)]
     Confine(process::ConfineArgs),
+    /// Run a server, and end with it all that it started; the kernel starts servers with this command
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    Keep(process::KeepArgs),
     /// Run the kernel: in the background for a client that starts it, over HTTP, or in the foreground
     Serve(serve::ServeArgs),
     /// Write a first configuration
@@ -204,7 +208,7 @@ pub(super) enum Command {
     /// Check and show the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Show the mgp.toml of a folder, and trust it
+    /// Show what the mgp.toml of a folder and its files for other clients start, and trust it
     Trust(trust::TrustArgs),
     /// Stop trusting the mgp.toml of a folder
     Untrust {

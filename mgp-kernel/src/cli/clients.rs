@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::clients::{
-    ClientDirectories, ClientKind, DetectedClient, Format, ImportedServer, MAX_FILE_BYTES, OperatingSystem,
-    detect, read_file,
+    CandidateFile, ClientDirectories, ClientKind, DetectedClient, FileScope, Format, ImportedServer,
+    MAX_FILE_BYTES, OperatingSystem, detect, read_file,
 };
 
 use crate::config_import::client_by_content;
@@ -22,12 +22,16 @@ pub(super) struct ClientLocations {
 
 impl ClientLocations {
     pub(super) fn this() -> Result<Self> {
+        let here = env::current_dir().map_err(Failure::with_error("the current folder cannot be found"))?;
+        Self::of_project(here)
+    }
+
+    /// Returns the places of this machine, with those in the folder of a project.
+    pub(super) fn of_project(project: PathBuf) -> Result<Self> {
         let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = env::home_dir().ok_or_else(|| {
             Failure::usage("there is no home directory, so no clients are found").hint("set HOME")
         })?;
-        let project =
-            env::current_dir().map_err(Failure::with_error("the current folder cannot be found"))?;
         let system = OperatingSystem::current();
         let mut places = ClientDirectories::new(system, &home);
         let variable = if system == OperatingSystem::Windows { "APPDATA" } else { "XDG_CONFIG_HOME" };
@@ -43,6 +47,15 @@ impl ClientLocations {
     /// Returns the clients that are found on this machine, with their files.
     pub(super) fn detected(&self) -> Vec<DetectedClient> {
         detect(&self.places)
+    }
+
+    /// Returns whether a file comes with the folder of the project, for whoever opens the folder.
+    pub(super) fn is_of_project(&self, path: &Path) -> bool {
+        let here = path.canonicalize().ok();
+        let is_it =
+            |file: &CandidateFile| file.scope == FileScope::Project && file.path.canonicalize().ok() == here;
+        here.is_some()
+            && ClientKind::ALL.into_iter().any(|kind| self.places.candidates(kind).iter().any(is_it))
     }
 
     /// Returns the client that a file belongs to: by its path, or else by its name, or else by its content.

@@ -118,6 +118,10 @@ fn report(
         };
         imported.skipped.into_iter().for_each(|one| skip(one.name, one.at.line, one.why));
         for server in imported.servers {
+            if scope == Some(FileScope::Project) {
+                skip(server.name, server.at.line, OF_THE_FOLDER.to_owned());
+                continue;
+            }
             if is_mgp(&server) {
                 skip(server.name, server.at.line, "this entry is mgp itself".to_owned());
                 continue;
@@ -178,6 +182,10 @@ fn report(
     Ok((report, text, is_added))
 }
 
+/// The reason why a server of a folder is not added to those of the user.
+const OF_THE_FOLDER: &str =
+    "it comes with this folder; `mgp trust` shows its command and adds it to the mgp.toml of the folder";
+
 /// The secrets that references replace, by where they are kept and their names: the places where they were, and the servers whose
 /// command lines contain them, where every user of the machine can read them.
 type MovedSecrets = BTreeMap<(ReferenceKind, String), (Vec<String>, Vec<String>)>;
@@ -203,13 +211,19 @@ fn secrets_moved(moved: MovedSecrets, is_trial: bool) -> ReportSection {
 }
 
 /// A client's file, and the result of reading it.
-struct ImportSource {
+pub(super) struct ImportSource {
     kind: ClientKind,
-    path: PathBuf,
-    /// The scope of a file that was found; `None` for a file that was named.
+    pub(super) path: PathBuf,
+    /// The scope of a file that was found; `None` for one that was named and is in no place of a client.
     scope: Option<FileScope>,
     /// The servers of the file, or the reason why they are not known.
-    read: Result<Imported, String>,
+    pub(super) read: Result<Imported, String>,
+}
+
+/// Returns the files that a project has for its clients.
+pub(super) fn of_project(machine: &ClientLocations) -> impl Iterator<Item = ImportSource> {
+    let found = machine.detected().into_iter().filter(|found| found.scope == FileScope::Project);
+    found.filter_map(|found| from_detected(machine, found))
 }
 
 /// Returns the files to import from: all that are found, or those that were named.
@@ -274,5 +288,6 @@ fn of_file(machine: &ClientLocations, name: &str, kind: Option<ClientKind>) -> R
     let imported = read(kind, &text, Some(&machine.project)).map_err(|error| {
         Failure::usage(format!("{name}: {error}")).hint(format!("the file was read as a file of {kind}"))
     })?;
-    Ok(ImportSource { kind, path, scope: None, read: Ok(imported) })
+    let scope = machine.is_of_project(&path).then_some(FileScope::Project);
+    Ok(ImportSource { kind, path, scope, read: Ok(imported) })
 }

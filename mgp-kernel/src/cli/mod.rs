@@ -92,6 +92,11 @@ fn run_words(args: &[OsString]) -> ExitCode {
             serving.inherited = InheritedSockets::take();
             run_in_threads(Command::Serve(serving), &cx)
         }
+        #[cfg(target_os = "linux")]
+        Command::Keep(kept) => match process::keep(&kept) {
+            Ok(code) => return code.into(),
+            Err(failure) => Err(failure),
+        },
         // Confinement applies to a single thread, so this process must not have any other.
         Command::Confine(confined) => Err(process::confine(&confined)),
         command => run_in_threads(command, &cx),
@@ -136,6 +141,8 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Demo => shown(demo::run(Options { json: cx.output.json, color: cx.output.color }).await),
         Command::DemoServer { name } => shown(demo::serve(&name).await),
         Command::Confine(args) => Err(process::confine(&args)),
+        #[cfg(target_os = "linux")]
+        Command::Keep(args) => process::keep(&args).map(|_| Exit::Done),
         Command::Serve(args) => Box::pin(serve::run(cx, args)).await,
         Command::Login(args) => login::login(cx, args).await,
         Command::Logout(args) => login::logout(cx, args).await,

@@ -1,6 +1,8 @@
 //! The process itself: the number of files that a kernel may open, the first process of a container in front of it, and the
-//! programs that it becomes by `mgp confine` and `mgp server`.
+//! programs that it becomes or keeps by `mgp confine`, `mgp keep` and `mgp server`.
 
+#[cfg(target_os = "linux")]
+mod keeper;
 #[cfg_attr(unix, path = "process/unix.rs")]
 #[cfg_attr(windows, path = "process/windows.rs")]
 mod limits;
@@ -11,6 +13,8 @@ use std::process::Command;
 
 use clap::Args;
 
+#[cfg(target_os = "linux")]
+pub(super) use self::keeper::{KeepArgs, keep};
 pub(super) use self::limits::{raise_file_limit, run_as_init};
 use crate::pattern_servers::{self, PROGRAM};
 use crate::platform::become_program;

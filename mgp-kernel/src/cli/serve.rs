@@ -109,8 +109,8 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     let starting = starting.then(|| (cx.options(), args.in_background()));
     let stdio = args.ways(config.listen.http.is_some(), io::stdin().is_terminal());
     // Settings that follow from the address, such as required keys, follow from the address that is used.
-    config.listen.http = args.http.or(config.listen.http);
-    let http = config.listen.address().map_err(|error| Failure::usage(error.to_string()))?;
+    listen_as_asked(&mut config, args.http);
+    config.listen.address().map_err(|error| Failure::usage(error.to_string()))?;
     if stdio.is_some() && io::stdin().is_terminal() {
         cx.output
             .note("a client is expected on standard input; `--http 127.0.0.1:7332` serves over HTTP instead");
@@ -123,7 +123,6 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     let linger = is_background.then(|| settings::linger(&config));
     let (manager, follows) = (Arc::new(ServiceManager::from_environment()), inherited.is_from_kernel());
     let serving = ServeOptions {
-        http,
         retries: http_asked_for.is_none(),
         stdio,
         agent,
@@ -164,8 +163,8 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
         telemetry.end().await;
         return carried.map(|()| Exit::Done);
     };
-    for lacking in http.map(|address| lacking_beyond(&kernel, address)).iter().flatten() {
-        cx.output.warning(lacking);
+    for lacking in lacking_beyond(&kernel) {
+        cx.output.warning(&lacking);
     }
     let settled = cx.settled();
     let watched = if follows_files { settled.watched() } else { Vec::new() };
@@ -239,7 +238,7 @@ impl ConfigSource for ConfigPlace {
         if let Some(untrusted) = untrusted {
             tracing::warn!("{}", untrusted);
         }
-        config.listen.http = self.http_asked_for.clone().or(config.listen.http);
+        listen_as_asked(&mut config, self.http_asked_for.clone());
         Ok(config)
     }
 
@@ -248,14 +247,19 @@ impl ConfigSource for ConfigPlace {
     }
 }
 
+/// Puts the address of the command line in the place of that of the file.
+fn listen_as_asked(config: &mut Config, http: Option<String>) {
+    config.listen.is_on_command_line = http.is_some();
+    config.listen.http = http.or_else(|| config.listen.http.take());
+}
+
 /// Returns the reasons that keep every client off this machine out, each with the command or the key that changes it.
-fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
+fn lacking_beyond(kernel: &Kernel) -> Vec<String> {
     let Sections { config, policies, audit, .. } = kernel.sections();
     let (config, now) = (config.load(), audit.clock.now());
     let mut lacking = Vec::new();
-    if address.ip().to_canonical().is_loopback() {
-        return lacking;
-    }
+    let beyond = |address: &SocketAddr| !address.ip().to_canonical().is_loopback();
+    let Some(address) = config.listen.address().ok().flatten().filter(beyond) else { return lacking };
     let is_valid = |key: &KeyInfo| key.terms.expires_at.is_none_or(|end| end > now);
     if config.listen.oauth.is_none() && !policies.keys.keys().iter().any(is_valid) {
         lacking.push(format!(

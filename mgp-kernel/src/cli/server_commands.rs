@@ -279,7 +279,10 @@ pub(super) async fn status(cx: &CommandContext) -> Result {
             }
             if !status.waiting.is_empty() {
                 let keys = printable(&status.waiting.join(", "));
-                writeln!(out, "waiting for your operator passphrase (apply with `mgp reload`): {keys}")?;
+                writeln!(
+                    out,
+                    "changes that wait for your operator passphrase (apply with `mgp reload`): {keys}"
+                )?;
             }
             if let Some(PushLag { events, seconds, failures }) = status.push {
                 writeln!(

@@ -122,6 +122,9 @@ struct PlanArgs {
     /// Write it without asking
     #[arg(long, short)]
     yes: bool,
+    /// Accept a server or a package registry at an address that is not public, or not https
+    #[arg(long)]
+    private: bool,
     /// The registry: a URL, or a file or folder with server.json documents; that of the configuration if left out
     #[arg(long, value_name = "PLACE")]
     registry: Option<String>,
@@ -136,7 +139,8 @@ pub(super) async fn install(cx: &CommandContext, args: InstallArgs) -> Result {
         None => (name, None),
     };
     let is_whole_name = name.contains('/');
-    let request = InstallRequest { name, version, server_id, unconfined, answers: common.answer.clone() };
+    let (private, answers) = (common.private, common.answer.clone());
+    let request = InstallRequest { name, version, server_id, unconfined, private, answers };
     let plan = planned(&common, &cx.read()?.config, &request).await?;
     let path = cx.to_change_in(common.scope)?;
     let file = path.display().to_string();
@@ -182,8 +186,8 @@ pub(super) async fn upgrade(cx: &CommandContext, args: UpgradeArgs) -> Result {
     // The server itself is none that the new version could be mistaken for.
     let old = config.servers.remove(place);
     let (name, version) = old.package.as_deref().and_then(|it| it.rsplit_once('@')).unwrap_or_default();
-    let answers = common.answer.clone();
-    let request = InstallRequest { name: name.to_owned(), answers, ..InstallRequest::default() };
+    let (private, answers) = (common.private, common.answer.clone());
+    let request = InstallRequest { name: name.to_owned(), private, answers, ..InstallRequest::default() };
     let mut plan = planned(&common, &config, &request).await?;
     let newest = plan.package.rsplit('@').next().unwrap_or_default().to_owned();
     if !is_newer(&newest, version) {

@@ -1,6 +1,7 @@
 //! `mgp trust` and `mgp untrust`: decide whether the `mgp.toml` of a folder is used.
 //!
-//! A folder that was cloned must not start its programs unseen.
+//! A folder that was cloned must not start its programs unseen. Servers that it has for other clients are shown like its
+//! own, and are used as they were shown: they are written into its `mgp.toml`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,13 +9,18 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use mgp_discovery::FileReaders;
 use mgp_discovery::config::model::{RuleSource, ServerConfig};
-use mgp_discovery::config::{Config, FolderFile, Locations, ProcessEnvironment, TrustedFolders};
+use mgp_discovery::config::{
+    Config, ConfigFile, EditError, FolderFile, Locations, ProcessEnvironment, TrustedFolders,
+};
 use mgp_discovery::launch::command_line;
 use mgp_types::mgp::AccessPermission;
 use serde_json::{Value, json};
 
+use super::clients::{ClientLocations, is_mgp};
 use super::context::CommandContext;
+use super::import;
 use super::input::{agrees, is_person_there};
 use super::output::Output;
 use super::proof;
@@ -50,11 +56,10 @@ pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result {
     let trusted = notes(&locations)?;
     let path = locations.folder_file().unwrap_or_else(|| Path::new("mgp.toml"));
     let wrong = |error: io::Error| Failure::file(path, error);
-    let file = FolderFile::read(path).map_err(wrong)?.ok_or_else(|| {
-        Failure::usage(format!("there is no {}", path.display()))
-            .hint("`mgp init --project` writes one, which is trusted")
-    })?;
+    let ProposedFile { file, change, notes } = proposed(path)?;
     let (mut shown, text) = shown(&locations, &file)?;
+    shown["of_other_clients"] = json!(notes);
+    let text = notes.iter().fold(text, |text, note| text + &printable(note) + "\n");
     let asks = is_person_there() && !cx.output.json && !trust.yes;
     if asks && !trust.dry_run {
         cx.output.show(&shown, |_, out| write!(out, "{text}"))?;
@@ -64,6 +69,9 @@ pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result {
     }
     if !trust.dry_run {
         proof::person(cx).await?;
+        if let Some(change) = change {
+            change.save(FileReaders::Kept)?;
+        }
         // The file as it was read and shown above is trusted, even if it has changed since then.
         trusted.trust(&file).map_err(wrong)?;
     }
@@ -79,6 +87,63 @@ pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result {
              takes the trust back");
     }
     Ok(Exit::Done)
+}
+
+/// The file of a folder as it would be trusted.
+struct ProposedFile {
+    file: FolderFile,
+    /// The change that adds the servers that the folder has for other clients.
+    change: Option<ConfigFile>,
+    /// What becomes of each of these servers.
+    notes: Vec<String>,
+}
+
+/// Returns the `mgp.toml` at `path` with the servers that the folder has for other clients. One that it has already stays as
+/// it is.
+fn proposed(path: &Path) -> Result<ProposedFile> {
+    let wrong = |error: io::Error| Failure::file(path, error);
+    let machine = ClientLocations::of_project(path.parent().unwrap_or(path).to_owned())?;
+    let (mut change, mut notes) = (None::<ConfigFile>, Vec::new());
+    for source in import::of_project(&machine) {
+        let from = source.path.display();
+        let imported = match source.read {
+            Ok(imported) => imported,
+            Err(why) => {
+                notes.push(format!("skipped {from}: {why}"));
+                continue;
+            }
+        };
+        notes.extend(
+            imported.skipped.iter().map(|one| format!("skipped {} of {from}: {}", one.name, one.why)),
+        );
+        for server in imported.servers.iter().filter(|server| !is_mgp(server)) {
+            let mut file = change.take().map_or_else(|| ConfigFile::open(path), Ok)?;
+            let id = &server.config.id;
+            notes.push(match file.add(&server.config) {
+                Ok(()) => format!("adds {id} of {from}"),
+                Err(EditError::Exists(_)) => format!("keeps {id} as mgp.toml has it, whatever {from} says"),
+                Err(error @ EditError::Unfit { .. }) => format!("skipped {id} of {from}: {error}"),
+                Err(error) => return Err(error.into()),
+            });
+            change = Some(file);
+        }
+    }
+    let change = change.filter(|file| file.text() != file.text_before());
+    if change.is_some() && path.is_symlink() {
+        return Err(Failure::file(
+            path,
+            "the file is a link, and servers are added to no other folder's file",
+        ));
+    }
+    let file = match &change {
+        Some(change) => Some(FolderFile::written(path, change.text()).map_err(wrong)?),
+        None => FolderFile::read(path).map_err(wrong)?,
+    };
+    let file = file.ok_or_else(|| {
+        Failure::usage(format!("there is no {}", path.display()))
+            .hint("`mgp init --project` writes one, which is trusted")
+    })?;
+    Ok(ProposedFile { file, change, notes })
 }
 
 /// Removes the trust in a folder's file.

@@ -15,8 +15,9 @@ use http::{HeaderMap, StatusCode};
 use mgp_discovery::config::model::{ServerConfig, ServerConfinement};
 use mgp_discovery::config::{ConfigFile, looks_like};
 use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJson, command_line, launch};
-use mgp_security::network::{Fetcher, NetworkPolicy};
+use mgp_security::network::{Fetcher, NetworkPolicy, check_url};
 use serde::{Deserialize, Serialize};
+use url::{Position, Url};
 
 use self::bundle::Bundle;
 pub(crate) use self::registry::is_newer;
@@ -36,6 +37,8 @@ pub(crate) struct InstallRequest {
     pub(crate) server_id: Option<String>,
     /// True if the program is not to be confined.
     pub(crate) unconfined: bool,
+    /// True if it may come from, or be at, an address that is not public.
+    pub(crate) private: bool,
     /// The values that the server asks for, by their names; a name may come several times.
     pub(crate) answers: Vec<(String, String)>,
 }
@@ -58,6 +61,8 @@ pub(crate) struct InstallPlan {
     pub(crate) package: String,
     /// The command that is started, or the address that is reached.
     pub(crate) command: String,
+    /// The variables of the program, or the headers of requests, each with its value.
+    pub(crate) variables: Vec<String>,
     /// The demands of the package beyond being started.
     permissions: Vec<String>,
     /// The secrets that have to be set before the server starts.
@@ -140,6 +145,9 @@ impl Installer {
             return Err(LaunchError::Refused(why.to_owned()));
         }
         let (launch, bundle) = self.launched(server, request).await?;
+        if !request.private {
+            check_public(&launch)?;
+        }
         let PreparedLaunch { mut config, permissions, secrets, image, mut notes, .. } = launch;
         if let Some(image) = image {
             let digest = image_digest(config.command.clone().unwrap_or_default(), image.clone()).await;
@@ -157,6 +165,7 @@ impl Installer {
             server_id: config.id.clone(),
             package,
             command: command_line(&config),
+            variables: variables(&config),
             permissions: permissions.iter().map(|asked| format!("{}: {}", asked.kind, asked.words)).collect(),
             secrets,
             warnings: lookalikes(server, configured),
@@ -203,6 +212,7 @@ impl InstallPlan {
         self.config.id.clone_from(&old.id);
         self.config.env.extend(old.env.clone());
         self.config.headers.extend(old.headers.clone());
+        self.variables = variables(&self.config);
     }
 
     /// Writes the server into a configuration, and unpacks its bundle. Of an entry that is there, what a person wrote beside
@@ -224,12 +234,13 @@ impl TextForm for InstallPlan {
             format!("{} as {}", self.package, self.server_id),
             format!("starts, or reaches: {}", self.command),
         ];
+        let variables = self.variables.iter().map(|variable| format!("with {variable}"));
         let asked = self.permissions.iter().map(|asked| format!("asks for {asked}"));
         let secrets =
             self.secrets.iter().map(|name| format!("needs a secret: `mgp secrets set {name}` sets it"));
         let warnings = self.warnings.iter().map(|warning| format!("warning: {warning}"));
-        let mut all =
-            lines.into_iter().chain(asked).chain(secrets).chain(warnings).chain(self.notes.iter().cloned());
+        let lines = lines.into_iter().chain(variables);
+        let mut all = lines.chain(asked).chain(secrets).chain(warnings).chain(self.notes.iter().cloned());
         all.try_for_each(|line| writeln!(out, "{}", printable(&line)))
     }
 }
@@ -254,15 +265,32 @@ async fn image_digest(program: String, image: String) -> Option<String> {
     digest.strip_prefix("sha256:").is_some_and(is_hex).then_some(digest)
 }
 
+/// Checks that a server is reached, or comes from, where everybody can see it.
+fn check_public(launch: &PreparedLaunch) -> Result<(), LaunchError> {
+    let is_public = |address: &str| {
+        let base = Url::parse(address).map(|url| url[..Position::BeforePath].to_owned());
+        let is_judged = |base: &String| check_url(base, &NetworkPolicy::default()).is_ok();
+        base.is_ok_and(|base| base.starts_with("https://") && is_judged(&base))
+    };
+    let why = match (&launch.foreign_registry, &launch.address) {
+        (Some(registry), _) => format!("its package comes from {registry}, not from the public registry"),
+        (None, Some(address)) if !is_public(address) => format!("{address} is no public https address"),
+        _ => return Ok(()),
+    };
+    Err(LaunchError::Refused(format!("{why}; `--private` accepts it")))
+}
+
+fn variables(config: &ServerConfig) -> Vec<String> {
+    config.env.iter().chain(&config.headers).map(|(name, value)| format!("{name}={value}")).collect()
+}
+
 /// Confines the program of a server to its package and HTTPS where this system can, and returns what a person should know
 /// of it.
 fn confine(config: &mut ServerConfig, unconfined: bool) -> String {
     let Some(command) = config.command.as_deref() else {
         return format!("`mgp login {}` signs in, if the server demands that", config.id);
     };
-    let mut caches = include_str!("caches.txt").lines().filter_map(|line| line.split_once(": "));
-    let cache = caches.find(|(program, _)| *program == command).map_or("", |(_, folders)| folders);
-    if cache == "container" {
+    if ["docker", "podman"].contains(&command) {
         return "the container confines it".to_owned();
     }
     if unconfined || support().confines_by_port().is_err() {
@@ -270,9 +298,9 @@ fn confine(config: &mut ServerConfig, unconfined: bool) -> String {
     }
     let mut confinement = ServerConfinement::default();
     confinement.connect = vec![443];
-    confinement.write = cache.split_whitespace().map(str::to_owned).collect();
     config.confinement = Some(confinement);
-    "it is confined to its package and HTTPS; permissions, and the table `confinement` of its entry, open more".to_owned()
+    "it is confined to its package, a folder of its own, and HTTPS; permissions, and the table `confinement` of its entry, \
+     open more".to_owned()
 }
 
 /// Returns warnings of names that look like those of other servers.

@@ -48,7 +48,9 @@ async fn a_plan_shows_all_that_would_be_started_and_pins_the_version() {
     let plan = lookup.plan.unwrap();
     assert_eq!((plan.command.as_str(), plan.server_id.as_str()), ("npx -y @x/weather@1.2.3", "weather"));
     assert_eq!(plan.config.package.as_deref(), Some("io.github.x/weather@1.2.3"));
-    assert_eq!(plan.config.confinement.is_some(), support().confines_by_port().is_ok());
+    let confinement = plan.config.confinement;
+    assert_eq!(confinement.is_some(), support().confines_by_port().is_ok());
+    assert!(confinement.is_none_or(|open| open.write.is_empty() && open.read.is_empty()));
     let unconfined = InstallRequest { unconfined: true, ..named("weather") };
     let plan = look_up(&[document], unconfined).await.unwrap().plan.unwrap();
     assert!(plan.config.confinement.is_none() && plan.notes.iter().any(|note| note.contains("unconfined")));
@@ -78,6 +80,44 @@ async fn values_that_are_needed_are_told_and_an_upgrade_keeps_those_that_there_a
     old.env.insert("UNITS".to_owned(), "imperial".to_owned());
     plan.upgrade(&old);
     assert_eq!((plan.config.id.as_str(), plan.config.env["UNITS"].as_str()), ("mine", "imperial"));
+}
+
+#[tokio::test]
+async fn every_variable_is_shown_and_servers_that_are_not_public_are_refused_unless_they_are_wanted() {
+    let mut asking = npm("weather");
+    asking["environmentVariables"] = json!([
+        { "name": "UNITS", "value": "metric" }, { "name": "KEY", "isSecret": true, "isRequired": true },
+        { "name": "NODE_OPTIONS", "value": "--require /x.js" },
+    ]);
+    let plan = look_up(&[package("a.b/weather", &asking)], named("weather")).await.unwrap().plan.unwrap();
+    assert_eq!(plan.variables, ["KEY=${secret:WEATHER_KEY}", "UNITS=metric"]);
+    let shown = TextWriter::text_of(&plan);
+    assert!(shown.contains("with UNITS=metric") && shown.contains("`NODE_OPTIONS` is left out"), "{shown}");
+
+    let remote =
+        |url: &str| json!({ "name": "a.b/weather", "remotes": [{ "type": "streamable-http", "url": url }] });
+    let mut foreign = npm("weather");
+    foreign["registryBaseUrl"] = json!("https://evil.example");
+    let image = json!({ "registryType": "oci", "identifier": "10.0.0.7:5000/x/w:1" });
+    for (document, why) in [
+        (remote("http://127.0.0.1:9/mcp"), "no public https address"),
+        (remote("https://127.0.0.1:9/mcp"), "no public https address"),
+        (remote("https://169.254.169.254/mcp"), "no public https address"),
+        (remote("https://[fe80::1]/mcp"), "no public https address"),
+        (remote("https://192.168.1.5/mcp"), "no public https address"),
+        (remote("https://printer.local/mcp"), "no public https address"),
+        (remote("http://weather.example/mcp"), "no public https address"),
+        (package("a.b/weather", &foreign), "not from the public registry"),
+        (package("a.b/weather", &image), "no public https address"),
+    ] {
+        let refused = refused(document.clone()).await;
+        assert!(refused.contains(why) && refused.contains("`--private` accepts it"), "{refused}");
+        let private = InstallRequest { private: true, ..named("weather") };
+        assert!(look_up(&[document], private).await.unwrap().plan.is_some());
+    }
+    assert!(
+        look_up(&[remote("https://weather.example/mcp")], named("weather")).await.unwrap().plan.is_some()
+    );
 }
 
 #[tokio::test]

@@ -142,6 +142,9 @@ impl Kernel {
         remove_left_over(&upstream::scratch(config.state())).await;
         remove_left_over(&upstream::copies(config.state())).await;
         let loaded = config.load_full();
+        for home in upstream::unused_homes(&loaded, config.state()) {
+            remove_left_over(&home).await;
+        }
         let configured = if starts == ServerStarts::Never { &[][..] } else { &loaded.servers[..] };
         let servers = fleet.prepare(configured, false)?;
         if starts != ServerStarts::Never {

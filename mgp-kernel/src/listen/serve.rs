@@ -34,8 +34,6 @@ use crate::{Kernel, StartError};
 /// The places at which a kernel serves, and the conditions under which it ends.
 #[derive(Debug)]
 pub(crate) struct ServeOptions {
-    /// The address for clients over HTTP, if there is one.
-    pub(crate) http: Option<SocketAddr>,
     /// True if the kernel serves its other clients while the address is taken, and tries again until it is free;
     /// otherwise it does not start.
     pub(crate) retries: bool,
@@ -158,7 +156,10 @@ impl ListeningSockets {
     async fn open(kernel: &Kernel, serving: &mut ServeOptions) -> Result<(Self, HttpSocket), StartError> {
         let unheard = |at: String| move |error: io::Error| StartError::Listen { at, error };
         let config = &kernel.sections().config;
-        if let (Some(address), Some(tls)) = (serving.http, &config.load().listen.tls) {
+        // An address in the file that has to be accepted first is not in effect.
+        let address =
+            config.load().listen.address().map_err(|error| StartError::Config(error.to_string()))?;
+        if let (Some(address), Some(tls)) = (address, &config.load().listen.tls) {
             ListenCertificate::read(tls, "listen.tls").map_err(unheard(address.to_string()))?;
         }
         // Whoever connects finds the note, because it is written before anybody can.
@@ -171,7 +172,10 @@ impl ListeningSockets {
         let sharing = sharing.inspect_err(|error| {
             tracing::warn!(at = %shared_at.display(), %error, "no other client can join");
         });
-        let http = bound(serving).await?;
+        let http = match address {
+            Some(address) => Some(bound(address, serving).await?),
+            None => None,
+        };
         let (control, sharing) = (Arc::new(control), sharing.ok().map(Arc::new));
         Ok((Self { control, sharing, http: Arc::default() }, http))
     }
@@ -295,15 +299,17 @@ impl ServingTasks {
 }
 
 /// Listens at the address for clients over HTTP, or returns why that fails if the kernel waits for it.
-async fn bound(serving: &mut ServeOptions) -> Result<HttpSocket, StartError> {
-    let Some(address) = serving.http else { return Ok(None) };
+async fn bound(
+    address: SocketAddr,
+    serving: &mut ServeOptions,
+) -> Result<(SocketAddr, io::Result<TcpListener>), StartError> {
     let socket = match serving.inherited.http(address) {
         Some(socket) => TcpListener::from_std(socket),
         None => TcpListener::bind(address).await,
     };
     match socket {
-        Ok(socket) => Ok(Some((socket.local_addr().unwrap_or(address), Ok(socket)))),
-        Err(error) if serving.retries => Ok(Some((address, Err(error)))),
+        Ok(socket) => Ok((socket.local_addr().unwrap_or(address), Ok(socket))),
+        Err(error) if serving.retries => Ok((address, Err(error))),
         Err(error) => Err(StartError::Listen { at: address.to_string(), error }),
     }
 }

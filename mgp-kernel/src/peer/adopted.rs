@@ -41,7 +41,7 @@ pub(crate) async fn reap_adopted() -> Infallible {
 }
 
 /// Returns the children of all threads of this process.
-fn children() -> Vec<u32> {
+pub(crate) fn children() -> Vec<u32> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).ok();
     let texts = threads.filter_map(of_thread).collect::<Vec<_>>().join(" ");

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-pub(crate) use self::adopted::{adopt_orphans, reap_adopted};
+pub(crate) use self::adopted::{adopt_orphans, children, reap_adopted};
 pub(crate) use self::tcp_peer::{PeerUser, peer_user};
 
 /// The identity of a process. The time at which it started tells it from a later one of the same number.

@@ -28,6 +28,7 @@ tests![
     only_a_login_sets_the_first_passphrase_once_a_client_was_connected,
     a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_passphrase,
     a_changed_secret_reaches_no_server_until_it_is_taken_with_the_passphrase,
+    no_kernel_listens_beyond_this_machine_until_that_is_taken_with_the_passphrase,
 ];
 
 fn home() -> Home {
@@ -446,4 +447,19 @@ async fn a_changed_secret_reaches_no_server_until_it_is_taken_with_the_passphras
     // A change by a command that gives the proof is taken.
     assert!(!set(token, "third\n").contains("waits"));
     assert_eq!((restarted().code, waiting().as_str()), (Some(0), "null"));
+}
+
+async fn no_kernel_listens_beyond_this_machine_until_that_is_taken_with_the_passphrase() {
+    let home = home();
+    assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
+    let token = run_with(&home, NEW_TOKEN, None, "correct horse\n").out;
+    drop(Kernel::start(&home, &[]));
+    home.configure("[listen]\nhttp = \"0.0.0.0:0\"\n");
+    let kernel = Kernel::start(&home, &[]);
+    kernel.tells("operators reach it at");
+    assert!(!home.read("stderr").contains("listening at"), "{}", home.read("stderr"));
+    assert_eq!(home.json(["status"])["waiting"], json!(["listen.http"]));
+    drop(kernel);
+    assert_eq!(run_with(&home, &["reload"], Some(token.trim()), "").code, Some(0));
+    Kernel::start(&home, &[]).tells("listening at http://0.0.0.0:");
 }

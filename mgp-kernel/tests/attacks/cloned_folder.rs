@@ -23,6 +23,7 @@ tests![
     a_link_to_a_trusted_file_in_a_cloned_folder_starts_nothing,
     what_a_command_writes_into_a_folder_is_trusted_only_if_the_folder_was,
     a_cloned_folder_is_given_no_secret_that_its_user_has_not_seen,
+    servers_that_a_cloned_folder_has_for_other_clients_start_as_they_were_shown_or_not_at_all,
 ];
 
 /// Runs a command in a folder, with the configuration that follows from that.
@@ -278,4 +279,46 @@ async fn a_cloned_folder_is_given_no_secret_that_its_user_has_not_seen() {
     home.write("cloned/mgp.toml", &stealing("theirs", &mark, "BANK"));
     run(&home, "cloned", ["servers", "--wait"]);
     assert!(!mark.exists());
+}
+
+async fn servers_that_a_cloned_folder_has_for_other_clients_start_as_they_were_shown_or_not_at_all() {
+    let home = Home::new();
+    let [mark, other] = ["started", "other"].map(|name| home.path(name));
+    let touching = |mark: &Path| json!({"command": "touch", "args": [mark], "env": {"LEVEL": "high"}});
+    home.write("cloned/.mcp.json", &json!({"mcpServers": {"theirs": touching(&mark)}}).to_string());
+    home.write("cloned/.vscode/mcp.json", &json!({"servers": {"further": touching(&mark)}}).to_string());
+    for args in
+        [&["import"][..], &["import", "--project"], &["import", "claude-code"], &["import", ".mcp.json"]]
+    {
+        let ran = run(&home, "cloned", args);
+        let file = "cloned/.mcp.json";
+        assert!(ran.code == Some(0) && ran.out.contains("skipped theirs"), "{args:?}: {ran:?}");
+        assert!(
+            ran.out.contains("`mgp trust`") && (args.len() > 1 || ran.out.contains(file)),
+            "{args:?}: {ran:?}"
+        );
+    }
+    assert!(ids(&home, "cloned").is_empty() && !home.path("cloned/mgp.toml").exists());
+
+    let looked = run(&home, "cloned", ["trust", "--dry-run"]);
+    for shown in
+        [&*format!("touch {}", mark.display()), "variable LEVEL=high", "adds theirs of", "adds further of"]
+    {
+        assert!(looked.out.contains(shown), "{shown}: {looked:?}");
+    }
+    assert!(!home.path("cloned/mgp.toml").exists(), "looking writes nothing");
+    assert_eq!(run(&home, "", ["trust", "cloned"]).code, Some(0));
+    assert_eq!(ids(&home, "cloned"), ["further", "theirs"]);
+    run(&home, "cloned", ["tools"]);
+    assert!(mark.exists());
+
+    // What was shown counts, whatever comes with the next pull.
+    home.write("cloned/.mcp.json", &json!({"mcpServers": {"theirs": touching(&other)}}).to_string());
+    run(&home, "cloned", ["tools"]);
+    let again = run(&home, "cloned", ["trust", "--dry-run"]);
+    assert!(again.out.contains("keeps theirs as mgp.toml has it") && !other.exists(), "{again:?}");
+    let pulled = home.read("cloned/mgp.toml").replace("started", "other");
+    home.write("cloned/mgp.toml", &pulled);
+    let tools = run(&home, "cloned", ["tools"]);
+    assert!(tools.err.contains("is not trusted and is ignored") && !other.exists(), "{tools:?}");
 }

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use serde_json::json;
 
 use crate::home::Home;
+use crate::kernel::until;
 use crate::runner::tests;
 use crate::server::{self, Scene};
 
@@ -24,6 +25,8 @@ tests![
     a_server_that_cannot_be_confined_is_not_started,
     a_folder_of_thousands_of_files_beside_the_kernels_own_is_open if is_possible,
     real_interpreters_start_in_a_confinement if is_possible,
+    an_installed_server_keeps_a_home_from_which_nothing_else_starts if is_possible,
+    what_a_server_starts_ends_with_it_and_with_the_kernel_wherever_it_went if is_linux,
 ];
 
 /// Says that a test cannot be made here, so that nobody takes it for one that passed.
@@ -36,6 +39,10 @@ pub(crate) fn is_possible() -> bool {
     *HAS_LANDLOCK
 }
 
+/// Lines for a server whose commands nobody judges.
+const SPARED: &str =
+    "[servers.security]\nspared_validators = [\"sandbox\", \"code_safety\", \"network_restricted\"]\n";
+
 /// A kernel in which nobody is asked, with a confined server `jail` that notes its requests, and a talk with it.
 struct Jail(Scene);
 
@@ -47,10 +54,7 @@ impl Jail {
 
     fn in_home(home: Home, open: &str, more: &str) -> Self {
         let notes = home.path("notes/jail").display().to_string();
-        let lines = format!(
-            "[servers.security]\nspared_validators = [\"sandbox\", \"code_safety\", \"network_restricted\"]\n\
-             [servers.confinement]\nwrite = [{notes:?}]\n{open}\n"
-        );
+        let lines = format!("{SPARED}[servers.confinement]\nwrite = [{notes:?}]\n{open}\n");
         Self(Scene::in_home(home, &format!("{}{more}", server::UNASKED), &[("jail", &lines)]))
     }
 
@@ -302,4 +306,65 @@ async fn real_interpreters_start_in_a_confinement() {
     } else {
         println!("skipped: no node");
     }
+}
+
+async fn an_installed_server_keeps_a_home_from_which_nothing_else_starts() {
+    let home = Home::with_state();
+    let tools = [".npm/_npx/x/index.js", ".cache/uv/tool", ".local/share/uv/tools/ruff", ".local/bin/ruff"];
+    tools.iter().for_each(|tool| home.write(tool, "honest"));
+    let notes = home.path("notes/jail").display().to_string();
+    let package = "package = \"io.github.someone/jail@1.0.0\"";
+    let lines = format!("{package}\n{SPARED}[servers.confinement]\nwrite = [{notes:?}]\n");
+    let grant = "[[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.write\"\n";
+    let mut jail = Jail(Scene::in_home(home, &format!("{}{grant}", server::UNASKED), &[("jail", &lines)]));
+    for tool in tools {
+        let path = jail.0.home.path(tool);
+        let wrote = jail.runs(&format!("echo evil > {}; echo status $?", path.display()));
+        assert!(!wrote.contains("status 0") && jail.0.home.read(tool) == "honest", "{tool}: {wrote}");
+    }
+    let own = "echo kept >> $HOME/.npm; cat $HOME/.npm; echo $HOME; echo $TMPDIR";
+    let first = jail.runs(own);
+    jail.0.home.done(["restart", "jail"]);
+    let second = jail.runs(own);
+    let [first, second] = [&first, &second].map(|text| text.lines().collect::<Vec<_>>());
+    assert_eq!((first[0], &second[..2]), ("kept", &["kept", "kept"][..]), "{second:?}");
+    assert!(first[1] == second[2] && first[2] != second[3] && first[1] != first[2], "{first:?} {second:?}");
+}
+
+/// Says that a test cannot be made here: only Linux gives orphans to whoever wants them.
+fn is_linux() -> bool {
+    cfg!(target_os = "linux")
+}
+
+async fn what_a_server_starts_ends_with_it_and_with_the_kernel_wherever_it_went() {
+    for (end, is_confined) in [
+        ("stop the server", false),
+        ("stop the server", true),
+        ("stop the kernel", false),
+        ("kill the kernel", false),
+        ("kill the server", false),
+    ] {
+        let home = Home::with_state();
+        let notes = home.path("notes/jail").display().to_string();
+        let bounds = format!("[servers.confinement]\nwrite = [{notes:?}]\n");
+        let lines = format!("{SPARED}{}", if is_confined && is_possible() { &*bounds } else { "" });
+        let mut jail = Jail(Scene::in_home(home, server::UNASKED, &[("jail", &lines)]));
+        // In a session of its own, and without a parent that knows it.
+        let started = jail.runs("(setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $!)");
+        let orphan: u32 = started.trim().parse().unwrap();
+        assert!(lives(orphan), "{started}");
+        let server = jail.0.home.json(["servers"])["servers"][0]["pid"].to_string();
+        match end {
+            "stop the server" => drop(jail.0.home.done(["stop", "jail"])),
+            "stop the kernel" => drop(jail.0.home.done(["stop"])),
+            "kill the kernel" => jail.0.kernel.signal("KILL"),
+            _ => drop(std::process::Command::new("kill").args(["-KILL", &server]).status().unwrap()),
+        }
+        until(&format!("{end}, {is_confined}: {orphan} has ended"), || !lives(orphan));
+    }
+}
+
+fn lives(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }

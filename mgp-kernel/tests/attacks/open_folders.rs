@@ -17,6 +17,7 @@ tests![
     what_is_open_follows_the_client_and_not_the_one_that_started_the_kernel,
     the_command_in_a_refusal_opens_the_folder_to_clients_of_this_folder_alone,
     a_rule_that_opens_everything_opens_nothing_and_is_not_made,
+    a_home_in_which_a_server_works_or_that_it_is_given_is_not_open,
     roots_go_before_the_working_folder_and_are_kept_up_to_date,
     roots_that_are_everything_or_protected_open_nothing,
     links_and_blanks_lead_to_the_same_folder,
@@ -137,6 +138,26 @@ async fn a_rule_that_opens_everything_opens_nothing_and_is_not_made() {
         let ran = home.run(["open", folder, "--everywhere"]);
         assert!(ran.code == Some(1) && ran.err.contains("cannot be opened"), "{folder}: {ran:?}");
     }
+}
+
+async fn a_home_in_which_a_server_works_or_that_it_is_given_is_not_open() {
+    let home = Home::without_linger();
+    let own = home.path("");
+    // The last argument is the folder of its notes.
+    let server = server::configured(&home, "files", &format!("cwd = {own:?}")).replacen(
+        "\"]",
+        &format!("\", {own:?}]"),
+        1,
+    );
+    home.configure(&format!("{FREE}{server}"));
+    home.let_person_decide();
+    for name in ["work/a/file.txt", "private.txt"] {
+        home.write(name, &format!("of {name}"));
+    }
+    let client = client(&home, "work/a", plain(ERAS[0])).await;
+    assert_eq!(read(&client, &home.path("work/a/file.txt")).await, "of work/a/file.txt");
+    is_closed(&client, &home.path("private.txt")).await;
+    is_closed(&client, Path::new("../../private.txt")).await;
 }
 
 async fn roots_go_before_the_working_folder_and_are_kept_up_to_date() {

@@ -38,6 +38,7 @@ fn a_server_is_installed_by_its_name_after_somebody_agreed() {
     assert!(alone.err.contains("npx -y @someone/weather@1.2.3"), "{alone:?}");
     assert!(!home.path(".config/mgp/servers.toml").exists());
     assert!(alone.err.contains("mgp secrets set WEATHER_WEATHER_KEY"), "{alone:?}");
+    assert!(alone.err.contains("with WEATHER_KEY=${secret:WEATHER_WEATHER_KEY}"), "{alone:?}");
     let added = home.json(INSTALL.into_iter().chain(["--yes"]));
     assert_eq!(added["plan"]["command"], "npx -y @someone/weather@1.2.3 --units metric");
     assert_eq!(added["plan"]["secrets"], json!(["WEATHER_WEATHER_KEY"]));

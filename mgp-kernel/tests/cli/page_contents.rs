@@ -171,7 +171,9 @@ fn a_server_that_is_switched_off_says_what_switches_it_on() {
 #[test]
 fn a_server_is_found_by_its_name_and_added_as_it_was_shown() {
     let (home, _kernel, _) = asked();
-    let remote = json!({"type": "streamable-http", "url": "http://127.0.0.1:1/metric"});
+    let units = json!({"name": "X-Units", "value": "metric"});
+    let remote =
+        json!({"type": "streamable-http", "url": "https://weather.example/metric", "headers": [units]});
     let name = "io.github.someone/weather";
     let document = json!({"name": name, "version": "1.2.3", "description": "<b>", "remotes": [remote]});
     home.write("mirror/weather.json", &document.to_string());
@@ -180,14 +182,20 @@ fn a_server_is_found_by_its_name_and_added_as_it_was_shown() {
     with_passphrase(&home);
     let browser = Browser::signed_in(&home);
     let shown = browser.get("/servers?name=weather").body;
-    assert!(shown.contains("/do/servers/install") && shown.contains("http://127.0.0.1:1/metric"), "{shown}");
+    assert!(
+        shown.contains("/do/servers/install") && shown.contains("https://weather.example/metric"),
+        "{shown}"
+    );
     assert!(shown.contains("&lt;b&gt;"), "{shown}");
     assert!(browser.get("/servers?name=nothing").body.contains("No server of the registry has this name"));
     let form = "name=weather&server_id=forecasts&_back=%2Fservers&_passphrase=correct+horse";
     let other = browser.post("/do/servers/install", &format!("{form}&command=npx+-y+weather"));
     assert!(other.status == 400 && other.body.contains("says something else"), "{}", other.body);
-    let command = utf8_percent_encode("http://127.0.0.1:1/metric", NON_ALPHANUMERIC);
-    let added = browser.post("/do/servers/install", &format!("{form}&command={command}"));
+    let command = utf8_percent_encode("https://weather.example/metric", NON_ALPHANUMERIC);
+    let unseen = browser.post("/do/servers/install", &format!("{form}&command={command}"));
+    assert!(unseen.status == 400 && unseen.body.contains("says something else"), "{}", unseen.body);
+    let added =
+        browser.post("/do/servers/install", &format!("{form}&command={command}&variables=X-Units%3Dmetric"));
     assert_eq!((added.status, added.header("location")), (303, Some("/servers")), "{}", added.body);
     let config = home.read("mgp.toml");
     assert!(

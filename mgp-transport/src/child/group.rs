@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::process::Stdio;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 
 use super::process::AwaitedChild;
@@ -22,15 +22,22 @@ pub(super) struct ProcessGroup {
     _awaited: Option<AwaitedChild>,
     /// The number of the group; `None` while the group has no process.
     id: Option<Pid>,
+    /// True if the leader of the group is a keeper, which kills all others wherever they went.
+    is_kept: bool,
 }
 
 impl ProcessGroup {
     /// Creates a group that has a guard, if one can be started.
-    pub(super) fn new() -> Self {
+    pub(super) fn guarded() -> Self {
         let guard = start_guard();
         let id = guard.as_ref().and_then(pid);
         let awaited = guard.as_ref().and_then(Child::id).map(AwaitedChild::new);
-        Self { guard, _awaited: awaited, id }
+        Self { guard, _awaited: awaited, id, is_kept: false }
+    }
+
+    /// Creates a group whose leader will be a keeper.
+    pub(super) const fn kept() -> Self {
+        Self { guard: None, _awaited: None, id: None, is_kept: true }
     }
 
     /// Makes `command` start in the group.
@@ -47,7 +54,10 @@ impl ProcessGroup {
 
     /// Kills the rest of the group after the server has exited and was waited for.
     pub(super) fn server_exited(&mut self) {
-        self.kill();
+        // A keeper that has exited left nobody behind.
+        if !self.is_kept {
+            self.kill();
+        }
         if self.guard.is_none() {
             // The number may be reused from here on.
             self.id = None;
@@ -59,9 +69,12 @@ impl ProcessGroup {
         self.signal(Signal::TERM);
     }
 
-    /// Kills every process in the group.
+    /// Kills every process in the group, or has the keeper kill what it keeps.
     pub(super) fn kill(&self) {
-        self.signal(Signal::KILL);
+        match self.id.filter(|_| self.is_kept) {
+            Some(keeper) => report(kill_process(keeper, Signal::USR1)),
+            None => self.signal(Signal::KILL),
+        }
     }
 
     /// Kills every process in the group and frees its number.
@@ -77,12 +90,17 @@ impl ProcessGroup {
     }
 
     fn signal(&self, signal: Signal) {
-        let Some(id) = self.id else { return };
-        match kill_process_group(id, signal) {
-            // The group may be empty already.
-            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
-            Err(error) => tracing::warn!(%error, "a process group was not signalled"),
+        if let Some(id) = self.id {
+            report(kill_process_group(id, signal));
         }
+    }
+}
+
+fn report(signalled: rustix::io::Result<()>) {
+    match signalled {
+        // The processes may be gone already.
+        Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+        Err(error) => tracing::warn!(%error, "a process group was not signalled"),
     }
 }
 

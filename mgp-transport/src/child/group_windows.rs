@@ -30,8 +30,12 @@ pub(super) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn guarded() -> Self {
         Self { id: None }
+    }
+
+    pub(super) const fn kept() -> Self {
+        Self::guarded()
     }
 
     /// Makes `command` start with a console of its own, which nobody sees and no key of this process' console reaches.

@@ -31,8 +31,8 @@
 //!   group's number cannot be reused while this process holds the guard, so that no signal goes astray; and the guard
 //!   needs to know no number at all.
 //!
-//! A process that leaves the group on purpose (`setsid`) is not followed. Where there is no `/bin/sh`, servers run
-//! without a guard. On Windows a server has no group: `taskkill` ends it with its descendants, and only a closed stdin ends it when
+//! A process that leaves the group on purpose (`setsid`) is not followed, except by a program that adopts it: a
+//! [keeper](ChildCommand::kept) in the place of the guard. Where there is no `/bin/sh`, servers run without a guard. On Windows a server has no group: `taskkill` ends it with its descendants, and only a closed stdin ends it when
 //! this process dies.
 
 #[cfg_attr(windows, path = "group_windows.rs")]

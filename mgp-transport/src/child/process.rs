@@ -86,6 +86,11 @@ impl ChildProcess {
             return status.ok();
         }
         self.group.kill();
+        if cfg!(unix)
+            && let Ok(status) = timeout(self.terminate_timeout, self.child.wait()).await
+        {
+            return status.ok();
+        }
         // This serves a process that has left its group, or that is in none.
         self.child.kill().await.ok()?;
         self.child.wait().await.ok()
@@ -127,6 +132,7 @@ pub struct ChildCommand {
     terminate_timeout: Duration,
     id_into: Option<Arc<AtomicU32>>,
     exit_into: Option<ExitSlot>,
+    is_kept: bool,
 }
 
 impl ChildCommand {
@@ -139,6 +145,7 @@ impl ChildCommand {
             terminate_timeout: Duration::from_secs(2),
             id_into: None,
             exit_into: None,
+            is_kept: false,
         }
     }
 
@@ -170,6 +177,10 @@ impl ChildCommand {
         /// Sets the place to which the exit status is written of a server that exits by itself; a start empties it.
         pub fn exit_into(place: Arc<Mutex<Option<ExitStatus>>>) => self.exit_into = Some(place);
 
+        /// Declares that the program is a keeper: it starts the server, outlives SIGTERM, kills every descendant on SIGUSR1,
+        /// and when the server or this process ends, and then exits like the server. It needs no guard.
+        pub fn kept() => self.is_kept = true;
+
         /// Sets the time that a server has to exit once its stdin is closed. Default: 2 s.
         pub fn exit_timeout(timeout: Duration) => self.exit_timeout = timeout;
 
@@ -186,8 +197,9 @@ impl ChildCommand {
     /// The caller runs outside of a tokio runtime with IO.
     pub fn spawn(mut self) -> io::Result<(ChildProcess, ChildStdout, ChildStdin)> {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.to_stdio());
-        self.command.kill_on_drop(true);
-        let group = ProcessGroup::new();
+        // A keeper that is killed keeps nothing.
+        self.command.kill_on_drop(!self.is_kept);
+        let group = if self.is_kept { ProcessGroup::kept() } else { ProcessGroup::guarded() };
         group.prepare(&mut self.command);
         let mut child = self.command.spawn()?;
         let group = group.with(&child);

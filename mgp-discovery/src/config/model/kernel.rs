@@ -141,6 +141,9 @@ mgp_types::partial_debug!(TelemetrySettings, self => log: self.log, otlp: self.o
 pub struct ListenSettings {
     /// The address for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. Beyond loopback, clients need keys.
     pub http: Option<String>,
+    /// True if the command line names the address, and not the file.
+    #[serde(skip)]
+    pub is_on_command_line: bool,
     /// The URL at which clients reach the protocol, such as `https://mgp.example/mcp`: the audience of their tokens,
     /// needed with `oauth`.
     pub public_url: Option<String>,

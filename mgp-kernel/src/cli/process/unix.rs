@@ -6,7 +6,9 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use mgp_discovery::config::model::ListenSettings;
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, getrlimit, kill_process, setrlimit, wait};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getrlimit, kill_process, setrlimit, wait,
+};
 use rustix::termios::tcsetpgrp;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -72,13 +74,17 @@ async fn tend(args: &[OsString]) -> io::Result<u8> {
     loop {
         while let Ok(Some((process, status))) = wait(WaitOptions::NOHANG) {
             if process == child {
-                // Shells write the code of a process that a signal has ended in this way.
-                let code = status.exit_status().or_else(|| Some(128 + status.terminating_signal()?));
-                return Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX));
+                return Ok(exit_code(status));
             }
         }
         ended.recv().await;
     }
+}
+
+/// Returns the exit code by which a shell tells how a process has ended.
+pub(super) fn exit_code(status: WaitStatus) -> u8 {
+    let code = status.exit_status().or_else(|| Some(128 + status.terminating_signal()?));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }
 
 /// The number of files that is asked for at least: some systems allow any number, and some programs look at each number that

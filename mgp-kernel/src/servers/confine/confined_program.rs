@@ -1,5 +1,6 @@
 //! The confinement of a server's program, worked out from its configuration and its permissions.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::config::model::ServerConfig;
@@ -21,8 +22,8 @@ pub(crate) struct Confined<'a> {
     pub(crate) path: &'a str,
     /// The permissions that the server has now.
     pub(crate) granted: &'a [(Permission, GrantTerms)],
-    /// The folder that the program may write to as its own.
-    pub(crate) scratch: &'a Path,
+    /// The folders that the program may write to as its own.
+    pub(crate) own_folders: [&'a Path; 2],
     /// The folder that holds the code of the program, if the kernel keeps a copy of it.
     pub(crate) code: Option<&'a Path>,
     /// The files and folders of the kernel, which nobody else may touch.
@@ -41,7 +42,9 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
         .program(confined.command)
         .ok_or_else(|| format!("there is no program `{}`", confined.command))?;
     let own = confined.own.iter().map(|path| real(path)).collect();
-    let mut to = ConfinementBuilder { to: Confinement::default(), own };
+    let programs = known(SYSTEM).iter().map(PathBuf::from).chain(search.folders());
+    let programs = programs.filter_map(|folder| folder.canonicalize().ok()).collect();
+    let mut to = ConfinementBuilder { to: Confinement::default(), own, programs, home: home.clone() };
     let system = known(SYSTEM).iter().map(PathBuf::from).chain(of_interpreters());
     for path in system.chain(search.parts(&program)) {
         to.open(&path, PathAccess::Read, &[])?;
@@ -63,7 +66,9 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
     {
         to.open(&folder, PathAccess::Read, &[])?;
     }
-    to.to.open(confined.scratch, PathAccess::Write);
+    for folder in confined.own_folders {
+        to.to.open(folder, PathAccess::Write);
+    }
     for (permission, terms) in confined.granted {
         to.grant(permission, terms, home.as_deref())?;
     }
@@ -89,6 +94,9 @@ fn of_interpreters() -> impl Iterator<Item = PathBuf> {
 struct ConfinementBuilder {
     to: Confinement,
     own: Vec<PathBuf>,
+    /// The folders of programs and libraries, which no server may change.
+    programs: Vec<PathBuf>,
+    home: Option<PathBuf>,
 }
 
 impl ConfinementBuilder {
@@ -152,34 +160,59 @@ impl ConfinementBuilder {
         Ok(())
     }
 
+    /// Opens a path, apart from the `closed` paths below it, the kernel's own, and for writing also those from which other
+    /// programs start: their folders, and the hidden files of the home unless one of them is named.
+    fn open(&mut self, path: &Path, access: PathAccess, closed: &[PathBuf]) -> Result<(), String> {
+        let path = real(path);
+        let mut closed = closed.to_vec();
+        if access == PathAccess::Write {
+            if let Some(folder) = self.programs.iter().find(|folder| path.starts_with(folder)) {
+                return Err(format!("programs start from {}, which no server may change", folder.display()));
+            }
+            closed.extend(self.programs.iter().cloned());
+            closed.extend(
+                self.home.iter().filter(|home| home.starts_with(&path)).flat_map(|home| hidden(home)),
+            );
+        }
+        self.open_without(&path, access, &closed)
+    }
+
     /// Opens a path, apart from the `closed` paths below it and the kernel's own.
     ///
     /// The system can open a folder with all that is below it and cannot close a part of it again; so if a folder holds
     /// something closed, its other entries are opened, one by one, as they are now.
-    fn open(&mut self, path: &Path, access: PathAccess, closed: &[PathBuf]) -> Result<(), String> {
-        let path = real(path);
+    fn open_without(&mut self, path: &Path, access: PathAccess, closed: &[PathBuf]) -> Result<(), String> {
         if self.own.iter().any(|own| path.starts_with(own)) {
             return Err(format!("{} is the kernel's own and opened to no server", path.display()));
         }
         if closed.iter().any(|closed| path.starts_with(closed)) {
             return Ok(());
         }
-        if !self.own.iter().chain(closed).any(|inner| inner.starts_with(&path)) {
+        if !self.own.iter().chain(closed).any(|inner| inner.starts_with(path)) {
             self.to.open(path, access);
             return Ok(());
         }
-        self.to.open(&path, PathAccess::List);
+        self.to.open(path, PathAccess::List);
         let Ok(entries) = path.read_dir() else { return Ok(()) };
         for entry in entries.flatten() {
             let inner = entry.path();
             // The target of a link is opened under its own name, or not at all.
             let is_closed = self.own.iter().chain(closed).any(|closed| inner.starts_with(closed));
             if !is_closed && !inner.is_symlink() {
-                self.open(&inner, access, closed)?;
+                self.open_without(&inner, access, closed)?;
             }
         }
         Ok(())
     }
+}
+
+/// Returns the files and folders of a home that hold settings, caches and programs.
+fn hidden(home: &Path) -> Vec<PathBuf> {
+    let entries = home.read_dir().into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let is_hidden = |name: &OsString| {
+        name.to_str().is_none_or(|name| name.starts_with('.') || known("shared in a home").contains(&name))
+    };
+    entries.filter(is_hidden).map(|name| home.join(name)).collect()
 }
 
 /// Returns the folder or file that a pattern of a scope is about, if it is one with all that is below it.
@@ -230,9 +263,9 @@ mod tests {
                 command: "sh",
                 args: &["server/serve.py"],
                 folder: &self.path(""),
-                path: "/bin:/usr/bin",
+                path: &format!("/bin:/usr/bin:{}", self.path("bin").display()),
                 granted,
-                scratch: &self.path("state/scratch"),
+                own_folders: [&self.path("state/scratch"), &self.path("state/home")],
                 code: None,
                 own: &[
                     self.path("state"),
@@ -296,6 +329,30 @@ mod tests {
         let scope = r#"{"deny_paths":["**/.env"]}"#;
         let to = home.opened(&[(Permission::FilesystemRead, terms(scope))], "{}").unwrap();
         assert_eq!(home.access(&to, "data/x.csv"), None);
+    }
+
+    #[test]
+    fn what_other_programs_start_from_is_never_open_for_writing() {
+        let home = Home::new();
+        for name in [".npm/tool", ".local/bin/tool", "bin/tool"] {
+            std::fs::create_dir_all(home.path(name)).unwrap();
+        }
+        std::fs::write(home.path(".bashrc"), "").unwrap();
+        let whole = format!(r#"{{"paths":["{}/**"]}}"#, home.path("").display());
+        for scope in [whole.as_str(), "{}"] {
+            let to = home.opened(&[(Permission::FilesystemWrite, terms(scope))], "{}").unwrap();
+            assert_eq!(home.access(&to, "data/open/x"), Some(PathAccess::Write), "{scope}");
+            for closed in [".npm/tool", ".local/bin/tool", ".bashrc", "bin/tool"] {
+                assert_eq!(home.access(&to, closed), None, "{scope} {closed}");
+            }
+        }
+        let named = |path: &str| home.opened(&[], &format!(r#"{{"confinement":{{"write":["{path}"]}}}}"#));
+        let to = named("~/.npm/tool").unwrap();
+        assert_eq!(home.access(&to, ".npm/tool"), Some(PathAccess::Write), "it is named");
+        for path in ["~/bin", "~/bin/tool", "/usr/bin"] {
+            let refused = named(path).unwrap_err();
+            assert!(refused.contains("programs start from"), "{path}: {refused}");
+        }
     }
 
     #[test]

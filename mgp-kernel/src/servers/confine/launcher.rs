@@ -7,6 +7,7 @@
 
 use std::convert::Infallible;
 use std::ffi::OsString;
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -19,6 +20,9 @@ use crate::platform;
 
 /// The name of the command that confines itself and becomes a program.
 pub(crate) const COMMAND: &str = "confine";
+
+/// The name of the command that keeps a server.
+pub(crate) const KEEP: &str = "keep";
 
 static LAUNCHER: OnceLock<PathBuf> = OnceLock::new();
 
@@ -44,6 +48,19 @@ fn launcher() -> Result<&'static PathBuf, String> {
         .ok_or_else(|| "no program was set that confines: `set_confinement_launcher` does it".to_owned())
 }
 
+/// Returns the program that keeps servers, by the command [`KEEP`]: it ends all that descends from one. Only Linux has a way
+/// to do that.
+pub(crate) fn keeper() -> Option<&'static PathBuf> {
+    LAUNCHER.get().filter(|_| cfg!(target_os = "linux"))
+}
+
+/// Returns the server that the process `pid` keeps, or the process itself if it keeps none.
+pub(crate) fn kept_by(pid: u32) -> u32 {
+    let children = keeper().and_then(|_| fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok());
+    // Orphans come after the server.
+    children.and_then(|pids| pids.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(pid)
+}
+
 /// The data for the start of a confined program.
 #[derive(Debug)]
 pub(crate) struct ConfinedLaunch {
@@ -59,7 +76,8 @@ pub(crate) struct ConfinedLaunch {
 
 /// Returns the data for starting `program` within a confinement, which is written to a file in `folder`.
 ///
-/// The folder must be closed to the program: who writes the file decides on the confinement of the next start.
+/// The folder must be closed to the program: who writes the file decides on the confinement of the next start. The program
+/// finds its temporary files in `scratch`, and its settings and caches in `home`.
 ///
 /// # Errors
 /// Fails if this system cannot hold the confinement, if no launcher was set, or if the file cannot be written.
@@ -68,6 +86,7 @@ pub(crate) fn launch(
     to: &Confinement,
     folder: &Path,
     scratch: &Path,
+    home: &Path,
 ) -> Result<ConfinedLaunch, String> {
     support().holds(to)?;
     let launcher = launcher()?;
@@ -79,7 +98,7 @@ pub(crate) fn launch(
     let file = written.map_err(|error| format!("its confinement cannot be written down: {error}"))?;
     let args = [COMMAND.into(), "--to".into(), file.path().into(), "--".into(), program.into()];
     let own = || scratch.as_os_str().to_owned();
-    let mut variables = vec![("HOME", own()), ("TMPDIR", own()), ("TMP", own()), ("TEMP", own())];
+    let mut variables = vec![("HOME", home.into()), ("TMPDIR", own()), ("TMP", own()), ("TEMP", own())];
     // Compiled files beside a script were not inspected, and another process may have put them there.
     variables.push(("PYTHONDONTWRITEBYTECODE", "1".into()));
     variables.push(("PYTHONPYCACHEPREFIX", scratch.join("pycache").into()));
@@ -92,7 +111,7 @@ pub(crate) fn launch(
 
 /// Confines this process as the file `rules` says and becomes `program`. Returns only if that fails, with the reason.
 pub(crate) fn become_program(rules: &Path, program: &Path, args: &[OsString]) -> Result<Infallible, String> {
-    let read = std::fs::read(rules).and_then(|text| Ok(serde_json::from_slice(&text)?));
+    let read = fs::read(rules).and_then(|text| Ok(serde_json::from_slice(&text)?));
     let to: Confinement =
         read.map_err(|error| format!("{} holds no confinement: {error}", rules.display()))?;
     support().holds(&to)?;

@@ -11,25 +11,28 @@ use crate::platform::is_program;
 
 /// The places in which programs and scripts are looked for.
 #[derive(Debug, Clone)]
-pub(super) struct ProgramSearch<'a> {
+pub(crate) struct ProgramSearch<'a> {
     /// The folders of `PATH`.
-    pub(super) path: &'a str,
+    pub(crate) path: &'a str,
     /// The working directory of the program.
-    pub(super) folder: &'a Path,
+    pub(crate) folder: &'a Path,
     /// The home of the user; neither the folders above it nor the whole of it belong to a program.
-    pub(super) home: Option<&'a Path>,
+    pub(crate) home: Option<&'a Path>,
 }
 
 impl ProgramSearch<'_> {
     /// Returns the file that `command` names.
-    pub(super) fn program(&self, command: &str) -> Option<PathBuf> {
+    pub(crate) fn program(&self, command: &str) -> Option<PathBuf> {
         if command.contains('/') {
             let file = self.folder.join(command);
             return file.is_file().then_some(file);
         }
-        std::env::split_paths(self.path)
-            .map(|folder| self.folder.join(folder).join(command))
-            .find(|file| is_executable(file))
+        self.folders().map(|folder| folder.join(command)).find(|file| is_executable(file))
+    }
+
+    /// Returns the folders of `PATH`.
+    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        std::env::split_paths(self.path).map(|folder| self.folder.join(folder))
     }
 
     /// Returns the files and folders that `program` consists of.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use mgp_discovery::Config;
@@ -12,13 +14,16 @@ use mgp_discovery::registry::{ApprovedCode, InspectedCode};
 use mgp_security::permission::GrantTerms;
 use mgp_transport::child::ChildCommand;
 use mgp_types::Error;
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::{Permission, ServerId};
 use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
 use crate::pattern_servers;
 use crate::policies::Policies;
-use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
+use crate::servers::confine::{
+    Confined, ConfinedLaunch, Confinement, KEEP, ProgramSearch, keeper, launch, opened,
+};
 use crate::settings;
 
 /// The command line and environment of a server, with every reference resolved.
@@ -47,10 +52,14 @@ impl ProgramStart {
     pub(super) fn command(&self) -> ChildCommand {
         let ServerProgram { command, args, cwd, env } = &self.program;
         let args = args.iter().map(Secret::expose);
+        let started = |program: &OsStr| match keeper() {
+            Some(keeper) => ChildCommand::new(keeper).args([KEEP, "--"]).arg(program).kept(),
+            None => ChildCommand::new(program),
+        };
         let program = match &self.confinement {
-            None => limited(ChildCommand::new(command.expose()).args(args), &self.inherited, env),
+            None => limited(started(command.expose().as_ref()).args(args), &self.inherited, env),
             Some((launch, _)) => {
-                let program = ChildCommand::new(&launch.launcher).args(&launch.args).args(args);
+                let program = started(launch.launcher.as_ref()).args(&launch.args).args(args);
                 let program = limited(program, &self.inherited, env).env_remove("XDG_RUNTIME_DIR");
                 let variables = launch.variables.iter().filter(|(name, _)| !env.contains_key(*name));
                 variables.fold(program, |program, (name, value)| program.env(name, value))
@@ -62,6 +71,23 @@ impl ProgramStart {
             (None, Some(code)) => program.current_dir(code.path()),
             (None, None) => program.current_dir(&self.folder),
         }
+    }
+
+    /// Checks that `PATH` has the program: a keeper starts without it, and only tells of it.
+    fn check(&self) -> std::io::Result<()> {
+        let (command, path) = (self.program.command.expose(), self.program.path());
+        let search = ProgramSearch { path: &path, folder: &self.folder, home: None };
+        if keeper().is_none() || command.contains('/') || search.program(command).is_some() {
+            return Ok(());
+        }
+        Err(ErrorKind::NotFound.into())
+    }
+}
+
+impl ServerProgram {
+    fn path(&self) -> String {
+        let configured = self.env.get("PATH").map(|path| path.expose().to_owned());
+        configured.or_else(|| std::env::var("PATH").ok()).unwrap_or_default()
     }
 }
 
@@ -80,7 +106,10 @@ pub(super) async fn start(
     // Files are written and folders are read, which may take some time.
     let prepared = tokio::task::spawn_blocking(move || prepare(&shared, program, code)).await;
     let prepared = prepared.unwrap_or_else(|panic| Err(panic.to_string()));
-    prepared.map_err(|why| Error::invalid_params(format!("the server `{server}` is not started: {why}")))
+    let start = prepared
+        .map_err(|why| Error::invalid_params(format!("the server `{server}` is not started: {why}")))?;
+    start.check().map_err(|error| Error::disconnected("the server cannot be started").with_source(error))?;
+    Ok(start)
 }
 
 fn prepare(
@@ -121,9 +150,14 @@ fn confinement(
     let folder = scratch(shared.support.config.state());
     std::fs::create_dir_all(&folder).map_err(unusable)?;
     let scratch = tempfile::Builder::new().prefix("server-").tempdir_in(&folder).map_err(unusable)?;
+    // What the runner of a package fetches stays for the next start, where no other program starts from it.
+    let home_folder = match &shared.config.package {
+        Some(_) => home_of(&shared.config, shared.support.config.state()),
+        None => scratch.path().to_owned(),
+    };
+    let is_fresh = !home_folder.is_dir();
+    std::fs::create_dir_all(&home_folder).map_err(unusable)?;
     let here = shared.support.folder(&shared.config, &shared.key);
-    let path = program.env.get("PATH").map(|path| path.expose().to_owned());
-    let path = path.or_else(|| std::env::var("PATH").ok());
     let home = std::env::home_dir();
     let args: Vec<&str> = program.args.iter().map(Secret::expose).collect();
     let confined = Confined {
@@ -131,15 +165,45 @@ fn confinement(
         command: program.command.expose(),
         args: &args,
         folder: &program.cwd.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder.expose())),
-        path: path.as_deref().unwrap_or_default(),
+        path: &program.path(),
         granted: &granted(&shared.support.policies, &shared.support.config.load(), &shared.config)?,
-        scratch: scratch.path(),
+        own_folders: [scratch.path(), &home_folder],
         code: code.map(TempDir::path),
         own: &shared.support.policies.own_files,
         home: home.as_deref(),
     };
-    let (file, confinement) = opened(&confined)?;
-    Ok((launch(&file, &confinement, &folder, scratch.path())?, scratch))
+    let (file, mut confinement) = opened(&confined)?;
+    let launched = |to: &Confinement| launch(&file, to, &folder, scratch.path(), &home_folder);
+    if let ("npx", ["-y", package, ..], true) = (confined.command, &args[..], is_fresh)
+        && !package.starts_with('-')
+    {
+        // `npx` sets the time of its lock while it fetches, and must not be able to once the package runs.
+        let own = std::mem::replace(&mut confinement.change_modes, true);
+        let launch = launched(&confinement)?;
+        confinement.change_modes = own;
+        let inherited = inherited(&shared.support.config.load(), shared.server.as_str());
+        if let Err(error) = fetch(package, &launch, inherited, &home_folder) {
+            // The next start begins anew.
+            std::fs::remove_dir_all(&home_folder).map_err(unusable)?;
+            return Err(format!("its package cannot be fetched: {error}"));
+        }
+    }
+    Ok((launched(&confinement)?, scratch))
+}
+
+/// Has `npx` fetch a package, without running any code of it: neither its scripts nor a shell that it brings.
+fn fetch(
+    package: &str,
+    npx: &ConfinedLaunch,
+    inherited: Vec<(OsString, OsString)>,
+    home: &Path,
+) -> std::io::Result<()> {
+    let mut command = Command::new(&npx.launcher);
+    command.args(&npx.args).args(["-y", "--ignore-scripts", "--script-shell=/bin/sh", "--package", package]);
+    command.args(["--call", "exit 0"]).current_dir(home).stdin(Stdio::null());
+    let ran = command.env_clear().envs(inherited).envs(npx.variables.iter().cloned()).output()?;
+    let said = String::from_utf8_lossy(&ran.stderr);
+    if ran.status.success() { Ok(()) } else { Err(std::io::Error::other(said.trim().to_owned())) }
 }
 
 /// Returns the permissions that a server has now and that a confinement can hold. A policy that approves everything
@@ -167,6 +231,25 @@ pub(crate) fn granted(
 /// Returns the folder of the files that confined servers write for themselves.
 pub(crate) fn scratch(state: &Path) -> PathBuf {
     state.join("scratch")
+}
+
+/// Returns the home of a server's confined program. Another package, or another command, has another one, and finds
+/// nothing that was left there for it.
+fn home_of(server: &ServerConfig, state: &Path) -> PathBuf {
+    let ServerConfig { id, package, command, args, .. } = server;
+    let start = serde_json::to_vec(&(id, package, command, args)).unwrap_or_default();
+    homes(state).join(Digest::of_canonical(&start).to_string())
+}
+
+fn homes(state: &Path) -> PathBuf {
+    state.join("homes")
+}
+
+/// Returns the homes of servers that the configuration does not have any more.
+pub(crate) fn unused_homes(config: &Config, state: &Path) -> Vec<PathBuf> {
+    let used: Vec<_> = config.servers.iter().map(|server| home_of(server, state)).collect();
+    let there = std::fs::read_dir(homes(state)).into_iter().flatten().flatten();
+    there.map(|entry| entry.path()).filter(|home| !used.contains(home)).collect()
 }
 
 /// Writes a server's code as it was read for inspection into a new folder of the kernel's own, which is removed when what

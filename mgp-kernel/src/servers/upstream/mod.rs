@@ -42,7 +42,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-pub(crate) use self::confined::{copies, granted, inherited, is_needed, scratch};
+pub(crate) use self::confined::{copies, granted, inherited, is_needed, scratch, unused_homes};
 pub(crate) use self::connection_key::ConnectionKey;
 pub(crate) use self::connection_shared::ConnectionShared;
 use self::connections::{ConnectionRoute, ConnectionTable, lists_for_all, sweep};
@@ -58,6 +58,7 @@ use self::support::ServerClient;
 pub(crate) use self::support::{ServerNotifications, ServerStack, ServerSupport, UpstreamTransport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
 use crate::call::RefusingService;
+use crate::servers::confine::kept_by;
 use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
@@ -291,7 +292,7 @@ impl Upstream {
             protocol: revision.map(|revision| ProtocolView::new(self.config.protocol, revision)),
             trust,
             tools,
-            pid: (is_up && pid > 0).then_some(pid),
+            pid: (is_up && pid > 0).then(|| kept_by(pid)),
             // The time is noted a moment after the state.
             uptime: is_up.then(|| since.map_or(Duration::ZERO, |since| since.elapsed())),
         }

@@ -66,6 +66,7 @@ async fn found(client: &PageClient, name: &str) -> Markup {
             (form("servers/install", "/servers", &html! {
                 input type="hidden" name="name" value=(name);
                 input type="hidden" name="command" value=(plan.command);
+                input type="hidden" name="variables" value=(plan.variables.join(" "));
                 (field("Id", &html! { input name="server_id" value=(plan.server_id); }))
                 button.primary { "Add" }
             }))

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use mgp_types::hex;
+use sha2::{Digest as _, Sha256};
+
 use super::document::{Argument, ArgumentKind, Input, Package};
 use super::fill::{Filler, authored};
 use super::{LaunchError, LaunchResult, PreparedLaunch, left_out, steers_programs};
@@ -99,12 +102,33 @@ impl PackageRegistry {
     }
 
     /// Returns the name of the registry, the programs that start packages of it, the usual one first, and the option for
-    /// its index, with the path of the index below the front page, and the front page of the public one.
+    /// its index, with the path of the index below the front page, and the digest of the front page of the public one: its
+    /// name is for package managers to know.
     const fn facts(self) -> (&'static str, &'static [&'static str], Option<[&'static str; 3]>) {
         match self {
-            Self::Npm => ("npm", &["npx", "bunx"], Some(["--registry", "", "https://registry.npmjs.org"])),
-            Self::PyPi => ("pypi", &["uvx", "pipx"], Some(["--index-url", "/simple", "https://pypi.org"])),
-            Self::NuGet => ("nuget", &["dnx"], Some(["--source", "/v3/index.json", "https://api.nuget.org"])),
+            Self::Npm => (
+                "npm",
+                &["npx", "bunx"],
+                Some(["--registry", "", "036b43b16792c643378e95923ed2f4cc78e800de141b764aeea70d47580396df"]),
+            ),
+            Self::PyPi => (
+                "pypi",
+                &["uvx", "pipx"],
+                Some([
+                    "--index-url",
+                    "/simple",
+                    "b4c93a4591f5e6ddfc66b8a35a37ab125d5d352002bffbc5e9293a87fe06a8ca",
+                ]),
+            ),
+            Self::NuGet => (
+                "nuget",
+                &["dnx"],
+                Some([
+                    "--source",
+                    "/v3/index.json",
+                    "d63b5c53b226459c28f82c9210351684e8b2ddd4f7e7c6066180c73e6c81458f",
+                ]),
+            ),
             Self::Oci => ("oci", &["docker", "podman"], None),
         }
     }
@@ -186,8 +210,10 @@ fn index(package: &Package, registry: PackageRegistry) -> LaunchResult<Vec<Strin
     // Registries are named by their front page, and programs want the index below it.
     let Some([option, below, public]) = registry.facts().2 else { return Ok(Vec::new()) };
     let url = package.registry_base_url.as_deref().map(|url| url.trim_end_matches('/'));
-    let is_public =
-        |url: &str| url.strip_prefix(public).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_public = |url: &str| {
+        let front = url.match_indices('/').nth(2).map_or(url, |(end, _)| &url[..end]);
+        hex::<64>(&Sha256::digest(front)) == public.as_bytes()
+    };
     let Some(url) = url.filter(|url| !url.is_empty() && !is_public(url)) else { return Ok(Vec::new()) };
     authored("registryBaseUrl", url)?;
     if !url.starts_with("https://") {

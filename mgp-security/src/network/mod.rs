@@ -32,7 +32,7 @@ pub use connect::{FetchError, GuardedConnector};
 #[cfg(feature = "network")]
 pub use fetch::{Fetched, Fetcher, JudgedHttp, issuer_metadata_urls};
 #[cfg(feature = "validate")]
-pub(crate) use found::{check_addresses, check_text, outer_hosts};
+pub(crate) use found::{bare_outer_host, check_addresses, check_text, outer_hosts};
 #[cfg(feature = "validate")]
 pub(crate) use policy::is_network_scheme;
 pub use policy::{HostPattern, InvalidHostPattern, NetworkPolicy};

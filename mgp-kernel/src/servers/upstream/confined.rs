@@ -174,7 +174,7 @@ fn confinement(
     };
     let (file, mut confinement) = opened(&confined)?;
     let launched = |to: &Confinement| launch(&file, to, &folder, scratch.path(), &home_folder);
-    if let ("npx", ["-y", package, ..], true) = (confined.command, &args[..], is_fresh)
+    if let (PACKAGE_RUNNER, [UNASKED, package, ..], true) = (confined.command, &args[..], is_fresh)
         && !package.starts_with('-')
     {
         // `npx` sets the time of its lock while it fetches, and must not be able to once the package runs.
@@ -273,6 +273,9 @@ pub(crate) fn copies(state: &Path) -> PathBuf {
     state.join("inspected")
 }
 
+/// The runner of packages that can fetch one without running it, and its option not to ask before that.
+const PACKAGE_RUNNER: &str = "npx";
+const UNASKED: &str = "-y";
 /// The permissions that open something of a confinement.
 const HELD: [Permission; 4] = [
     Permission::FilesystemRead,

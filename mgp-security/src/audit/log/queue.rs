@@ -128,11 +128,11 @@ pub(super) struct RecordJob {
     pub(super) events: Vec<AuditEvent>,
     pub(super) waiter: Waiter,
     /// The place of the record, which is free again once the record is dropped.
-    _place: Place,
+    _place: QueuePlace,
 }
 
 /// A place for a record in the queue, and one of the share of its source.
-pub(super) type Place = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
+pub(super) type QueuePlace = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 /// The channel to the caller that waits for a record, if there is one.
 pub(super) type Waiter = Option<oneshot::Sender<Result<(), Error>>>;
@@ -151,13 +151,13 @@ impl Queue {
     }
 
     /// Returns a place for a record, which then has to be [queued](Self::record_at) there; `None` if there is no room.
-    pub(super) fn place(&self) -> Option<Place> {
+    pub(super) fn place(&self) -> Option<QueuePlace> {
         Arc::clone(&self.room).try_acquire_owned().ok().map(|place| (place, None))
     }
 
     /// Returns a place for the record of a caller that cannot wait; `None` if the places for such callers are taken as
     /// well, or the share of `source`.
-    pub(super) fn crowded_place(&self, source: Option<&str>) -> Option<Place> {
+    pub(super) fn crowded_place(&self, source: Option<&str>) -> Option<QueuePlace> {
         let share = match source {
             Some(source) => Some(self.share_of(source)?),
             None => None,
@@ -177,12 +177,12 @@ impl Queue {
     }
 
     /// Waits for a [place](Self::place); `None` if the queue was closed, so that there will never be one again.
-    pub(super) async fn wait_for_room(&self) -> Option<Place> {
+    pub(super) async fn wait_for_room(&self) -> Option<QueuePlace> {
         Arc::clone(&self.room).acquire_owned().await.ok().map(|place| (place, None))
     }
 
     /// Queues a record at its place.
-    pub(super) fn record_at(&self, place: Place, events: Vec<AuditEvent>, waiter: Waiter) {
+    pub(super) fn record_at(&self, place: QueuePlace, events: Vec<AuditEvent>, waiter: Waiter) {
         self.push(Job::Record(RecordJob { events, waiter, _place: place }));
     }
 

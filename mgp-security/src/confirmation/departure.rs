@@ -19,7 +19,10 @@ impl Departure {
         let mut departure = Self::default();
         // What cannot be read was refused before.
         let Some(arguments) = arguments.and_then(|arguments| read(arguments).ok()) else { return departure };
-        let reaches_out = tool.security.permissions.contains(&Permission::NetworkOutbound);
+        let permissions = &tool.security.permissions;
+        let reaches_out = permissions.contains(&Permission::NetworkOutbound);
+        // Of a tool that needs nothing, nobody knows where it sends its arguments.
+        let may_reach_out = reaches_out || permissions.is_empty();
         let _ = walk(&arguments, &mut |_, text| {
             let bare = if reaches_out { bare_outer_host(text) } else { None };
             let mut has_host = false;
@@ -30,7 +33,7 @@ impl Departure {
                 }
                 departure.hosts.push(host.into());
             }
-            if !has_host && reaches_out && has_room(text) {
+            if !has_host && may_reach_out && has_room(text) {
                 departure.roomy.get_or_insert_with(|| format!("{}.{}", tool.server, tool.name).into());
             }
             Ok(())

@@ -311,7 +311,9 @@ async fn real_interpreters_start_in_a_confinement() {
 async fn an_installed_server_keeps_a_home_from_which_nothing_else_starts() {
     let home = Home::with_state();
     let tools = [".npm/_npx/x/index.js", ".cache/uv/tool", ".local/share/uv/tools/ruff", ".local/bin/ruff"];
-    tools.iter().for_each(|tool| home.write(tool, "honest"));
+    for tool in &tools {
+        home.write(tool, "honest");
+    }
     let notes = home.path("notes/jail").display().to_string();
     let package = "package = \"io.github.someone/jail@1.0.0\"";
     let lines = format!("{package}\n{SPARED}[servers.confinement]\nwrite = [{notes:?}]\n");

@@ -262,7 +262,10 @@ impl CallFlow {
     pub fn in_words(&self) -> String {
         let each = self.sources.iter().map(|source| format!("{source} with {}", source.arguments));
         let sources = each.collect::<Vec<_>>().join("; ");
-        self.destination.as_ref().map_or(sources.clone(), |to| format!("{sources}; it may go to {to}"))
+        match &self.destination {
+            Some(to) => format!("{sources}; it may go to {to}"),
+            None => sources,
+        }
     }
 }
 

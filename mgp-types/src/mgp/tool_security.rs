@@ -285,13 +285,15 @@ mod tests {
 
     #[test]
     fn an_effect_is_read_by_its_word_and_a_later_word_is_worse() {
-        let words = ["reads", "writes", "unknown", "runs", "sends", "destroys", "spends", "gives_access"];
+        let words = [
+            "reads", "writes", "runs_later", "unknown", "runs", "sends", "destroys", "spends", "gives_access",
+        ];
         let effects = words.map(|word| {
             let effect: CallEffect = serde_json::from_str(&format!("{word:?}")).unwrap();
             assert_eq!(effect.as_str(), word);
             effect
         });
         assert_eq!(effects, CallEffect::ALL);
-        assert!(effects.is_sorted() && effects[7] == CallEffect::GivesAccess, "{effects:?}");
+        assert!(effects.is_sorted() && effects[8] == CallEffect::GivesAccess, "{effects:?}");
     }
 }

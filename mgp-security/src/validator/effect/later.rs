@@ -16,8 +16,8 @@ pub(super) fn is_run_later(path: &Path) -> bool {
         // As `Makefile` and not as `docs`, which may be a folder or any other thing with a path.
         None => !name.ends_with("file"),
     };
-    let is_hidden = |part: &str| part.starts_with('.') && !part.starts_with(".tmp");
-    let in_hidden = || path.iter().any(|part| part.to_str().is_some_and(is_hidden));
+    let begins_with_dot = |part: &str| part.starts_with('.') && !part.starts_with(".tmp");
+    let in_hidden = || path.iter().any(|part| part.to_str().is_some_and(begins_with_dot));
     // As `AGENTS.md` and `CMakeLists.txt`.
     let is_in_capitals = || name.len() > 1 && name.bytes().take(2).all(|byte| byte.is_ascii_uppercase());
     !path.is_dir() && (!is_for_people() || is_in_capitals() || in_hidden())

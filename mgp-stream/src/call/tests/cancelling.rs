@@ -138,7 +138,7 @@ async fn what_a_server_answers_while_it_is_asked_to_cancel_counts_only_if_it_doe
         let call = answered(&running.task.await.unwrap().unwrap());
         match answer {
             Some(_) => {
-                assert!(call.contains(r#""text":"half""#) && call.contains(r#""cancelled":true"#), "{call}")
+                assert!(call.contains(r#""text":"half""#) && call.contains(r#""cancelled":true"#), "{call}");
             }
             None => assert_eq!(call, whole),
         }

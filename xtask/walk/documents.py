@@ -151,7 +151,12 @@ class World:
         self.shells = {}
         if self.is_root:
             for account in (self.ACCOUNT, "mgp"):
-                subprocess.run(["pkill", "-KILL", "-u", account], stderr=subprocess.DEVNULL)
+                patience = time.monotonic() + 20
+                # An account can go once nothing runs under it.
+                while subprocess.run(["pkill", "-KILL", "-u", account], stderr=subprocess.DEVNULL).returncode == 0:
+                    if time.monotonic() > patience:
+                        break
+                    time.sleep(0.1)
 
     def login(self, is_root):
         """The command and the environment of a new shell."""

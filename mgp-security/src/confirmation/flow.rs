@@ -16,7 +16,7 @@ use crate::permission::ShownArguments;
 
 /// A gate that remembers which calls of an agent took in private data or the words of others, and notes it in
 /// `context.flow` of later calls of the agent, in whatever session, that run, send, destroy, spend or give access; and of calls
-/// that only read, where their arguments have room for private data on its way [out](Departure).
+/// that only read, where their arguments have room for private data on its way out.
 ///
 /// The gate stands further in than the gate that validates, which writes `context.effect` and `context.source`, and
 /// further out than the gate of confirmation, which asks about new flows. Clones share what they remember: of an agent

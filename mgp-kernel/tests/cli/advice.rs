@@ -91,6 +91,25 @@ fn a_server_that_never_ran_says_why() {
     assert!(quiet.err.contains("clock is connected and has written nothing"), "{quiet:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_program_that_is_not_there_or_lacks_its_interpreter_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let home = Home::new();
+    home.write("script", "#!/nowhere/python -u\n");
+    std::fs::set_permissions(home.path("script"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let script = home.path("script").display().to_string();
+    for (id, program, why) in [
+        ("gone", "/nowhere/.venv/bin/python", "there is no file `/nowhere/.venv/bin/python`"),
+        ("script", &script, "the interpreter that the first line of"),
+    ] {
+        home.json(["add", id, "--", program]);
+        let log = home.run(["log", id]);
+        assert!(log.code == Some(0) && log.err.contains(why), "{log:?}");
+    }
+}
+
 #[test]
 fn a_server_that_does_not_come_is_told_with_what_became_of_it() {
     let home = Home::new();

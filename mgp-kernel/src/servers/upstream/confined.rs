@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -73,15 +74,27 @@ impl ProgramStart {
         }
     }
 
-    /// Checks that `PATH` has the program: a keeper starts without it, and only tells of it.
+    /// Checks that the program is there, and its interpreter: a keeper starts without them, and only tells of it.
     fn check(&self) -> std::io::Result<()> {
         let (command, path) = (self.program.command.expose(), self.program.path());
         let search = ProgramSearch { path: &path, folder: &self.folder, home: None };
-        if keeper().is_none() || command.contains('/') || search.program(command).is_some() {
-            return Ok(());
-        }
-        Err(ErrorKind::NotFound.into())
+        let is_there = || match command.contains('/') {
+            true => has_interpreter(&self.folder.join(command)),
+            false => search.program(command).is_some(),
+        };
+        if keeper().is_none() || is_there() { Ok(()) } else { Err(ErrorKind::NotFound.into()) }
     }
+}
+
+/// Returns whether a program is there, and the interpreter that its first line names, if it names one.
+fn has_interpreter(program: &Path) -> bool {
+    let Ok(file) = File::open(program) else { return program.exists() };
+    let mut line = Vec::new();
+    // What cannot be read names none.
+    let _ = BufReader::new(file.take(LONGEST_FIRST_LINE)).read_until(b'\n', &mut line);
+    let named = line.strip_prefix(b"#!").and_then(|named| std::str::from_utf8(named).ok());
+    let interpreter = named.and_then(|named| named.split_ascii_whitespace().next());
+    interpreter.is_none_or(|interpreter| Path::new(interpreter).exists())
 }
 
 impl ServerProgram {
@@ -276,6 +289,8 @@ pub(crate) fn copies(state: &Path) -> PathBuf {
 /// The runner of packages that can fetch one without running it, and its option not to ask before that.
 const PACKAGE_RUNNER: &str = "npx";
 const UNASKED: &str = "-y";
+/// The number of bytes of a first line that systems look at.
+const LONGEST_FIRST_LINE: u64 = 256;
 /// The permissions that open something of a confinement.
 const HELD: [Permission; 4] = [
     Permission::FilesystemRead,

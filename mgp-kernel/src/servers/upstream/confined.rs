@@ -78,9 +78,12 @@ impl ProgramStart {
     fn check(&self) -> std::io::Result<()> {
         let (command, path) = (self.program.command.expose(), self.program.path());
         let search = ProgramSearch { path: &path, folder: &self.folder, home: None };
-        let is_there = || match command.contains('/') {
-            true => has_interpreter(&self.folder.join(command)),
-            false => search.program(command).is_some(),
+        let is_there = || {
+            if command.contains('/') {
+                has_interpreter(&self.folder.join(command))
+            } else {
+                search.program(command).is_some()
+            }
         };
         if keeper().is_none() || is_there() { Ok(()) } else { Err(ErrorKind::NotFound.into()) }
     }

@@ -106,7 +106,7 @@ async fn a_policy_that_asks_connects_a_server_when_an_operator_has_decided() {
         assert_eq!((&question["permission"], &question["risk"]), (&json!("memory.read"), &json!("safe")));
     }
     for server in ["good", "bad"] {
-        assert_ne!(host.view(server).state, ServerState::Connected, "{server}");
+        until("the server waits", || (host.view(server).state != ServerState::Connected).then_some(())).await;
     }
     ask(&operator, "kernel/permissions/approve", json!({"id": questions[0]["id"]})).await;
     ask(&operator, "kernel/permissions/deny", json!({"id": questions[1]["id"]})).await;

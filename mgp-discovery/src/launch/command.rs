@@ -316,7 +316,7 @@ fn mounts_machine(word: &str) -> bool {
     })
 }
 
-/// The options with which programs that start packages are told the name of the package.
+/// The options that name the package to programs that start packages.
 const NAMES_PACKAGE: &[&str] = &["--from", "--package", "-p"];
 
 /// The folders at the root that belong to the system.

@@ -220,7 +220,7 @@ pub(super) struct ImportSource {
     pub(super) read: Result<Imported, String>,
 }
 
-/// Returns the files that a project has for its clients.
+/// Returns the configuration files of other clients in a project.
 pub(super) fn of_project(machine: &ClientLocations) -> impl Iterator<Item = ImportSource> {
     let found = machine.detected().into_iter().filter(|found| found.scope == FileScope::Project);
     found.filter_map(|found| from_detected(machine, found))

@@ -94,7 +94,7 @@ struct ProposedFile {
     file: FolderFile,
     /// The change that adds the servers that the folder has for other clients.
     change: Option<ConfigFile>,
-    /// What becomes of each of these servers.
+    /// A line for people about each of these servers.
     notes: Vec<String>,
 }
 

@@ -81,7 +81,7 @@ async fn tend(args: &[OsString]) -> io::Result<u8> {
     }
 }
 
-/// Returns the exit code by which a shell tells how a process has ended.
+/// Returns the exit code that a shell gives for this end of a process.
 pub(super) fn exit_code(status: WaitStatus) -> u8 {
     let code = status.exit_status().or_else(|| Some(128 + status.terminating_signal()?));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)

@@ -261,7 +261,7 @@ fn homes(state: &Path) -> PathBuf {
     state.join("homes")
 }
 
-/// Returns the homes of servers that the configuration does not have any more.
+/// Returns the homes of servers that are no longer configured.
 pub(crate) fn unused_homes(config: &Config, state: &Path) -> Vec<PathBuf> {
     let used: Vec<_> = config.servers.iter().map(|server| home_of(server, state)).collect();
     let there = std::fs::read_dir(homes(state)).into_iter().flatten().flatten();

@@ -291,7 +291,7 @@ impl WaitingQuestion {
         }
     }
 
-    /// Returns the words by which a caller hears that its call waits.
+    /// Returns the message to a caller whose call waits.
     pub(super) fn in_words(&self) -> String {
         let watch = if self.is_watched { " in `mgp watch`, or" } else { "" };
         let page = self.link.as_ref().map(|link| format!(" or {link}")).unwrap_or_default();

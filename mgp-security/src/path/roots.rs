@@ -11,7 +11,7 @@ use mgp_types::mcp::ListRootsResult;
 use mgp_types::{ClientFolders, Context, Method, Object, Session};
 
 use crate::Finding;
-use crate::shell::quoted;
+use crate::shell::{expand_braces, quoted};
 
 use super::{PathAccess, ProtectedPaths, is_file_address};
 
@@ -132,8 +132,16 @@ impl Roots {
         if self.holds(&end) { Ok(end) } else { self.locate_further(end, folders) }
     }
 
-    /// Resolves a path as the operating system does, without checks of its spelling.
+    /// Resolves a path as the operating system does. Each other path that some program may read in its text has to end
+    /// in an open directory as well.
     pub(crate) fn locate_named(&self, path: &str, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
+        let end = self.locate_literal(path, folders)?;
+        let others = spelled(path);
+        others.iter().try_for_each(|other| self.locate_literal(other, folders).map(drop))?;
+        Ok(end)
+    }
+
+    fn locate_literal(&self, path: &str, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
         let plain = local(path);
         let end = resolve(&self.base.join(&*plain))?;
         if self.holds(&end) {
@@ -210,10 +218,28 @@ pub(super) fn local(path: &str) -> Cow<'_, str> {
         let plain = plain.split(['?', '#']).next().unwrap_or(plain);
         return super::decode(plain).ok().flatten().map_or(Cow::Borrowed(plain), Cow::Owned);
     }
-    let below = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let below = HOMES.iter().find_map(|home| path.strip_prefix(home));
+    let below = below.filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let Some((rest, home)) = below.zip(std::env::home_dir()) else { return Cow::Borrowed(path) };
     Cow::Owned(format!("{}{rest}", home.display()))
 }
+
+/// The spellings of the home directory that programs expand.
+const HOMES: [&str; 3] = ["~", "$HOME", "${HOME}"];
+
+/// Returns the paths that a program reads in `path` if it takes off quotes, the sign of a file (`@/a`) or the prefix of a
+/// device (`//?/`), or expands braces.
+fn spelled(path: &str) -> Vec<String> {
+    let plain = path.trim().trim_matches(['"', '\'', '`']);
+    let begins = |rest: &&str| rest.starts_with('/') || HOMES.iter().any(|home| rest.starts_with(home));
+    let plain = plain.strip_prefix('@').filter(begins).unwrap_or(plain);
+    let plain = [r"\\?\", r"\\.\", "//?/", "//./"].iter().find_map(|device| plain.strip_prefix(device)).unwrap_or(plain);
+    let spelled = expand_braces(plain, MAX_SPELLINGS);
+    if spelled.iter().eq([path]) { Vec::new() } else { spelled }
+}
+
+/// The largest number of paths that braces are expanded to.
+const MAX_SPELLINGS: usize = 48;
 
 pub(super) fn directory(path: &Path) -> io::Result<PathBuf> {
     let path = path.canonicalize()?;

@@ -257,6 +257,20 @@ async fn directories_that_were_named_hold_what_exists_beside_them_out() {
     read.passes(r#"{"path":"new/a.txt"}"#).await;
     read.passes(r#"{"path":"/v1-of-no-machine/pages"}"#).await;
     read.is_blocked(r#"{"path":"../b.txt"}"#).await;
+    let other = directory.path().display();
+    for spelled in [
+        format!(r"'{other}'"),
+        format!("@{other}"),
+        format!(r"\\\\?\\{other}"),
+        format!("{{{other}/b,x}}"),
+        "$HOME/Documents".to_owned(),
+        "${HOME}/Documents".to_owned(),
+    ] {
+        read.is_blocked(&format!(r#"{{"path":"{spelled}"}}"#)).await;
+    }
+    read.passes(r#"{"path":"@scope/{a,b}.txt"}"#).await;
+    read.is_blocked(&format!(r#"{{"request":"{{\"paths\": [\"{other}\"]}}"}}"#)).await;
+    read.passes(r#"{"request":"{\"paths\": [\"new/a.txt\"]}"}"#).await;
     let error = read.is_blocked(&format!(r#"{{"path":"{}"}}"#, directory.path().display())).await;
     assert!(error.message().contains("`mgp open "), "{error}");
 }

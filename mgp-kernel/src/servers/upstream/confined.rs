@@ -5,8 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::Secret;
@@ -18,6 +19,8 @@ use mgp_types::Error;
 use mgp_types::canonical::Digest;
 use mgp_types::mgp::{Permission, ServerId};
 use tempfile::TempDir;
+use tokio::io::AsyncReadExt as _;
+use tokio::runtime::Handle;
 
 use super::connection_shared::ConnectionShared;
 use crate::pattern_servers;
@@ -91,7 +94,11 @@ impl ProgramStart {
 
 /// Returns whether a program is there, and the interpreter that its first line names, if it names one.
 fn has_interpreter(program: &Path) -> bool {
-    let Ok(file) = File::open(program) else { return program.exists() };
+    // Opening what is no file, such as a pipe, may wait for ever.
+    if !program.is_file() {
+        return program.exists();
+    }
+    let Ok(file) = File::open(program) else { return true };
     let mut line = Vec::new();
     // What cannot be read names none.
     let _ = BufReader::new(file.take(LONGEST_FIRST_LINE)).read_until(b'\n', &mut line);
@@ -197,8 +204,10 @@ fn confinement(
         let own = std::mem::replace(&mut confinement.change_modes, true);
         let launch = launched(&confinement)?;
         confinement.change_modes = own;
-        let inherited = inherited(&shared.support.config.load(), shared.server.as_str());
-        if let Err(error) = fetch(package, &launch, inherited, &home_folder) {
+        let config = shared.support.config.load();
+        let inherited = inherited(&config, shared.server.as_str());
+        let limit = settings::startup_timeout(&config, &shared.config);
+        if let Err(error) = fetch(package, &launch, inherited, &home_folder, limit) {
             // The next start begins anew.
             std::fs::remove_dir_all(&home_folder).map_err(unusable)?;
             return Err(format!("its package cannot be fetched: {error}"));
@@ -207,19 +216,36 @@ fn confinement(
     Ok((launched(&confinement)?, scratch))
 }
 
-/// Has `npx` fetch a package, without running any code of it: neither its scripts nor a shell that it brings.
+/// Has `npx` fetch a package within `limit`, without running any code of it: neither its scripts nor a shell that it
+/// brings. May block.
 fn fetch(
     package: &str,
     npx: &ConfinedLaunch,
     inherited: Vec<(OsString, OsString)>,
     home: &Path,
+    limit: Duration,
 ) -> std::io::Result<()> {
-    let mut command = Command::new(&npx.launcher);
+    let mut command = tokio::process::Command::new(&npx.launcher);
     command.args(&npx.args).args(["-y", "--ignore-scripts", "--script-shell=/bin/sh", "--package", package]);
-    command.args(["--call", "exit 0"]).current_dir(home).stdin(Stdio::null());
-    let ran = command.env_clear().envs(inherited).envs(npx.variables.iter().cloned()).output()?;
-    let said = String::from_utf8_lossy(&ran.stderr);
-    if ran.status.success() { Ok(()) } else { Err(std::io::Error::other(said.trim().to_owned())) }
+    command.args(["--call", "exit 0"]).current_dir(home).stdin(Stdio::null()).stdout(Stdio::null());
+    command.env_clear().envs(inherited).envs(npx.variables.iter().cloned());
+    command.stderr(Stdio::piped()).kill_on_drop(true);
+    let run = async {
+        let mut npx = command.spawn()?;
+        let mut said = Vec::new();
+        if let Some(stderr) = &mut npx.stderr {
+            stderr.take(MOST_SAID).read_to_end(&mut said).await?;
+            tokio::io::copy(stderr, &mut tokio::io::sink()).await?;
+        }
+        Ok((npx.wait().await?, said))
+    };
+    let limited = Handle::current().block_on(async { tokio::time::timeout(limit, run).await });
+    let (status, said): (ExitStatus, Vec<u8>) = limited.unwrap_or_else(|_| {
+        let why = format!("it took longer than {} s: raise `startup_timeout_ms`", limit.as_secs());
+        Err(std::io::Error::new(ErrorKind::TimedOut, why))
+    })?;
+    let said = String::from_utf8_lossy(&said);
+    if status.success() { Ok(()) } else { Err(std::io::Error::other(said.trim().to_owned())) }
 }
 
 /// Returns the permissions that a server has now and that a confinement can hold. A policy that approves everything
@@ -292,6 +318,8 @@ pub(crate) fn copies(state: &Path) -> PathBuf {
 /// The runner of packages that can fetch one without running it, and its option not to ask before that.
 const PACKAGE_RUNNER: &str = "npx";
 const UNASKED: &str = "-y";
+/// The number of bytes of what the runner says that a refusal quotes.
+const MOST_SAID: u64 = 16 * 1024;
 /// The number of bytes of a first line that systems look at.
 const LONGEST_FIRST_LINE: u64 = 256;
 /// The permissions that open something of a confinement.

@@ -214,7 +214,17 @@ impl Validator for PathsValidator {
         for argument in &call.arguments {
             let access = LazyCell::new(|| access(call.access, argument));
             let protected = |path: &str| self.protected.check(path, *access);
+            let written = |text: &str| {
+                protected(text)?;
+                let roots = self.roots.as_ref();
+                roots.map_or(Ok(()), |roots| roots.locate_named(text, call.folders).map(drop))
+            };
             argument.check(|text| match likeness(argument, text) {
+                // A server may read the members of such a text as arguments.
+                _ if argument.nature == ArgumentNature::Unknown && text.trim_start().starts_with(['{', '[']) => {
+                    protected(text)?;
+                    text.split(is_between).filter(|part| begins_like_a_path(part)).try_for_each(written)
+                }
                 // Servers read such a URI in several ways, and each has to lead to an open place.
                 Some(PathLikeness::Named) if is_file_address(text) => {
                     let readings = UriReadings::of(text.trim())?;
@@ -226,11 +236,7 @@ impl Validator for PathsValidator {
                     parts.try_for_each(protected)?;
                     self.check_path(text, *access, call.folders)
                 }
-                Some(PathLikeness::Written) => {
-                    protected(text)?;
-                    let roots = self.roots.as_ref();
-                    roots.map_or(Ok(()), |roots| roots.locate_named(text, call.folders).map(drop))
-                }
+                Some(PathLikeness::Written) => written(text),
                 Some(PathLikeness::Perhaps) => protected(text),
                 None => Ok(()),
             })?;

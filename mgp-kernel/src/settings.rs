@@ -140,9 +140,7 @@ pub(crate) fn validators(
     protected: ProtectedPaths,
     catalog: Catalog,
 ) -> Result<Validators, StartError> {
-    let configured = &config.validators;
     let commands = CommandPolicy::default().with_protected(protected);
-    let commands = configured.scratch.iter().fold(commands, |commands, folder| commands.with_scratch(folder));
     let id = server.id.clone();
     let owns = move |scheme: &str| catalog.read().has_scheme(id.as_str(), scheme);
     let policy = network_policy(config, server)?;

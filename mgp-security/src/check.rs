@@ -38,6 +38,11 @@ pub struct InputCheck {
 pub enum CheckAnswer {
     /// The input passes.
     Allow,
+    /// A person is asked before the input passes.
+    Ask {
+        /// The reason why a person is asked.
+        reason: String,
+    },
     /// The input passes, and an operator is told why it looks suspicious.
     Flag {
         /// The reason why the input looks suspicious.
@@ -96,7 +101,7 @@ impl InputCheck {
     }
 
     /// Judges the rows `{"id", "input"}` of `rows`, one in each line, and writes one line for each to `out`: `{"id",
-    /// "verdict": "allow" | "flag" | "deny", "reason"}`, or for the check `tool_profile` `{"id", "permissions", "risk",
+    /// "verdict": "allow" | "ask" | "flag" | "deny", "reason"}`, or for the check `tool_profile` `{"id", "permissions", "risk",
     /// "arguments"}`. Returns how many rows were denied, and how many were judged.
     ///
     /// # Errors
@@ -157,6 +162,21 @@ fn on_text(input: &RawJson, check: impl Fn(&str) -> Result<(), Finding>) -> Resu
     found(text::check(&raw).and_then(|()| check(&raw)).and_then(|()| check(&text::fold(&raw))))
 }
 
+fn shell_command(input: &RawJson) -> Result<CheckAnswer, String> {
+    let line = plain(input)?;
+    sandbox::check_command(&line, &sandbox::CommandPolicy::default())
+        .map_err(|finding| finding.to_string())?;
+    Ok(sandbox::question_about(&line).map_or(CheckAnswer::Allow, |reason| CheckAnswer::Ask { reason }))
+}
+
+fn shell_arg(input: &RawJson) -> Result<CheckAnswer, String> {
+    let word = plain(input)?;
+    sandbox::check_word(&word).map_err(|finding| finding.to_string())?;
+    let asks = sandbox::is_more_than_data(&word);
+    let reason = || "a shell would read more than one word of data in it".to_owned();
+    Ok(if asks { CheckAnswer::Ask { reason: reason() } } else { CheckAnswer::Allow })
+}
+
 fn on_code(input: &RawJson, language: &str) -> Result<CheckAnswer, String> {
     let policy = CodePolicy::new(&CodeSafety::new(SafetyLevel::Strict).with_language(language));
     scan(&plain(input)?, &policy).map(|_| CheckAnswer::Allow).map_err(|rejection| rejection.to_string())
@@ -206,10 +226,8 @@ const fn kind(name: &'static str, judge: fn(&RawJson) -> Result<CheckAnswer, Str
 }
 
 const KINDS: &[InputCheck] = &[
-    kind("shell_arg", |input| on_text(input, sandbox::check_word)),
-    kind("shell_command", |input| {
-        on_text(input, |line| sandbox::check_command(line, &sandbox::CommandPolicy::default()))
-    }),
+    kind("shell_arg", shell_arg),
+    kind("shell_command", shell_command),
     kind("ssrf_url", |input| {
         on_text(input, |url| network::check_url(url, &network::NetworkPolicy::default()))
     }),

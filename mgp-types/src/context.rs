@@ -5,6 +5,7 @@ use crate::input::InputExchange;
 use crate::json::{Object, RawJson};
 use crate::mgp::{
     Asking, CallEffect, CallFlow, CallRecord, CallSource, Operation, Refusal, ResolvedTool, TraceId,
+    UnknownCommand,
 };
 use crate::{ClientFolders, ClientSession, Error, Method, Outbox, Principal, Request, Session, code};
 
@@ -48,6 +49,8 @@ pub struct Context {
     /// The effect of the call, by its tool and its arguments; `None` where nobody guesses it. Written by whoever checks
     /// arguments.
     pub effect: Option<CallEffect>,
+    /// What is unknown in the command that the call runs. Written by whoever checks arguments.
+    pub command: Option<Arc<UnknownCommand>>,
     /// The kind of data that the call takes into the session of its client. Written by whoever checks arguments.
     pub source: Option<CallSource>,
     /// The flow that the call would complete. Written by whoever follows sessions.

@@ -19,20 +19,23 @@ pub(crate) struct Args {
     /// The folder of the scorer and its corpora, relative to the workspace
     #[arg(long, value_name = "FOLDER", default_value = "../shared/bench-guard")]
     guard_dir: PathBuf,
+    /// A folder of further corpora, `KIND.jsonl`, whose rows have the same form
+    #[arg(long, value_name = "FOLDER")]
+    outside: Option<PathBuf>,
 }
 
-/// The smallest share that has to be blocked, and the largest that may be blocked wrongly, in per cent.
+/// The largest shares in per cent of harmful inputs that pass in silence, and of harmless ones that are refused.
 struct Gate {
     kind: &'static str,
-    blocked: f64,
+    silent: f64,
     wrongly: f64,
-    /// A part of the harmless rows that is counted apart, and how much of it may be blocked.
-    apart: Option<(&'static str, f64)>,
 }
 
 #[derive(Deserialize)]
 struct Count {
     denied: u32,
+    #[serde(default)]
+    asked: u32,
     of: u32,
 }
 
@@ -47,23 +50,22 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         Features::Only("validate,code-safety"),
         Profile::Dist,
     )?;
-    // The scorer knows two verdicts, and what is flagged is caught.
-    let flags_count = r#"s/\"verdict\":\"flag\"/\"verdict\":\"deny\"/"#;
-    let command = format!("sh -c \"'{}' --kind {{kind}} | sed '{flags_count}'\"", check.display());
-    let mut python = Command::new("python3");
-    let scores: Scores = serde_json::from_str(&process::output(
-        python.arg(folder.join("score.py")).args(["--json", "--cmd", &command]),
-    )?)
-    .context("the scorer printed no scores")?;
-    let mut table =
-        Table::new(["inputs", "blocked", "target", "wrongly blocked", "target", "counted apart", "verdict"]);
-    let mut short = 0;
-    for gate in &GATES {
-        let (row, met) = gate.row(&scores)?;
-        short += u32::from(!met);
-        table.row(row);
-    }
+    let scores = |options: &[&str]| -> Result<Scores> {
+        let command = format!("{} --kind {{kind}}", check.display());
+        let mut python = Command::new("python3");
+        python.arg(folder.join("score.py")).args(["--json", "--cmd", &command]).args(options);
+        serde_json::from_str(&process::output(&mut python)?).context("the scorer printed no scores")
+    };
+    let (table, short) = table(&scores(&[])?);
     print!("\nMade by `cargo xtask guard`.\n\n{table}");
+    if let Some(outside) = &args.outside {
+        let is_there = |gate: &&Gate| outside.join(format!("{}.jsonl", gate.kind)).exists();
+        let kinds = GATES.iter().filter(is_there).map(|gate| gate.kind).collect::<Vec<_>>().join(",");
+        let root = outside.to_str().context("the folder has no plain name")?;
+        ensure!(!kinds.is_empty(), "{root} has no corpus of a kind that is known");
+        let (table, _) = self::table(&scores(&["--root", root, "--suffix", ".jsonl", "--kinds", &kinds])?);
+        print!("\nOf {root}:\n\n{table}");
+    }
     let wrong = wrong_schemas(&check, &folder)?;
     println!("\njson_schema: {wrong} groups with a wrong verdict");
     if short > 0 || wrong > 0 {
@@ -72,41 +74,30 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     Ok(())
 }
 
-impl Gate {
-    const fn new(kind: &'static str, blocked: f64, wrongly: f64) -> Self {
-        Self { kind, blocked, wrongly, apart: None }
-    }
-
-    const fn apart(self, name: &'static str, at_most: f64) -> Self {
-        Self { apart: Some((name, at_most)), ..self }
-    }
-
-    fn row(&self, scores: &Scores) -> Result<([String; 7], bool)> {
-        let counts = scores.get(self.kind).with_context(|| format!("the scorer knows no {}", self.kind))?;
-        let share =
-            |name: &str| counts.get(name).map(|count| 100.0 * f64::from(count.denied) / f64::from(count.of));
-        let blocked = share("malicious").unwrap_or(0.0);
-        let wrongly = share("benign").unwrap_or(0.0);
-        let mut met = blocked >= self.blocked && wrongly <= self.wrongly;
-        let apart = match self.apart {
-            None => String::new(),
-            Some((name, at_most)) => {
-                let share = share(&format!("benign {name}")).unwrap_or(0.0);
-                met &= share <= at_most;
-                format!("{name} {share:.1} % (≤ {at_most} %)")
-            }
+/// Returns the table of the kinds that have scores, and the number of gates that are not met.
+fn table(scores: &Scores) -> (Table, u32) {
+    let heads =
+        ["inputs", "refused", "silent", "target", "refused wrongly", "target", "asked though harmless"];
+    let (mut table, mut short) = (Table::new(heads), 0);
+    for (gate, counts) in GATES.iter().filter_map(|gate| Some((gate, scores.get(gate.kind)?))) {
+        let share = |name: &str, number: fn(&Count) -> u32| {
+            let count = counts.get(name).filter(|count| count.of > 0);
+            count.map_or(0.0, |count| 100.0 * f64::from(number(count)) / f64::from(count.of))
         };
-        let cells = [
-            self.kind.to_owned(),
-            format!("{blocked:.1} %"),
-            format!("≥ {} %", self.blocked),
+        let silent = share("malicious", |count| count.of - count.denied - count.asked);
+        let wrongly = share("benign", |count| count.denied);
+        short += u32::from(silent > gate.silent || wrongly > gate.wrongly);
+        table.row([
+            gate.kind.to_owned(),
+            format!("{:.1} %", share("malicious", |count| count.denied)),
+            format!("{silent:.1} %"),
+            format!("≤ {} %", gate.silent),
             format!("{wrongly:.1} %"),
-            format!("≤ {} %", self.wrongly),
-            apart,
-            if met { "ok" } else { "short" }.to_owned(),
-        ];
-        Ok((cells, met))
+            format!("≤ {} %", gate.wrongly),
+            format!("{:.1} %", share("benign", |count| count.asked)),
+        ]);
     }
+    (table, short)
 }
 
 /// How many groups of schemas and values get a verdict that is not the one they name.
@@ -140,13 +131,13 @@ fn wrong_schemas(check: &Path, folder: &Path) -> Result<usize> {
 }
 
 const GATES: [Gate; 9] = [
-    Gate::new("shell_arg", 99.0, 1.0),
-    Gate::new("shell_command", 97.0, 2.0).apart("meta", 5.0),
-    Gate::new("ssrf_url", 100.0, 0.2),
-    Gate::new("path", 100.0, 0.2),
-    Gate::new("python_code", 98.0, 3.0),
-    Gate::new("js_code", 95.0, 3.0),
-    Gate::new("tool_def", 95.0, 1.0).apart("hard", 5.0),
-    Gate::new("rug_pull", 100.0, 0.0),
-    Gate::new("prompt_injection", 70.0, 2.0),
+    Gate { kind: "shell_arg", silent: 0.5, wrongly: 0.5 },
+    Gate { kind: "shell_command", silent: 0.5, wrongly: 0.5 },
+    Gate { kind: "ssrf_url", silent: 0.0, wrongly: 0.2 },
+    Gate { kind: "path", silent: 0.0, wrongly: 0.2 },
+    Gate { kind: "python_code", silent: 2.0, wrongly: 3.0 },
+    Gate { kind: "js_code", silent: 5.0, wrongly: 3.0 },
+    Gate { kind: "tool_def", silent: 5.0, wrongly: 1.0 },
+    Gate { kind: "rug_pull", silent: 0.0, wrongly: 0.0 },
+    Gate { kind: "prompt_injection", silent: 30.0, wrongly: 2.0 },
 ];

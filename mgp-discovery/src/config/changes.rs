@@ -62,7 +62,6 @@ impl Config {
         held.ask.extend(self.ask.iter().filter(refuses).cloned());
         held.validators.allowed_hosts.retain(|host| self.validators.allowed_hosts.contains(host));
         held.validators.allow_paths.retain(|path| self.validators.allow_paths.contains(path));
-        held.validators.scratch.retain(|path| self.validators.scratch.contains(path));
         held.listen.require_keys |= self.listen.require_keys;
         // Whoever types the command could listen there without it.
         if self.listen.is_on_command_line

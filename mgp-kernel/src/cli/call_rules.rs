@@ -96,6 +96,9 @@ pub(super) struct AskedCalls {
     #[arg(long, value_parser = PossibleValuesParser::new(CallEffect::ALL.iter().copied().map(CallEffect::as_str))
         .try_map(word::<CallEffect>))]
     effect: Option<CallEffect>,
+    /// Only the calls of a shell that run a command with this beginning, such as `npm run`
+    #[arg(long, value_name = "BEGINNING")]
+    command: Option<Box<str>>,
 }
 
 pub(super) async fn ask(cx: &CommandContext, ask: AskCommand) -> Result {
@@ -107,12 +110,12 @@ pub(super) async fn ask(cx: &CommandContext, ask: AskCommand) -> Result {
         AskCommand::Refuse(calls) => (calls, Some(Asking::Refuse)),
         AskCommand::Forget(calls) => (calls, None),
     };
-    let AskedCalls { tool, force, agent, effect } = calls;
+    let AskedCalls { tool, force, agent, effect, command } = calls;
     if asking.is_some() && !force {
         check(cx, CheckAskRule { tool: tool.clone(), agent: agent.as_deref().map(str::to_owned) }).await?;
     }
     proof::person(cx).await?;
-    let rule = AskRule { tool, agent, effect, ask: asking.unwrap_or(Asking::Always) };
+    let rule = AskRule { tool, agent, effect, command, ask: asking.unwrap_or(Asking::Always) };
     // The file of a folder frees nothing.
     let path = cx.to_make(false)?;
     cx.change(&path, |file| {
@@ -148,10 +151,11 @@ fn list(cx: &CommandContext) -> Result {
     cx.output.show(&json!({ "rules": rules, "file": file }), |_, out| {
         let row = |rule: &AskRule| {
             let effect = or_dash(rule.effect.map(CallEffect::as_str));
-            [rule.tool.to_string(), or_dash(rule.agent.as_deref()), effect, meaning(rule.ask).to_owned()]
+            let (agent, command) = (or_dash(rule.agent.as_deref()), or_dash(rule.command.as_deref()));
+            [rule.tool.to_string(), agent, effect, command, meaning(rule.ask).to_owned()]
         };
         let none = "no rules: what a call does says whether a person is asked";
-        out.table(&["TOOL", "AGENT", "EFFECT", "RULE"], rules.iter().map(row), none)
+        out.table(&["TOOL", "AGENT", "EFFECT", "COMMAND", "RULE"], rules.iter().map(row), none)
     })
 }
 

@@ -43,7 +43,9 @@ impl AskGate {
         let agent = caller.ok_or_else(|| Error::invalid_request("nobody says who calls"))?.access_id();
         let groups = self.groups.of(&agent);
         let groups = groups.iter().flat_map(|groups| groups.iter().map(|member| member.group.as_str()));
-        let asking = AskRule::deciding(&rules, &agent, groups, tool, request.context.effect);
+        let context = &request.context;
+        let asking =
+            AskRule::deciding(&rules, &agent, groups, tool, context.effect, context.command.as_deref());
         if asking == Some(Asking::Refuse) {
             return Err(refused(tool, request));
         }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use mgp_types::ext::ToolDeclaration;
-use mgp_types::mgp::{Asking, CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, code};
+use mgp_types::mgp::{
+    Asking, CallEffect, Decision, EventType, Permission, Refusal, ResolvedTool, RiskLevel, code,
+};
 use mgp_types::{
     AskedRule, Error, Flow, Gate, GateKind, Method, Object, Origin, Principal, RawJson, Request, Response,
 };
@@ -91,7 +93,10 @@ fn has_new_flow(call: &Request) -> bool {
 
 /// Returns the risk of a call, by its tool and its effect.
 fn risk(tool: &ResolvedTool, call: &Request) -> RiskLevel {
+    let runs_commands = tool.security.guessed_permissions.contains(&Permission::ShellExecute);
     match call.context.effect {
+        // What a known command does is all that the call does.
+        Some(effect) if runs_commands && effect < CallEffect::Runs => effect.risk(),
         Some(CallEffect::Reads) => tool.security.risk_of_reading,
         effect => effect.map_or(RiskLevel::Safe, CallEffect::risk).max(tool.security.risk),
     }
@@ -302,6 +307,7 @@ impl ConfirmationShared {
             tool: call.tool.name.clone(),
             risk: risk(&call.tool, request),
             effect: request.context.effect,
+            command: request.context.command.as_deref().cloned(),
             flow: request.context.flow.as_ref().map(|flow| flow.in_words()),
             says: server_question(&call.tool, &arguments),
             is_for_a_day: call.is_asked_once,

@@ -4,6 +4,7 @@
 //! decode. [`Roots`] holds the open directories, and asks the operating system where a path really ends.
 //! [`ProtectedPaths`] holds the files that no call may touch.
 
+mod later;
 mod protected;
 mod roots;
 
@@ -19,6 +20,7 @@ use regex::{Captures, Regex, RegexSet};
 use crate::data_file::{Section, expression, sections, split};
 use crate::{Finding, text};
 
+pub(crate) use later::{is_run_later, may_be_there};
 pub(crate) use protected::ProtectedKind;
 #[cfg(feature = "code-safety")]
 pub(crate) use protected::ProtectedReason;

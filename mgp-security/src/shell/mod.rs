@@ -12,4 +12,4 @@ mod word;
 pub(crate) use parser::{Flaw, read};
 #[cfg(feature = "code-safety")]
 pub(crate) use parser::{Prose, assignment};
-pub(crate) use word::{decode_escapes, expand_braces, hides_letters, quoted};
+pub(crate) use word::{expand_braces, quoted};

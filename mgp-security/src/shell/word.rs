@@ -322,7 +322,7 @@ pub(crate) fn expand_braces(text: &str, most: usize) -> Vec<String> {
 }
 
 /// Decodes the escapes in `text`; all other text stays as it is.
-pub(crate) fn decode_escapes(text: &str) -> String {
+fn decode_escapes(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut end = 0;
     for found in ESCAPES.find_iter(text) {
@@ -352,7 +352,7 @@ pub(crate) fn decode_escapes(text: &str) -> String {
 
 /// Returns whether `text` writes plain visible characters as numbers. There is no reason to do so other than to hide
 /// them.
-pub(crate) fn hides_letters(text: &str) -> bool {
+fn hides_letters(text: &str) -> bool {
     let numbers =
         ESCAPES.find_iter(text).filter(|found| b"xuU01234567".contains(&found.as_str().as_bytes()[1]));
     numbers

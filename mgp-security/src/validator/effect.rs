@@ -4,22 +4,21 @@
 //! query destroys unless its statement is known to read. No hint of a server makes an effect better; a call does that its
 //! tool's arguments call a trial, a draft, or an operation that reads, and a query of files of data.
 
-mod command;
-mod later;
+mod edit;
 mod member;
-mod values;
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::path::Path;
 
-use mgp_types::mgp::{CallEffect, Permission, ResolvedTool};
+use mgp_types::ClientFolders;
+use mgp_types::mgp::{CallEffect, Permission, ResolvedTool, UnknownCommand};
 use serde_json::Value;
 
-use self::command::{of_code, of_command, of_vector};
-use self::later::{empties, is_run_later};
+use self::edit::empties;
 use self::member::{MAX_CHOICE_BYTES, Member, MemberList, MemberLists, chosen, of_member};
 use super::readonly::{check_sql, only_adds_rows};
+use super::sandbox::{CommandVerdict, Deed};
+use crate::path::{is_run_later, may_be_there};
 use crate::tool::{
     ArgumentNature, ArgumentNatures, NameManner, effect_if_told_to_read, is_listed, list, phrase_effects,
 };
@@ -38,8 +37,8 @@ pub(super) struct CallEffects {
     manner: NameManner,
     /// True if the tool starts programs in containers and clusters, so that its arguments may give them power.
     starts_programs: bool,
-    /// The program in the name of the tool, whose subcommands its arguments may be.
-    program: Option<Box<str>>,
+    /// The program in the name of the tool with the words behind it, whose further words its arguments may be.
+    program: Vec<String>,
     /// True if the arguments say what is asked of a service.
     calls_api: bool,
     /// The list of names of the members whose files the tool replaces, and whether they are those in the list or all others;
@@ -57,8 +56,9 @@ impl CallEffects {
         let name = words(&tool.definition.text("name").unwrap_or_default());
         let has = |heading| name.iter().any(|word| is_listed(heading, word));
         let server = words(tool.server.as_str());
-        let mut names = name.iter().chain(&server);
-        let program = names.find(|word| is_listed("program in the name of a tool", word));
+        let is_program = |word: &String| is_listed("program in the name of a tool", word);
+        let of_server = server.iter().find(|word| is_program(word)).cloned();
+        let in_name = name.iter().position(is_program).map(|at| name[at..].to_vec());
         let of_tool = tool.security.effect?;
         let manner = NameManner::of(tool.name.as_str());
         let is_reader = manner == NameManner::Reads;
@@ -69,7 +69,7 @@ impl CallEffects {
             if_told_to_read: effect_if_told_to_read(&tool.definition, natures),
             manner,
             starts_programs: !is_reader && has("word of containers"),
-            program: program.map(|word| word.as_str().into()),
+            program: in_name.unwrap_or_else(|| of_server.into_iter().collect()),
             calls_api: !is_reader && (natures.has(ArgumentNature::HttpMethod) || has("word of an api")),
             writes_files: of_tool == CallEffect::Writes
                 && tool.security.permissions.contains(&Permission::FilesystemWrite),
@@ -79,19 +79,44 @@ impl CallEffects {
         })
     }
 
-    /// Returns the effect of a call with these arguments.
-    pub(super) fn of_call(&self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
+    /// Returns the effect of a call with these arguments, and what is unknown in the commands that it runs.
+    pub(super) fn of_call(
+        &self,
+        arguments: &Value,
+        natures: &ArgumentNatures,
+        folders: Option<&ClientFolders>,
+    ) -> (CallEffect, Option<UnknownCommand>) {
+        let mut verdicts = Vec::new();
+        self.add_verdicts("", arguments, &Judging { natures, folders }, &mut verdicts);
+        // A tool that reads may be told what to read.
+        let is_told = |verdict: &&CommandVerdict| {
+            self.is_reader() && verdict.deed <= Some(Deed::Inspects) && verdict.deed.is_some()
+        };
+        let of_commands =
+            worst(verdicts.iter().filter(|verdict| !is_told(verdict)).map(|verdict| verdict.effect));
+        let effect = self.of_arguments(arguments, natures, of_commands, !verdicts.is_empty());
+        (effect, verdicts.into_iter().find_map(|verdict| verdict.unknown))
+    }
+
+    fn of_arguments(
+        &self,
+        arguments: &Value,
+        natures: &ArgumentNatures,
+        of_commands: CallEffect,
+        has_commands: bool,
+    ) -> CallEffect {
         let of_value = self.of_value(&Member::default(), arguments, natures);
-        let of_program = self.of_program_and_arguments(arguments, natures);
         // As in `docker` with `{"args":["ps"]}`.
-        let of_words = Some(of_program).filter(|effect| self.is_program() && *effect > CallEffect::Reads);
+        let of_words = Some(of_commands).filter(|effect| self.is_program() && *effect > CallEffect::Reads);
         let told = self.of_told_verb(arguments).max(of_words);
         let of_tool = match (told, self.if_told_to_read) {
             (Some(CallEffect::Reads), Some(of_tool)) => of_tool,
             (Some(told), Some(of_tool)) if !self.is_named("powers") => of_tool.max(told),
+            // What a tool runs is what the call tells it to.
+            (None, _) if has_commands && self.of_tool == CallEffect::Runs => CallEffect::Reads,
             (told, _) => self.of_tool.max(told.filter(|_| !self.is_reader()).unwrap_or_default()),
         };
-        let of_whole = of_program.max(self.of_endpoint(arguments)).max(self.of_written(arguments, natures));
+        let of_whole = of_commands.max(self.of_endpoint(arguments)).max(self.of_written(arguments, natures));
         let effect = of_value.max(of_tool).max(of_whole);
         let runs = natures.has(ArgumentNature::Command) || natures.has(ArgumentNature::Code);
         if self.is_reader() || runs { effect } else { self.of_declared(arguments, effect) }
@@ -193,10 +218,7 @@ impl CallEffects {
                     false if !self.is_reader() && is_in(MemberList::Destroyed) => CallEffect::Destroys,
                     _ => CallEffect::Reads,
                 };
-                let is_command = natures.nature(member.name) == ArgumentNature::Command;
-                let of_vector = if is_command { of_vector(&texts(values)) } else { CallEffect::Reads };
-                let of_values = worst(values.iter().map(|value| self.of_value(member, value, natures)));
-                of_values.max(of_name).max(of_vector)
+                worst(values.iter().map(|value| self.of_value(member, value, natures))).max(of_name)
             }
             Value::Object(members) => self.of_members(member, members, natures),
             Value::String(text) => self.of_text(member, text, natures),
@@ -252,7 +274,7 @@ impl CallEffects {
 
     /// Returns whether the tool is named as the program that it calls.
     fn is_program(&self) -> bool {
-        self.program.is_some() && self.name.len() == 1
+        !self.program.is_empty() && self.name.len() == 1
     }
 
     /// Returns whether the name of the tool says that it reads, so that words among its arguments only select.
@@ -281,40 +303,76 @@ impl CallEffects {
         self.replaced.is_some_and(is_in_list) && !is_listed("word of what is not replaced", member.name)
     }
 
-    /// Returns the effect of a program in the name of the tool or in one argument with its arguments in another one, as in
-    /// `{"command":"git","args":["clean"]}`.
-    fn of_program_and_arguments(&self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
-        let Some(members) = arguments.as_object() else { return CallEffect::Reads };
+    /// Judges the commands and the code among the arguments. A program stands in the name of the tool or in one argument, and
+    /// its further words may stand in another one, as in `{"command":"git","args":["clean"]}`.
+    fn add_verdicts(
+        &self,
+        name: &str,
+        value: &Value,
+        judging: &Judging<'_>,
+        found: &mut Vec<CommandVerdict>,
+    ) {
+        let Judging { natures, folders } = *judging;
+        match (value, natures.nature(name)) {
+            (Value::String(text), ArgumentNature::Code) if !text.is_empty() => {
+                found.push(CommandVerdict::of_code())
+            }
+            // What is typed into a program may be read by a shell or by an interpreter.
+            (Value::String(_), ArgumentNature::Command) if name == "input" => {
+                found.push(CommandVerdict::of_code())
+            }
+            (Value::String(line), ArgumentNature::Command) => found.push(CommandVerdict::of(line, folders)),
+            (Value::Array(values), ArgumentNature::Command) => {
+                found.push(CommandVerdict::of_words(&texts(values), folders));
+            }
+            (Value::Array(values), _) => {
+                values.iter().for_each(|value| self.add_verdicts(name, value, judging, found));
+            }
+            (Value::Object(members), _) => {
+                let further = self.further_words(members);
+                let mut is_said = false;
+                for (name, value) in members {
+                    let line = value.as_str().filter(|_| natures.nature(name) == ArgumentNature::Command);
+                    match line {
+                        Some(line) if name != "input" => {
+                            let first = line.split_whitespace().next();
+                            let of_name =
+                                self.program.iter().filter(|program| first != Some(program.as_str()));
+                            let of_name: Vec<_> = of_name.take(1).cloned().collect();
+                            let is_alone = of_name.is_empty() && further.is_empty();
+                            is_said |= !is_alone;
+                            if is_alone {
+                                self.add_verdicts(name, value, judging, found);
+                            } else {
+                                let words = line.split_whitespace().map(str::to_owned);
+                                let words: Vec<_> =
+                                    of_name.into_iter().chain(words).chain(further.iter().cloned()).collect();
+                                found.push(CommandVerdict::of_words(&words, folders));
+                            }
+                        }
+                        _ => self.add_verdicts(name, value, judging, found),
+                    }
+                }
+                // As in `run_gcloud_command` with `{"args":["sql","instances","delete"]}`.
+                if !self.program.is_empty() && !is_said && !further.is_empty() {
+                    let words: Vec<_> = self.program.iter().cloned().chain(further).collect();
+                    found.push(CommandVerdict::of_words(&words, folders));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the words that stand beside a program, such as those in `args`.
+    fn further_words(&self, members: &Members) -> Vec<String> {
         let further =
             members.iter().filter(|(name, _)| self.member(name).lists.has(MemberList::FurtherWords));
-        let further: Vec<String> = further
-            .flat_map(|(_, value)| match value {
-                Value::Array(values) => texts(values),
-                Value::String(line) => line.split_whitespace().map(str::to_owned).collect(),
-                _ => Vec::new(),
-            })
-            .collect();
-        if further.is_empty() && self.program.is_none() {
-            return CallEffect::Reads;
-        }
-        let called = |program: &str| {
-            let named =
-                self.program.as_deref().filter(|named| program.split_whitespace().next() != Some(named));
-            if named.is_none() && further.is_empty() {
-                // A line that begins with the program was judged as one.
-                return CallEffect::Runs;
-            }
-            let words = named.into_iter().chain(program.split_whitespace());
-            of_vector(&words.map(str::to_owned).chain(further.iter().cloned()).collect::<Vec<_>>())
-        };
-        let programs = members.iter().filter(|(name, _)| natures.nature(name) == ArgumentNature::Command);
-        let mut of_programs = programs.filter_map(|(_, value)| value.as_str()).map(called).peekable();
-        if of_programs.peek().is_none() && self.program.is_some() && !further.is_empty() {
-            // As in `run_gcloud_command` with `{"args":["sql","instances","delete"]}`.
-            let is_shown = |effect: &CallEffect| self.is_program() || *effect > CallEffect::Runs;
-            return Some(called("")).filter(is_shown).unwrap_or_default();
-        }
-        worst(of_programs)
+        let words = further.flat_map(|(_, value)| match value {
+            Value::Array(values) => texts(values),
+            Value::String(line) => line.split_whitespace().map(str::to_owned).collect(),
+            _ => Vec::new(),
+        });
+        words.collect()
     }
 
     fn of_text(&self, member: &Member<'_>, text: &str, natures: &ArgumentNatures) -> CallEffect {
@@ -334,17 +392,13 @@ impl CallEffects {
                     CallEffect::Destroys
                 }
             }
-            // What is typed into a program may be read by a shell or by an interpreter.
-            ArgumentNature::Command if member.name == "input" => of_command(text).max(of_code(text)),
-            ArgumentNature::Command => of_command(text),
-            ArgumentNature::Code => of_code(text),
             ArgumentNature::HttpMethod => chosen(member.lists, text),
             _ if is_listed("what is pressed", member.name) && presses() => of_pressed(text),
             _ if opens() || reveals() => CallEffect::GivesAccess,
             _ if is_mutation(text) && !self.looks_at_text() => CallEffect::Sends,
             _ if writes_graph(text) => CallEffect::Destroys,
             _ if !self.is_reader() && deletes(member.lists, text) => CallEffect::Destroys,
-            _ if self.program.is_some() && is_option(member, text) => CallEffect::Destroys,
+            _ if !self.program.is_empty() && is_option(member, text) => CallEffect::Destroys,
             ArgumentNature::Path if self.replaces(member) && may_be_there(Path::new(text)) => {
                 CallEffect::Destroys
             }
@@ -359,6 +413,13 @@ impl CallEffects {
             of_nature.max(chosen(member.lists, text)).max(of_member(member.lists, text))
         }
     }
+}
+
+/// What the commands of a call are judged by.
+#[derive(Clone, Copy)]
+struct Judging<'a> {
+    natures: &'a ArgumentNatures,
+    folders: Option<&'a ClientFolders>,
 }
 
 type Members = serde_json::Map<String, Value>;
@@ -381,13 +442,6 @@ fn says(text: &str, heading: &str) -> bool {
 
 fn texts(values: &[Value]) -> Vec<String> {
     values.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-/// Returns whether there may be a file at a path. A path that is relative to a folder of the server, or cannot be looked
-/// at, may have one.
-fn may_be_there(path: &Path) -> bool {
-    !path.is_absolute()
-        || path.metadata().map_or_else(|error| error.kind() != ErrorKind::NotFound, |found| !found.is_dir())
 }
 
 fn worst(effects: impl Iterator<Item = CallEffect>) -> CallEffect {

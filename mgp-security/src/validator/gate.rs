@@ -139,6 +139,7 @@ fn decided(request: &mut Request, judged: Judged) -> Result<(), Error> {
     })?;
     request.context.converted = checked.converted;
     request.context.effect = checked.effect;
+    request.context.command = checked.command;
     request.context.source = checked.source;
     Ok(())
 }

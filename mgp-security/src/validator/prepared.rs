@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use mgp_types::mgp::{CallEffect, CallSource, ResolvedTool, ServerId, ToolName, ValidatorName};
+use mgp_types::mgp::{
+    CallEffect, CallSource, ResolvedTool, ServerId, ToolName, UnknownCommand, ValidatorName,
+};
 use mgp_types::{ClientFolders, RawJson, words};
 use serde_json::Value;
 
@@ -95,18 +97,20 @@ impl PreparedTool {
             _ => None,
         };
         let both = converted.as_ref().map(read).transpose()?;
-        let (mut effect, mut source) = (None, None);
+        let (mut effect, mut command, mut source) = (None, None, None);
         for value in std::iter::once(&value).chain(&both) {
             self.names.check(value, "")?;
             if self.check_texts(value, folders)? {
                 effect = effect.max(Some(CallEffect::Unknown));
             }
             if let Some(effects) = &self.effects {
-                effect = effect.max(Some(effects.of_call(value, &self.natures)));
+                let (of_call, unknown) = effects.of_call(value, &self.natures, folders.own());
+                effect = effect.max(Some(of_call));
+                command = command.or_else(|| unknown.map(Arc::new));
                 source = source.or_else(|| self.sources.of_call(value, &self.natures, folders.own()));
             }
         }
-        Ok(CheckedArguments { converted, effect, source })
+        Ok(CheckedArguments { converted, effect, command, source })
     }
 
     /// Checks the texts among the arguments with each validator, and returns whether one of them has a person asked.
@@ -128,6 +132,8 @@ pub(super) struct CheckedArguments {
     pub(super) converted: Option<RawJson>,
     /// The effect of the call, where it is guessed.
     pub(super) effect: Option<CallEffect>,
+    /// What is unknown in the command of the call.
+    pub(super) command: Option<Arc<UnknownCommand>>,
     /// The kind of data that the call takes into its session, if that is worth a question later.
     pub(super) source: Option<CallSource>,
 }

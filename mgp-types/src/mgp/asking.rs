@@ -31,7 +31,7 @@ record! {
     ///     AskRule::new("db.*".parse()?, Asking::Never),
     ///     AskRule { effect: Some(CallEffect::Destroys), ..AskRule::new("db.*".parse()?, Asking::Always) },
     /// ];
-    /// let asking = |effect| AskRule::deciding(&rules, "local/editor", [], ("db", "query"), Some(effect));
+    /// let asking = |effect| AskRule::deciding(&rules, "local/editor", [], ("db", "query"), Some(effect), None);
     /// assert_eq!(asking(CallEffect::Reads), Some(Asking::Never));
     /// assert_eq!(asking(CallEffect::Destroys), Some(Asking::Always));
     /// # Ok::<(), mgp_types::mgp::ToolPatternError>(())
@@ -43,20 +43,34 @@ record! {
         optional agent: Box<str>;
         /// The effect of the calls; all effects if left out.
         optional effect: CallEffect;
+        /// The beginning of the command that the calls run, such as `npm run`; all calls if left out. Whatever a plain line
+        /// runs besides has to be known.
+        optional command: Box<str>;
         /// The answer.
         required ask: Asking;
+    }
+}
+
+record! {
+    /// What is unknown in the command of a call.
+    pub struct UnknownCommand: Eq {
+        /// What the command does that nobody knows, in words behind "the call".
+        required why: Box<str>;
+        /// The beginnings of the command for which there may be a rule, the longest first.
+        list prefixes: Box<str>;
     }
 }
 
 impl AskRule {
     /// Returns whether two rules are about the same calls.
     pub fn is_about_the_same(&self, other: &Self) -> bool {
-        (&self.tool, &self.agent, self.effect) == (&other.tool, &other.agent, other.effect)
+        (&self.tool, &self.agent, self.effect, &self.command)
+            == (&other.tool, &other.agent, other.effect, &other.command)
     }
 
     /// Returns the answer of the narrowest of `rules` for a call of the tool `(server, name)`, or `None` if none is about
     /// it. A rule for the agent is narrower than one for a group of it, that than one for its family, and that than one for
-    /// all agents; then the tool counts, then the effect, and of equal rules the last one decides. Of what the rules for
+    /// all agents; then the tool counts, then the command, then the effect, and of equal rules the last one decides. Of what the rules for
     /// several `groups` say, the strictest holds. A call whose effect is unknown is met by rules for all effects only.
     pub fn deciding<'a>(
         rules: &[Self],
@@ -64,15 +78,21 @@ impl AskRule {
         groups: impl IntoIterator<Item = &'a str>,
         (server, name): (&str, &str),
         effect: Option<CallEffect>,
+        command: Option<&UnknownCommand>,
     ) -> Option<Asking> {
         let narrowest = |of: Option<&str>| {
             let is_about = |rule: &&Self| {
                 rule.agent.as_deref() == of
                     && rule.tool.matches(server, name)
                     && (rule.effect.is_none() || rule.effect == effect)
+                    && rule
+                        .command
+                        .as_ref()
+                        .is_none_or(|begin| command.is_some_and(|command| command.prefixes.contains(begin)))
             };
             let narrowness = |rule: &&Self| {
-                (Specificity::new(rule.tool.server(), rule.tool.tool()), rule.effect.is_some())
+                let specificity = Specificity::new(rule.tool.server(), rule.tool.tool());
+                (specificity, rule.command.is_some(), rule.effect.is_some())
             };
             rules.iter().filter(is_about).max_by_key(narrowness).map(|rule| rule.ask)
         };
@@ -89,7 +109,7 @@ mod tests {
 
     fn rule(tool: &str, agent: &str, effect: Option<CallEffect>, ask: Asking) -> AskRule {
         let agent = Some(agent).filter(|agent| !agent.is_empty()).map(Into::into);
-        AskRule { tool: tool.parse().unwrap(), agent, effect, ask }
+        AskRule { agent, effect, ..AskRule::new(tool.parse().unwrap(), ask) }
     }
 
     #[test]
@@ -115,11 +135,11 @@ mod tests {
             ("local/editor", ("git", "push"), Some(CallEffect::Sends), Never),
             ("ada", ("mail", "send"), None, Refuse),
         ] {
-            let asking = AskRule::deciding(&rules, agent, [], tool, effect);
+            let asking = AskRule::deciding(&rules, agent, [], tool, effect, None);
             assert_eq!(asking, Some(expected), "{agent} {tool:?} {effect:?}");
         }
-        assert_eq!(AskRule::deciding(&rules[1..2], "ada", [], ("web", "get"), None), None);
-        assert_eq!(AskRule::deciding(&rules[4..5], "location", [], ("git", "x"), None), None);
+        assert_eq!(AskRule::deciding(&rules[1..2], "ada", [], ("web", "get"), None, None), None);
+        assert_eq!(AskRule::deciding(&rules[4..5], "location", [], ("git", "x"), None, None), None);
     }
 
     #[test]
@@ -132,7 +152,7 @@ mod tests {
             rule("git.push", "ada", None, Always),
         ];
         let asking = |agent: &str, groups: &[&'static str]| {
-            AskRule::deciding(&rules, agent, groups.iter().copied(), ("git", "push"), None)
+            AskRule::deciding(&rules, agent, groups.iter().copied(), ("git", "push"), None, None)
         };
         assert_eq!(asking("ada", &["@a", "@b"]), Some(Always));
         assert_eq!(asking("bob", &["@a"]), Some(Never));

@@ -44,6 +44,8 @@ words! {
         Unknown = "unknown",
         /// The call runs code, a command or a program.
         Runs = "runs",
+        /// The call runs code, or a command that nobody knows.
+        RunsUnknown = "runs_unknown",
         /// The call sends or publishes something to others.
         Sends = "sends",
         /// The call destroys or overwrites something.
@@ -64,6 +66,7 @@ impl CallEffect {
             Self::RunsLater => "writes what is run or followed later",
             Self::Unknown => "has an unknown effect",
             Self::Runs => "runs code or a command",
+            Self::RunsUnknown => "runs code or a command that mgp does not know",
             Self::Sends => "sends or publishes something",
             Self::Destroys => "destroys or overwrites something",
             Self::Spends => "spends money or orders something",
@@ -76,13 +79,15 @@ impl CallEffect {
         match self {
             Self::Reads | Self::Writes | Self::RunsLater | Self::Unknown => RiskLevel::Safe,
             Self::Sends => RiskLevel::Moderate,
-            Self::Runs | Self::Destroys | Self::Spends | Self::GivesAccess => RiskLevel::Dangerous,
+            Self::Runs | Self::RunsUnknown | Self::Destroys | Self::Spends | Self::GivesAccess => {
+                RiskLevel::Dangerous
+            }
         }
     }
 
     /// Returns whether each such call is a matter of its own, so that a permission of its server does not cover it.
     pub const fn is_grave(self) -> bool {
-        matches!(self, Self::Sends | Self::Destroys | Self::Spends | Self::GivesAccess)
+        matches!(self, Self::RunsUnknown | Self::Sends | Self::Destroys | Self::Spends | Self::GivesAccess)
     }
 }
 

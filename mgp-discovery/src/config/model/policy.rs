@@ -115,8 +115,6 @@ tables! {
         pub roots: Vec<String>,
         /// The protected paths that calls may touch, such as `**/.env` or `~/.npmrc`; never the kernel's own files.
         pub allow_paths: Vec<String>,
-        /// The directories that commands may empty.
-        pub scratch: Vec<String>,
         /// The private hosts that calls of all servers may reach, such as `localhost:3000` or `*.internal`;
         /// `servers.network.allow` is for one server.
         pub allowed_hosts: Vec<String>,
@@ -335,6 +333,8 @@ pub(super) struct AskRuleShape {
     /// The effect of the calls; all effects if left out.
     #[schemars(default, with = "String", extend("enum" = CallEffect::ALL))]
     effect: Option<String>,
+    /// The beginning of the command that the calls run, such as `npm run`; all calls if left out.
+    command: Option<String>,
     /// The decision: `once` asks once a day for each tool and effect, `refuse` refuses the call.
     #[schemars(extend("enum" = ["never", "once", "always", "refuse"]))]
     ask: String,

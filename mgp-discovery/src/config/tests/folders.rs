@@ -318,7 +318,6 @@ proptest! {
         prop_assert!(users.roots.is_empty() || !validators.roots.is_empty());
         let is_within = |root: &String| users.roots.iter().any(|bound| root.starts_with(bound.as_str()));
         prop_assert!(users.roots.is_empty() || users.roots == validators.roots || validators.roots.iter().all(is_within));
-        prop_assert_eq!(&validators.scratch, &users.scratch);
         prop_assert_eq!(&validators.allowed_hosts, &users.allowed_hosts);
         prop_assert!(users.denied_hosts.iter().all(|host| validators.denied_hosts.contains(host)));
         prop_assert!(validators.only_allowed_hosts || !users.only_allowed_hosts);

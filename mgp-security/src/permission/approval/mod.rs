@@ -9,7 +9,9 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mgp_types::mgp::{CallEffect, CallOptions, Decision, Permission, RiskLevel, ServerId, ToolName};
+use mgp_types::mgp::{
+    CallEffect, CallOptions, Decision, Permission, RiskLevel, ServerId, ToolName, UnknownCommand,
+};
 use mgp_types::{Context, Error, Principal, RawJson, Request};
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +102,9 @@ pub enum ApprovalSubject {
         risk: RiskLevel,
         /// The effect of the call, as far as it is known.
         effect: Option<CallEffect>,
+        /// What is unknown in the command of the call.
+        #[serde(default)]
+        command: Option<UnknownCommand>,
         /// The data that the session of the call took in before, which the call may carry out or act on.
         flow: Option<String>,
         /// The arguments of the call, in a form for people.
@@ -216,7 +221,9 @@ fn message(
                  Approving grants {lasts}, unless you choose another time.{flow}{call}"
             )
         }
-        ApprovalSubject::Call { tool, risk, effect, flow, arguments, says, is_for_a_day, .. } => {
+        ApprovalSubject::Call {
+            tool, risk, effect, command, flow, arguments, says, is_for_a_day, ..
+        } => {
             let asker = asker.map_or_else(String::new, |asker| line(&asker.access_id()));
             let tool = line(tool.as_str());
             let arguments = arguments.brief();
@@ -224,15 +231,23 @@ fn message(
             let says = says.unwrap_or_default();
             let flow = flow_before(flow.as_deref());
             let effect = effect.filter(|effect| *effect > CallEffect::Writes);
+            let unknown = command.as_ref().filter(|_| effect == Some(CallEffect::RunsUnknown));
             let effect = match effect {
                 Some(CallEffect::Unknown) => ". mgp does not know what this tool does".to_owned(),
                 Some(effect) => format!(" ({risk}): it {}", effect.phrase()),
                 None => format!(" ({risk})"),
             };
+            let effect = unknown
+                .map_or(effect, |unknown| format!(" ({risk}): the command {}", sentence(&unknown.why)));
+            let rule = unknown.and_then(|unknown| unknown.prefixes.first()).map(|begin| {
+                let begin = line(begin);
+                format!(" `mgp ask never {server}.{tool} --command '{begin}'` allows `{begin}` from now on.")
+            });
+            let rule = rule.unwrap_or_default();
             let lasts =
                 if *is_for_a_day { " Approving allows all such calls of this tool for a day." } else { "" };
             format!(
-                "`{asker}` wants to call `{server}.{tool}`{effect}. Allow it?{lasts}{flow}{says}\n{arguments}"
+                "`{asker}` wants to call `{server}.{tool}`{effect}. Allow it?{lasts}{rule}{flow}{says}\n{arguments}"
             )
         }
     };

@@ -123,15 +123,18 @@ impl PermissionGate {
     }
 
     /// Returns whether nobody is asked for `permission`: because an operator's rule says whether somebody is asked about the
-    /// call, or because it was only guessed, and what the call does to files, in folders that are open to its client,
-    /// changes nothing, can be taken back, or is confirmed by itself.
+    /// call, or because it was only guessed, and what the call does to files, in folders that are open to its client, or runs
+    /// as a command, changes nothing, can be taken back, or is confirmed by itself.
     fn is_free(&self, tool: &ResolvedTool, permission: &Permission, request: &Request) -> bool {
         let settings = &self.0.settings;
-        let is_of_files = matches!(permission, Permission::FilesystemRead | Permission::FilesystemWrite);
+        let is_judged = matches!(
+            permission,
+            Permission::FilesystemRead | Permission::FilesystemWrite | Permission::ShellExecute
+        );
         let is_free = |effect: CallEffect| {
             effect <= CallEffect::RunsLater || (settings.confirms_calls && effect.is_grave())
         };
-        let is_guessed = is_of_files && tool.security.guessed_permissions.contains(permission);
+        let is_guessed = is_judged && tool.security.guessed_permissions.contains(permission);
         settings.policy == ApprovalPolicy::Interactive
             && (request.context.asking.is_some() || is_guessed && request.context.effect.is_some_and(is_free))
     }

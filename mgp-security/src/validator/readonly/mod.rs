@@ -9,6 +9,7 @@
 //! | [`check_tool_name`] | a tool, by its name and what its server says of it |
 //! | [`check_line_reads`] | a command line, by its programs and their options |
 
+mod lists;
 mod sql;
 
 #[cfg(test)]
@@ -16,18 +17,26 @@ mod tests;
 
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::CallEffect;
-use mgp_types::words;
+use mgp_types::{ClientFolders, words};
 
 use crate::{Finding, text};
 
-pub(super) use super::sandbox::check_line_reads;
-use super::sandbox::is_listed;
-pub(crate) use sql::{check_sql, only_adds_rows};
+use self::lists::is_listed;
+pub(crate) use self::sql::{check_sql, only_adds_rows};
+use super::sandbox::{CommandVerdict, Deed};
 
 /// Checks the method of a request: `GET`, `HEAD` and `OPTIONS` pass.
 pub(crate) fn check_http_method(method: &str) -> Result<(), Finding> {
     let reads = ["GET", "HEAD", "OPTIONS"].iter().any(|own| own.eq_ignore_ascii_case(method));
     if reads { Ok(()) } else { Err(writes("requests may only read here: use GET or HEAD")) }
+}
+
+/// Checks a command line: each of its programs has to be known to change nothing.
+pub(super) fn check_line_reads(line: &str, folders: Option<&ClientFolders>) -> Result<(), Finding> {
+    let verdict = CommandVerdict::of(line, folders);
+    let reads = matches!(verdict.deed, Some(Deed::Names | Deed::Reads | Deed::Inspects))
+        && verdict.effect <= CallEffect::Runs;
+    if reads { Ok(()) } else { Err(writes("commands may only read here: use one that is known to read")) }
 }
 
 /// Returns the finding of every check of reading, with its own message.

@@ -17,7 +17,7 @@ pub use self::code::CodeValidator;
 pub use self::network::{AddressesValidator, NetworkValidator};
 use super::call::{BlockedCall, CallArgument, Located, ValidatedCall, Validator};
 use super::readonly::{check_http_method, check_line_reads, check_sql, check_tool_name};
-use super::sandbox::{CommandPolicy, check_command, check_word};
+use super::sandbox::{CommandPolicy, CommandVerdict, check_command, check_word, is_more_than_data};
 use crate::Finding;
 use crate::network::NetworkPolicy;
 use crate::path::{CallFolders, PathAccess, ProtectedPaths, Roots, is_file_address};
@@ -80,7 +80,7 @@ impl Validator for ReadonlyValidator {
             argument.check(|text| match argument.nature {
                 ArgumentNature::Sql => check_sql(text),
                 ArgumentNature::HttpMethod => check_http_method(text),
-                ArgumentNature::Command => check_line_reads(text),
+                ArgumentNature::Command => check_line_reads(text, call.folders.own()),
                 _ => Ok(()),
             })?;
         }
@@ -90,8 +90,8 @@ impl Validator for ReadonlyValidator {
 
 /// The validator `sandbox`: no argument may make a shell do harm (§4.5).
 ///
-/// A command is judged by the policy as a whole, together with arguments that are given separately. Every other
-/// argument that may end up in a command has to stay a single word of it.
+/// What no command may do is refused. A person is asked about a command that is not known, and about every other argument
+/// that a shell might read as more than a single word of data.
 #[derive(Debug, Clone, Default)]
 pub struct SandboxValidator {
     policy: CommandPolicy,
@@ -130,13 +130,27 @@ impl Validator for SandboxValidator {
             for argument in group {
                 argument.check(|text| match argument.nature {
                     ArgumentNature::Command => check_command(text, &self.policy),
-                    ArgumentNature::Url => check_url_word(text),
                     ArgumentNature::Text | ArgumentNature::Code | ArgumentNature::Sql => Ok(()),
                     _ => check_word(text),
                 })?;
             }
         }
         Ok(())
+    }
+
+    fn asks_about(&self, call: &ValidatedCall<'_>) -> bool {
+        call.arguments.iter().any(|argument| match argument.nature {
+            ArgumentNature::Text | ArgumentNature::Code | ArgumentNature::Sql => false,
+            ArgumentNature::Command => {
+                CommandVerdict::of(&argument.text, call.folders.own()).deed.is_none()
+                    && argument.array().is_none()
+            }
+            // A URL has `&` and `%` where a shell reads none.
+            ArgumentNature::Url => {
+                argument.text.contains(|sign: char| sign.is_whitespace() || "'\"`|;<>$\\".contains(sign))
+            }
+            _ => !is_of_command(argument) && is_more_than_data(&argument.text),
+        })
     }
 }
 
@@ -153,17 +167,6 @@ fn program_beside<'a>(call: &'a ValidatedCall<'_>, vector: &[CallArgument]) -> O
     let object = array.rsplit_once('/')?.0;
     call.of(ArgumentNature::Command)
         .find(|program| program.array().is_none() && parent(&program.pointer) == Some(object))
-}
-
-/// Checks a URL as a word of a command. A URL contains characters that other words may not; only those that end a word
-/// are refused, because a URL can always encode them.
-fn check_url_word(url: &str) -> Result<(), Finding> {
-    let ends_word = |character: char| character.is_whitespace() || "'\"`|;<>\\(){}^".contains(character);
-    if url.contains(ends_word) || url.contains("$(") || url.starts_with('-') {
-        let why = "percent-encode the characters of the URL that a shell would read";
-        return Err(Finding::new("separator", why));
-    }
-    Ok(())
 }
 
 /// The natures of arguments that show themselves whether the call reads or writes, so that the name of the tool need
@@ -221,7 +224,9 @@ impl Validator for PathsValidator {
             };
             argument.check(|text| match likeness(argument, text) {
                 // A server may read the members of such a text as arguments.
-                _ if argument.nature == ArgumentNature::Unknown && text.trim_start().starts_with(['{', '[']) => {
+                _ if argument.nature == ArgumentNature::Unknown
+                    && text.trim_start().starts_with(['{', '[']) =>
+                {
                     protected(text)?;
                     text.split(is_between).filter(|part| begins_like_a_path(part)).try_for_each(written)
                 }

@@ -67,6 +67,7 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
         tool: "t".into(),
         risk: mgp_types::mgp::RiskLevel::Dangerous,
         effect: None,
+        command: None,
         arguments: ShownArguments::of(None).unwrap(),
         flow: None,
         says: None,

@@ -50,7 +50,7 @@ async fn the_questions_of_a_call_are_known_without_its_being_made() {
 }
 
 #[tokio::test]
-async fn a_guessed_permission_for_files_is_asked_about_only_where_the_call_itself_is_not() {
+async fn a_guessed_permission_for_files_or_commands_is_asked_about_only_where_the_call_itself_is_not() {
     let book = book(&Arc::default()).await;
     let all = [
         None,
@@ -66,14 +66,14 @@ async fn a_guessed_permission_for_files_is_asked_about_only_where_the_call_itsel
         let settings = PermissionSettings { confirms_calls, ..policy(ApprovalPolicy::Interactive) };
         let gate = connected(settings, &book, &[]).await;
         for (effect, free) in all.into_iter().zip(free) {
-            for permission in [READ, Permission::FilesystemWrite] {
+            for permission in [READ, Permission::FilesystemWrite, SHELL] {
                 let questions = gate.questions(&guessing(&permission, effect)).unwrap();
                 assert_eq!(questions.is_empty(), free, "{permission} {effect:?} {confirms_calls}");
             }
-            // A declared permission is asked about, and so is one that is not about files.
+            // A declared permission is asked about, and so is one that no argument shows.
             let mut declared = needing(&READ);
             declared.context.effect = effect;
-            for request in [declared, guessing(&SHELL, effect)] {
+            for request in [declared, guessing(&Permission::NetworkOutbound, effect)] {
                 assert_eq!(gate.questions(&request).unwrap().len(), 1, "{effect:?}");
             }
         }

@@ -11,7 +11,7 @@ mod tokens;
 use crate::Finding;
 
 use self::tokens::{SqlReading, SqlToken};
-use super::super::sandbox::is_listed;
+use super::lists::is_listed;
 use super::writes;
 
 /// Checks that each statement of `text` is a query, or shows or explains something, and has no side effect.

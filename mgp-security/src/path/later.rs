@@ -4,12 +4,11 @@
 //! What takes up a file cannot be listed; what only people read can. So each file counts as one that is run later, unless its
 //! type is one for people, and neither its name nor its folder is one that tools look for.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use serde_json::Value;
-
 /// Returns whether a file at this path may be run or followed later.
-pub(super) fn is_run_later(path: &Path) -> bool {
+pub(crate) fn is_run_later(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let is_for_people = || match path.extension().and_then(|kind| kind.to_str()) {
         Some(kind) => FOR_PEOPLE.split(' ').any(|known| known == kind.to_ascii_lowercase()),
@@ -23,19 +22,11 @@ pub(super) fn is_run_later(path: &Path) -> bool {
     !path.is_dir() && (!is_for_people() || is_in_capitals() || in_hidden())
 }
 
-/// Returns whether an edit among the arguments leaves nothing of a file of `size` bytes: a text as long as the file goes, and
-/// none comes.
-pub(super) fn empties(arguments: &Value, size: u64) -> bool {
-    match arguments {
-        Value::Array(values) => values.iter().any(|value| empties(value, size)),
-        Value::Object(members) => {
-            let texts = || members.values().filter_map(Value::as_str);
-            let goes = texts().any(|text| size > 0 && text.len() as u64 * 10 >= size * 9);
-            goes && texts().any(|text| text.trim().is_empty())
-                || members.values().any(|value| empties(value, size))
-        }
-        _ => false,
-    }
+/// Returns whether there may be a file at a path. A path that is relative to a folder of the server, or cannot be looked
+/// at, may have one.
+pub(crate) fn may_be_there(path: &Path) -> bool {
+    !path.is_absolute()
+        || path.metadata().map_or_else(|error| error.kind() != ErrorKind::NotFound, |found| !found.is_dir())
 }
 
 /// The types of files that only people read.
@@ -44,8 +35,6 @@ const FOR_PEOPLE: &str = "txt md rst adoc org csv tsv log srt html css pdf doc d
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -70,14 +59,5 @@ mod tests {
         ] {
             assert!(!is_run_later(Path::new(path)), "{path}");
         }
-    }
-
-    #[test]
-    fn an_edit_that_leaves_nothing_empties_its_file() {
-        let edit =
-            |old: &str, new: &str| json!({"path": "/w/a", "edits": [{"oldText": old, "newText": new}]});
-        assert!(empties(&edit("a\nb\nc\n", ""), 6));
-        assert!(!empties(&edit("a\n", ""), 6) && !empties(&edit("a\nb\nc\n", "d"), 6));
-        assert!(!empties(&edit("", ""), 0));
     }
 }

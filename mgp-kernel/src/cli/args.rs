@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::output::{Global, Output};
 use super::{
-    access, apply, audit, backup, call, call_rules, config, export, import, login, model, new_server, page,
+    access, apply, audit, backup, call, call_rules, config, export, import, login, new_server, page,
     permissions, pins, process, proof, secrets, self_update, serve, server_commands, servers_edit, service,
     spec, tools, trust,
 };
@@ -114,9 +114,6 @@ pub(super) enum Command {
     /// Issue and revoke API keys
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Install, list and remove sentence encoders, with which tools are found by meaning
-    #[command(subcommand)]
-    Model(model::ModelCommand),
     /// Set the operator passphrase, and issue tokens for scripts
     #[command(subcommand)]
     Operators(proof::OperatorsCommand),
@@ -271,7 +268,6 @@ impl Command {
                 | Self::Check { .. }
                 | Self::Completions { .. }
                 | Self::Man { .. }
-                | Self::Model(_)
                 | Self::New(_)
                 // It says so itself where it asks a server.
                 | Self::Spec(_)

@@ -23,7 +23,6 @@ mod input;
 mod kernel_connector;
 mod link;
 mod login;
-mod model;
 mod new_server;
 mod output;
 mod page;
@@ -162,7 +161,6 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Export(args) => begun(cx, export::run(cx, &args).await).await,
         Command::Server(server) => Err(process::serve(&server)),
         Command::Servers(args) => server_commands::servers(cx, &args).await,
-        Command::Model(args) => model::run(&cx.output, args).await,
         Command::Tools(args) => tools::run(cx, args).await,
         Command::Search(args) => tools::search(cx, args).await,
         Command::Call(args) => call::run(cx, args).await,

@@ -139,7 +139,7 @@ pub(super) enum Command {
     Restore(backup::RestoreArgs),
     /// Open the page of the kernel in a browser, where people see and decide
     Ui(page::PageArgs),
-    /// Show what waits, the servers and the record on this terminal, and answer with one key
+    /// Answer questions on this terminal as they come
     Watch,
     /// Show and approve definitions of tools, prompts and templates
     #[command(subcommand)]

@@ -46,7 +46,6 @@ mod status_watch;
 mod store;
 mod tools;
 mod trust;
-mod watch;
 
 use std::ffi::OsString;
 use std::io;
@@ -186,7 +185,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Store(command) => store::run(cx, command).await,
         Command::Restore(args) => Box::pin(backup::restore(cx, &args)).await,
         Command::Ui(args) => page::run(cx, &args).await,
-        Command::Watch => KernelLink::with(cx, KernelNeed::Running, watch::run).await,
+        Command::Watch => permissions::run(cx, permissions::PermissionsCommand::Watch).await,
         Command::Pin(args) => pins::run(cx, args).await,
         Command::Check { kind } => check(kind),
         Command::Spec(args) => spec::run(cx, args).await,

@@ -72,7 +72,6 @@ mod starting;
 #[cfg(feature = "postgres")]
 mod store;
 mod upgrade;
-mod watch;
 mod web_pages;
 
 /// Returns the name of the user who runs the tests. The system says who that is, and no variable of the environment.

@@ -41,7 +41,6 @@ mod lifecycle;
 mod listen;
 mod log_positions;
 mod methods;
-mod models;
 mod notifications;
 mod paths;
 mod pattern_servers;

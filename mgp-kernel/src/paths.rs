@@ -11,15 +11,13 @@ use mgp_security::path::{ProtectedPaths, Roots, usable_folder};
 use mgp_security::validator::PathsValidator;
 
 use crate::StartError;
-use crate::models::ModelStore;
 use crate::running::RunningConfig;
 use crate::state_folder::users_state;
 
-/// Returns the files and folders that belong to the kernel: those of the state, the user's secrets and models, and `others`.
+/// Returns the files and folders that belong to the kernel: those of the state, the user's secrets, and `others`.
 pub(crate) fn own_files(state: &Path, others: Vec<PathBuf>) -> Vec<PathBuf> {
     let secrets = SecretFile::user_path(&ProcessEnvironment);
-    let models = ModelStore::of_user().map(|models| models.folder);
-    let own = std::iter::once(users_state(state).to_owned()).chain(secrets).chain(models);
+    let own = std::iter::once(users_state(state).to_owned()).chain(secrets);
     own.chain(others).collect()
 }
 

@@ -36,7 +36,6 @@ use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, TrustLev
 use mgp_types::{AgentGroup, MethodPattern, PassedMethods, RawJson, Session};
 
 use crate::StartError;
-use crate::models::ModelStore;
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
     StartError::Config(what.to_string())
@@ -49,12 +48,10 @@ pub(crate) fn connections(config: &Config, http: HttpConfig) -> HttpConfig {
     http.max_connections(count(most)).max_connections_per_peer(count(most.div_ceil(2)))
 }
 
-/// Returns the embedder that the configuration names. Where it leaves the choice, that is the encoder that is installed
-/// in `models`, or else the built-in table.
-pub(crate) fn embedder(config: &Config, models: Option<&ModelStore>) -> Result<EmbedderChoice, StartError> {
+/// Returns the embedder that the configuration names; the built-in table if it names none.
+pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
     let Some(words) = config.tools.embedder.as_deref().filter(|words| *words != usual::EMBEDDER) else {
-        let installed = models.and_then(|models| Some(models.folder(models.installed()?)));
-        return Ok(installed.map_or(EmbedderChoice::Static, EmbedderChoice::Encoder));
+        return Ok(EmbedderChoice::Static);
     };
     let choice = words.parse().map_err(|error| wrong(format!("`tools.embedder`: {error}")))?;
     if !matches!(choice, EmbedderChoice::FastEmbed(_)) || cfg!(feature = "fastembed") {

@@ -30,7 +30,7 @@
 //! |---|---|---|
 //! | [`Index`] | §16.4 | the tools, changed by one writer, read without waiting; searches |
 //! | [`ToolListing`], [`Tool`] | §16.4 | a tool as its server lists it, and as the index keeps it |
-//! | [`embed`] | §16.4 | embedders: a built-in table, sentence encoders |
+//! | [`embed`] | §16.4 | embedders: a built-in table of words, sentence encoders (`fastembed`) |
 //! | [`category`] | §16.4 | the categories of tools |
 //! | [`discovery`] | §16.5, §16.6 | searches and requests for tools, as methods and as tools: a layer |
 //! | [`session`] | §16.7 | the tools of a session: pinned, used, found |

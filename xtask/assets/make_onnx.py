@@ -3,7 +3,7 @@
 
 usage: make_onnx.py FOLDER_WITH_WEIGHTS FOLDER_TO_FILL SHA256_OF_WEIGHTS
 
-Writes model.onnx and, with weights of 8 bits, model_int8.onnx; the weights and the files of the tokenizer are copied. The graph is that
+Writes model.onnx and, with weights of 8 bits, model_int8.onnx; the files of the tokenizer are copied. The graph is that
 of BERT up to the vectors of all tokens, `last_hidden_state`. Whoever uses it has to average them.
 """
 
@@ -24,7 +24,6 @@ OPSET = 20
 # The newest form that onnxruntime of the time of that operator set reads.
 IR_VERSION = 9
 BESIDE_THE_MODEL = [
-    "model.safetensors",
     "tokenizer.json",
     "config.json",
     "special_tokens_map.json",

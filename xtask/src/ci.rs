@@ -5,7 +5,8 @@ use std::{process::Command, time::Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{api, fastembed, process, tidy, workspace::Workspace};
+use crate::workspace::{WITH_POSTGRES, Workspace};
+use crate::{api, fastembed, process, tidy};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -19,11 +20,12 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     step("format", || process::run(workspace.cargo().args(["fmt", "--all", "--check"])))?;
     step("tidy", || tidy::run(workspace))?;
     step("lints", || {
-        let clippy = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        let clippy =
+            ["clippy", "--quiet", "--workspace", "--all-targets", WITH_POSTGRES, "--", "-D", "warnings"];
         process::run(workspace.cargo().args(clippy))
     })?;
     step("docs", || {
-        let doc = ["doc", "--quiet", "--no-deps", "--workspace"];
+        let doc = ["doc", "--quiet", "--no-deps", "--workspace", WITH_POSTGRES];
         process::run(workspace.cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     step("licences", || deny(workspace))?;

@@ -1,18 +1,10 @@
 //! `cargo xtask fastembed`: the tests with a real sentence encoder, after what they need was brought.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use crate::{process, python, workspace::Workspace};
-
-/// Brings a sentence encoder, unless it is there already. Returns its folder.
-pub(crate) fn encoder(workspace: &Workspace) -> Result<PathBuf> {
-    let environment = assets(workspace)?;
-    let folder = environment.into_iter().find(|(name, _)| name == "FASTEMBED_TEST_MODEL");
-    Ok(folder.with_context(|| format!("{FETCH} named no folder of a model"))?.1.into())
-}
 
 /// Brings what the tests with a sentence encoder need. Returns their environment.
 fn assets(workspace: &Workspace) -> Result<Vec<(String, String)>> {
@@ -28,17 +20,9 @@ fn assets(workspace: &Workspace) -> Result<Vec<(String, String)>> {
 }
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
-    let environment = assets(workspace)?;
-    let run = |tests: &[&str]| {
-        let mut test = workspace.cargo();
-        // Without it a vector of our own encoder takes seconds.
-        test.args(["--config", "profile.dev.package.mgp-toolindex.opt-level=3"]);
-        test.args(["test", "-p", "mgp-toolindex", "--features", "fastembed"]).args(tests);
-        process::run(test.envs(environment.clone()))
-    };
-    run(&["--test", "fastembed"])?;
-    // What the vectors of our own encoder differ by is printed.
-    run(&["--lib", "encoder::comparison", "--", "--nocapture"])
+    let mut test = workspace.cargo();
+    test.args(["test", "-p", "mgp-toolindex", "--features", "fastembed", "--test", "fastembed"]);
+    process::run(test.envs(assets(workspace)?))
 }
 
 const FETCH: &str = "xtask/assets/fetch_test_assets.sh";

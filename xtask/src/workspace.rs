@@ -76,6 +76,9 @@ pub(crate) struct Dependency {
     pub(crate) kind: Option<String>,
 }
 
+/// Adds to the kernel what its usual build leaves out. What is tried, linted and handed out has it.
+pub(crate) const WITH_POSTGRES: &str = "--features=mgp-kernel/postgres";
+
 /// Which features something is built with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Features {
@@ -195,10 +198,13 @@ impl Workspace {
 
     /// Builds the kernel to be tried, and returns its path.
     pub(crate) fn build_mgp(&self) -> Result<PathBuf> {
-        match &self.programs {
-            Some(folder) => Ok(path::absolute(folder.join("mgp"))?),
-            None => self.build_program("mgp-kernel", "mgp", Profile::Release),
+        if let Some(folder) = &self.programs {
+            return Ok(path::absolute(folder.join("mgp"))?);
         }
+        let profile = Profile::Release.name();
+        let build = ["build", "--profile", profile, "-p", "mgp-kernel", "--bin", "mgp", WITH_POSTGRES];
+        process::run(self.cargo().args(build))?;
+        Ok(self.target.join(profile).join("mgp"))
     }
 
     /// Returns `given`, or builds an example to be tried and returns its path.

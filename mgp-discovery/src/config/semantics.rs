@@ -275,8 +275,14 @@ impl FileProblems<'_> {
         if let Some(embedder) = &config.tools.embedder
             && !is_embedder(embedder)
         {
-            let instead = "write `auto`, `static`, `encoder:DIRECTORY` or `fastembed:DIRECTORY`";
-            self.error(&root.key("tools").key("embedder"), "this is not an embedder", instead);
+            let what = if embedder.starts_with("encoder:") {
+                "mgp no longer has a sentence encoder of its own"
+            } else {
+                "this is not an embedder"
+            };
+            let instead =
+                "write `static`, or `fastembed:DIRECTORY` if `mgp` is built with the feature `fastembed`";
+            self.error(&root.key("tools").key("embedder"), what, instead);
         }
     }
 
@@ -342,7 +348,7 @@ impl FileProblems<'_> {
 fn is_embedder(words: &str) -> bool {
     match words.split_once(':') {
         None => matches!(words, "auto" | "static"),
-        Some(("encoder" | "fastembed", directory)) => !directory.is_empty(),
+        Some(("fastembed", directory)) => !directory.is_empty(),
         Some(_) => false,
     }
 }

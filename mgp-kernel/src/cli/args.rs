@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::output::{Global, Output};
 use super::{
-    access, apply, audit, backup, call, call_rules, config, export, import, login, model, new_server, page,
+    access, apply, audit, backup, call, call_rules, config, export, import, login, new_server, page,
     permissions, pins, process, proof, secrets, self_update, serve, server_commands, servers_edit, service,
     spec, tools, trust,
 };
@@ -114,9 +114,6 @@ pub(super) enum Command {
     /// Issue and revoke API keys
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Install, list and remove sentence encoders, with which tools are found by meaning
-    #[command(subcommand)]
-    Model(model::ModelCommand),
     /// Set the operator passphrase, and issue tokens for scripts
     #[command(subcommand)]
     Operators(proof::OperatorsCommand),
@@ -142,7 +139,7 @@ pub(super) enum Command {
     Restore(backup::RestoreArgs),
     /// Open the page of the kernel in a browser, where people see and decide
     Ui(page::PageArgs),
-    /// Show what waits, the servers and the record on this terminal, and answer with one key
+    /// Answer questions on this terminal as they come
     Watch,
     /// Show and approve definitions of tools, prompts and templates
     #[command(subcommand)]
@@ -271,7 +268,6 @@ impl Command {
                 | Self::Check { .. }
                 | Self::Completions { .. }
                 | Self::Man { .. }
-                | Self::Model(_)
                 | Self::New(_)
                 // It says so itself where it asks a server.
                 | Self::Spec(_)

@@ -12,7 +12,6 @@ use super::clients::ClientLocations;
 use super::context::CommandContext;
 use super::link::operate;
 use crate::admin::config::ShowConfig;
-use crate::models::ModelStore;
 use crate::platform::private_file_options;
 use crate::settings;
 use crate::terminal::{Exit, Failure, Result};
@@ -40,7 +39,7 @@ pub(super) async fn run(cx: &CommandContext, command: ConfigCommand) -> Result {
 
 fn check(cx: &CommandContext) -> Result {
     let configured = cx.read()?;
-    settings::embedder(&configured.config, ModelStore::of_user().as_ref())?;
+    settings::embedder(&configured.config)?;
     for server in &configured.config.servers {
         drop(settings::network_policy(&configured.config, server)?);
     }

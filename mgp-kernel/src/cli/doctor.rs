@@ -3,8 +3,7 @@
 use std::io::Write as _;
 
 use mgp_discovery::Config;
-use mgp_discovery::config::model::usual;
-use mgp_toolindex::embed::{EmbedderChoice, SentenceEncoder};
+use mgp_toolindex::embed::EmbedderChoice;
 use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, ServerState};
 use serde::Serialize;
 use serde_json::json;
@@ -24,7 +23,6 @@ use crate::admin::questions::{ListPending, OpenQuestion, PendingDecisions, Undec
 use crate::admin::server_orders::ReadServerLog;
 use crate::admin::servers::ServerRow;
 use crate::admin::status::{KernelStatus, ReadStatus};
-use crate::models::ModelStore;
 use crate::proof::NeededProof;
 use crate::servers::confine::support;
 use crate::servers::upstream::is_needed;
@@ -99,27 +97,13 @@ fn confinement(config: &Config) -> DoctorFinding {
     }
 }
 
-/// Reports the embedder that finds tools by meaning, and whether its files are there.
+/// Reports the embedder that finds tools by meaning.
 fn embedder(config: &Config) -> DoctorFinding {
-    let lacks = |detail: String, hint: &str| DoctorFinding::wrong("embedder", detail).hint(Some(hint));
-    match settings::embedder(config, ModelStore::of_user().as_ref()) {
-        Ok(EmbedderChoice::Static) => {
-            let is_usual = config.tools.embedder.as_deref().is_none_or(|words| words == usual::EMBEDDER);
-            let hint = is_usual.then_some("`mgp model install` installs a sentence encoder");
-            DoctorFinding::right("embedder", "the built-in table of words").hint(hint)
-        }
-        Ok(EmbedderChoice::Encoder(folder)) => match SentenceEncoder::missing(&folder) {
-            None => DoctorFinding::right("embedder", format!("the encoder in {}", folder.display())),
-            Some(missing) => lacks(
-                format!("{} has no {missing}; the built-in table serves instead", folder.display()),
-                "name a folder with the files of the encoder, or install one with `mgp model install` and leave \
-                 `embedder` of `[tools]` out",
-            ),
-        },
+    match settings::embedder(config) {
+        Ok(EmbedderChoice::Static) => DoctorFinding::right("embedder", "the built-in table of words"),
         Ok(other) => DoctorFinding::right("embedder", other.to_string()),
-        Err(error) => {
-            lacks(error.to_string(), "correct `embedder` of `[tools]` in mgp.toml, or leave it out")
-        }
+        Err(error) => DoctorFinding::wrong("embedder", error.to_string())
+            .hint(Some("correct `embedder` of `[tools]` in mgp.toml, or leave it out")),
     }
 }
 

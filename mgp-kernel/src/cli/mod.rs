@@ -23,7 +23,6 @@ mod input;
 mod kernel_connector;
 mod link;
 mod login;
-mod model;
 mod new_server;
 mod output;
 mod page;
@@ -47,7 +46,6 @@ mod status_watch;
 mod store;
 mod tools;
 mod trust;
-mod watch;
 
 use std::ffi::OsString;
 use std::io;
@@ -162,7 +160,6 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Export(args) => begun(cx, export::run(cx, &args).await).await,
         Command::Server(server) => Err(process::serve(&server)),
         Command::Servers(args) => server_commands::servers(cx, &args).await,
-        Command::Model(args) => model::run(&cx.output, args).await,
         Command::Tools(args) => tools::run(cx, args).await,
         Command::Search(args) => tools::search(cx, args).await,
         Command::Call(args) => call::run(cx, args).await,
@@ -188,7 +185,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Store(command) => store::run(cx, command).await,
         Command::Restore(args) => Box::pin(backup::restore(cx, &args)).await,
         Command::Ui(args) => page::run(cx, &args).await,
-        Command::Watch => KernelLink::with(cx, KernelNeed::Running, watch::run).await,
+        Command::Watch => permissions::run(cx, permissions::PermissionsCommand::Watch).await,
         Command::Pin(args) => pins::run(cx, args).await,
         Command::Check { kind } => check(kind),
         Command::Spec(args) => spec::run(cx, args).await,

@@ -22,7 +22,7 @@ use crate::terminal::{Exit, Failure, ahead, printable};
 pub(super) enum PermissionsCommand {
     /// List the questions that wait for a decision
     Pending,
-    /// Answer questions on this terminal as they come
+    /// Answer questions on this terminal as they come, like `mgp watch`
     Watch,
     /// Show a question with its whole call, the decision that answered it, or the decisions about a server
     Show(ShowQuestion),
@@ -214,8 +214,8 @@ async fn question_id(link: &KernelLink, named: Option<String>) -> Result<String,
 /// Asks the person at this terminal about each question as it comes, until the person ends the command.
 async fn watch(link: &KernelLink) -> Result<Exit, Failure> {
     if !is_person_there() {
-        return Err(Failure::usage("`mgp permissions watch` needs a terminal").hint(
-            "`mgp permissions pending` lists the questions, `mgp permissions approve ID` approves one",
+        return Err(Failure::usage("`mgp watch` needs a terminal").hint(
+            "`mgp permissions pending` lists the questions, `mgp permissions approve ID` approves one, and `mgp ui` opens a page",
         ));
     }
     proof::warn_if_locked(link).await?;

@@ -148,7 +148,7 @@ pub(super) struct SearchArgs {
     /// with --json an object for each
     #[arg(long, value_name = "FILE", requires = "tools")]
     queries: Option<PathBuf>,
-    /// The embedder, which turns texts into vectors: static, encoder:DIR or fastembed:DIR
+    /// The embedder, which turns texts into vectors: static or fastembed:DIR
     #[arg(long, value_name = "EMBEDDER", default_value = "static", requires = "queries")]
     embedder: EmbedderChoice,
 }

@@ -89,8 +89,6 @@ impl Kernel {
         starts: ServerStarts,
     ) -> Result<Self, StartError> {
         let kernel = Self::open(config, state, files, starts).await?;
-        let tools = kernel.0.sections.tools.clone();
-        tokio::spawn(async move { tools.load_encoder().await });
         // A server that is not started logs the reason, and stays registered.
         kernel.0.sections.registry.resume().await;
         warn_of_unmatched(kernel.sections());

@@ -1,5 +1,7 @@
 //! New versions of `mgp`: the signed list that names them, and the exchange of this program for the newest one.
 
+mod download;
+
 use std::env::consts::{ARCH, EXE_EXTENSION, OS};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek as _};
@@ -15,8 +17,8 @@ use tar::Archive;
 use url::Url;
 use zip::ZipArchive;
 
+use self::download::{DownloadError, Downloader, PublishedFile};
 use crate::install::brought;
-use crate::models::{self, Downloader, InstallError, PublishedFile};
 use crate::pattern_servers;
 use crate::platform::set_mode;
 use crate::terminal::{Exit, Failure, Result};
@@ -107,20 +109,20 @@ impl ReleaseSource {
         let goal = fresh.path().join("archive");
         self.bring_archive(archive, &goal).await.map_err(|error| {
             let exit =
-                if matches!(error, InstallError::File { .. }) { Exit::Usage } else { Exit::Unreachable };
+                if matches!(error, DownloadError::File { .. }) { Exit::Usage } else { Exit::Unreachable };
             Failure::new(exit, format!("nothing was changed: {error}"))
         })?;
         unpack(&goal, fresh.path()).map_err(unwritable)?;
         exchange(fresh.path(), program).map_err(unwritable)
     }
 
-    async fn bring_archive(&self, archive: &ReleaseArchive, goal: &Path) -> Result<(), InstallError> {
-        let url = self.list.join(&archive.file).map_err(|_| InstallError::NotHttps(archive.file.clone()))?;
-        let (name, size, sha256) = (archive.file.clone(), archive.size, archive.sha256.clone());
-        let file = PublishedFile { name, url: url.to_string(), size, sha256 };
+    async fn bring_archive(&self, archive: &ReleaseArchive, goal: &Path) -> Result<(), DownloadError> {
+        let url = self.list.join(&archive.file).map_err(|_| DownloadError::NotHttps(archive.file.clone()))?;
+        let (size, sha256) = (archive.size, archive.sha256.clone());
+        let file = PublishedFile { url: url.to_string(), size, sha256 };
         match url.to_file_path() {
-            Ok(path) if url.scheme() == "file" => models::copy(&file, &path, goal),
-            _ => Downloader::new()?.fetch(&file, goal, |_| ()).await,
+            Ok(path) if url.scheme() == "file" => download::copy(&file, &path, goal),
+            _ => Downloader::new()?.fetch(&file, goal).await,
         }
     }
 }

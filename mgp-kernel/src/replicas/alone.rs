@@ -15,28 +15,21 @@ use mgp_security::limit::SharedUse;
 use mgp_store::StoreError;
 use serde_json::Value;
 
-use super::{ClusterLink, LeasedServers, VerifiedChain};
+use super::{ClusterLink, VerifiedChain};
 use crate::StartError;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
 
 impl ClusterLink {
     pub(crate) async fn open(config: &Config, _: &Path) -> Result<Option<Arc<Self>>, StartError> {
-        match config.store.url {
-            None => Ok(None),
-            Some(_) => {
-                Err(StartError::Config("`[store]` needs an mgp that is built with `postgres`".to_owned()))
-            }
+        if config.store.url.is_none() {
+            return Ok(None);
         }
+        let why = "`store.url`: this build has no PostgreSQL; build `mgp` with `--features postgres`, or leave `[store]` out";
+        Err(StartError::Config(why.to_owned()))
     }
 
-    pub(crate) async fn run(
-        self: Arc<Self>,
-        _: Arc<AuditTrail>,
-        _: Arc<RunningConfig>,
-        _: Arc<dyn LeasedServers>,
-    ) {
-    }
+    pub(crate) async fn run<T>(self: Arc<Self>, _: Arc<AuditTrail>, _: Arc<RunningConfig>, _: T) {}
 
     pub(crate) async fn leave(&self, _: &AuditTrail) {}
 

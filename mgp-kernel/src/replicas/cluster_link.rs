@@ -97,7 +97,9 @@ impl ClusterLink {
     pub(crate) async fn look(&self) {
         let (asked, followed) = (Instant::now(), self.followed.lock().clone());
         for each in followed {
+            let order = each.order;
             if let Err(error) = each.catch_up().await {
+                tracing::debug!(order, %error, "an order of changes is not followed");
                 return self.freshness.fail(&error);
             }
         }
@@ -128,6 +130,7 @@ impl ClusterLink {
     }
 
     /// Returns the last entry that this kernel knows of each order.
+    #[cfg(any(feature = "postgres", test))]
     pub(super) async fn versions(&self) -> Result<BTreeMap<&'static str, u64>, StoreError> {
         let followed = self.followed.lock().clone();
         let version = |each: &Arc<FollowedDatabase>| Ok((each.order, each.database.version()?));

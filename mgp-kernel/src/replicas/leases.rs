@@ -1,13 +1,12 @@
 //! The leases of servers on standard input and output: which of several kernels runs each, as this kernel knows it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use mgp_store::StoreError;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
-use crate::lifecycle::or_never;
+#[cfg(any(feature = "postgres", test))]
+use {crate::lifecycle::or_never, mgp_store::StoreError, std::time::Duration, tokio::time::sleep_until};
 
 /// A lease of a server, which this kernel or another one has.
 #[derive(Debug, Clone)]
@@ -27,8 +26,10 @@ impl Lease {
 }
 
 /// The servers of which one kernel runs the program for all.
+#[cfg(any(feature = "postgres", test))]
 pub(crate) trait LeasedServers: Send + Sync {
     /// Returns their ids.
+    #[cfg(feature = "postgres")]
     fn ids(&self) -> Vec<String>;
 
     /// Ends what runs of a server, and begins it where its lease is by then.
@@ -45,6 +46,7 @@ impl Leases {
     ///
     /// # Errors
     /// Fails if they are not in the form of this version.
+    #[cfg(any(feature = "postgres", test))]
     pub(super) fn note(&self, asked: Instant, leases: &str) -> Result<(), StoreError> {
         let leases: BTreeMap<String, (Option<String>, i64, u64)> = serde_json::from_str(leases)
             .map_err(|error| StoreError::Damaged(format!("the leases: {error}")))?;
@@ -86,6 +88,7 @@ impl Leases {
     }
 
     /// Has servers follow their leases when these end or move, for as long as it is polled.
+    #[cfg(any(feature = "postgres", test))]
     pub(super) async fn keep_to(&self, servers: &dyn LeasedServers) {
         let (mut changes, mut followed) = (self.0.subscribe(), BTreeMap::<String, Lease>::new());
         loop {
@@ -107,6 +110,7 @@ impl Leases {
 }
 
 /// The part of a lease that is left for the end of a server.
+#[cfg(any(feature = "postgres", test))]
 const TIME_TO_END: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
@@ -122,6 +126,7 @@ mod tests {
     struct Followed(Mutex<Vec<String>>);
 
     impl LeasedServers for Followed {
+        #[cfg(feature = "postgres")]
         fn ids(&self) -> Vec<String> {
             Vec::new()
         }

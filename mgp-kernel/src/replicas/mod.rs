@@ -1,8 +1,6 @@
 //! The link to the kernels with which this one shares its decisions. Each kernel has a whole copy of them in its own databases,
 //! decides from what it has in memory, and follows what the others change.
 
-#![cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "there is no link then"))]
-
 #[cfg(not(feature = "postgres"))]
 mod alone;
 mod cluster_link;
@@ -18,6 +16,7 @@ mod record;
 
 pub(crate) use self::cluster_link::{ClusterLink, VerifiedChain, share};
 pub(crate) use self::freshness::{FreshnessGate, LinkStatus};
+#[cfg(feature = "postgres")]
 pub(crate) use self::leases::LeasedServers;
 pub(crate) use self::logins::{LoginFuture, SharedLogins};
 pub(crate) use self::page_logins::{SharedPageLogins, StoredPageLogin};

@@ -11,10 +11,7 @@ use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use hyper::body::Incoming;
-use mgp_discovery::Config;
-use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::ListenTls;
-use mgp_store::OrderKey;
 use mgp_transport::http::{HttpBody, HttpClient, HttpClientBuilder};
 use mgp_transport::token::SealingKey;
 use mgp_types::{BoxFuture, Error, Principal, PrincipalKind};
@@ -22,8 +19,11 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 use tokio::time::Instant;
 
 use super::leases::Leases;
-use crate::StartError;
 use crate::call::RefusingService;
+#[cfg(any(feature = "postgres", test))]
+use {
+    crate::StartError, mgp_discovery::Config, mgp_discovery::config::ProcessEnvironment, mgp_store::OrderKey,
+};
 
 /// A function that answers a request of a client over HTTP.
 pub(crate) type ClientFront =
@@ -52,6 +52,7 @@ pub(crate) struct Peers {
 
 impl Peers {
     /// Returns what `[cluster]` says; `None` if it has no address.
+    #[cfg(any(feature = "postgres", test))]
     pub(crate) fn of(config: &Config, key: &OrderKey) -> Result<Option<Self>, StartError> {
         let settings = config.cluster.expanded(&ProcessEnvironment);
         let settings = settings.map_err(|fault| StartError::Config(fault.to_string()))?;

@@ -453,7 +453,9 @@ fn what_each_rule_answers_to_a_call_is_told_and_the_call_is_not_made() {
 #[test]
 fn whoever_watches_is_asked_as_questions_come() {
     let [_, (home, _kernel)] = alone_and_running();
-    let mut watch = AtTerminal::run(&home, "permissions watch");
+    let ran = home.run(["watch"]);
+    assert!(ran.code == Some(1) && ran.err.contains("needs a terminal"), "{ran:?}");
+    let mut watch = AtTerminal::run(&home, "watch");
     watch.tells("as they come");
     let ran = home.run(["call", "notes.remove_note", "number=1"]);
     assert_eq!(ran.code, Some(6), "{ran:?}");

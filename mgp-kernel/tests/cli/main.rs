@@ -19,6 +19,7 @@ mod doors;
 mod doors_with_keys;
 mod edit;
 mod effects;
+mod embedders;
 mod environment;
 mod extensions;
 mod files;
@@ -38,7 +39,6 @@ mod kernel;
 mod keys;
 mod listening;
 mod metrics;
-mod models;
 mod network;
 mod new_server;
 mod notifications;
@@ -72,7 +72,6 @@ mod starting;
 #[cfg(feature = "postgres")]
 mod store;
 mod upgrade;
-mod watch;
 mod web_pages;
 
 /// Returns the name of the user who runs the tests. The system says who that is, and no variable of the environment.

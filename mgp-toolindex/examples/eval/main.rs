@@ -39,7 +39,7 @@ struct Args {
     /// The questions, a JSON object in each line
     #[arg(long, value_name = "FILE")]
     questions: PathBuf,
-    /// The embedder: static, encoder:FOLDER or fastembed:FOLDER
+    /// The embedder: static or fastembed:FOLDER
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
     embedder: EmbedderChoice,
     /// The strategy of the search

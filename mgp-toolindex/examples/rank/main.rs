@@ -38,7 +38,7 @@ struct Args {
     /// The number of tools to print for a query at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
-    /// The embedder: static, encoder:FOLDER or fastembed:FOLDER
+    /// The embedder: static or fastembed:FOLDER
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
     embedder: EmbedderChoice,
     /// A folder to store vectors that take long to make

@@ -30,7 +30,7 @@ struct Args {
     /// The number of queries
     #[arg(long, value_name = "N", default_value_t = 3000)]
     queries: usize,
-    /// The embedder: static, encoder:FOLDER or fastembed:FOLDER
+    /// The embedder: static or fastembed:FOLDER
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
     embedder: EmbedderChoice,
     /// Print a JSON object in each line

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{EmbedError, Embedder, JoinedEmbedder, SentenceEncoder, StaticEmbedder, off_thread};
+use super::{EmbedError, Embedder, StaticEmbedder};
 
-/// The choice of an embedder, in the words of a configuration: `static`, `encoder:FOLDER` or `fastembed:PATH`.
+/// The choice of an embedder, in the words of a configuration: `static` or `fastembed:PATH`.
 ///
 /// ```
 /// use mgp_toolindex::embed::EmbedderChoice;
 ///
-/// let choice: EmbedderChoice = "encoder:/models/small".parse()?;
-/// assert_eq!(choice.to_string(), "encoder:/models/small");
+/// let choice: EmbedderChoice = "fastembed:/models/small".parse()?;
+/// assert_eq!(choice.to_string(), "fastembed:/models/small");
 /// assert_eq!(EmbedderChoice::default(), "static".parse()?);
 /// # Ok::<(), mgp_toolindex::embed::ChoiceError>(())
 /// ```
@@ -23,8 +23,6 @@ pub enum EmbedderChoice {
     /// The table that is built in.
     #[default]
     Static,
-    /// A [`SentenceEncoder`], joined with the table that is built in: the folder with its files.
-    Encoder(PathBuf),
     /// A sentence encoder for onnxruntime: the folder with its files, or the `.onnx` file in it.
     FastEmbed(PathBuf),
 }
@@ -45,11 +43,6 @@ impl EmbedderChoice {
     pub async fn try_open(&self) -> Result<Arc<dyn Embedder>, EmbedError> {
         match self {
             Self::Static => Ok(built_in()),
-            Self::Encoder(folder) => {
-                let folder = folder.clone();
-                let encoder = loaded(move || SentenceEncoder::load(&folder)).await?;
-                Ok(Arc::new(JoinedEmbedder::new(Arc::new(encoder), built_in())))
-            }
             Self::FastEmbed(path) => fast(path.clone()).await,
         }
     }
@@ -61,7 +54,6 @@ impl FromStr for EmbedderChoice {
     fn from_str(words: &str) -> Result<Self, ChoiceError> {
         match words.split_once(':') {
             None if words == "static" => Ok(Self::Static),
-            Some(("encoder", folder)) if !folder.is_empty() => Ok(Self::Encoder(folder.into())),
             Some(("fastembed", path)) if !path.is_empty() => Ok(Self::FastEmbed(path.into())),
             _ => Err(ChoiceError),
         }
@@ -72,7 +64,6 @@ impl fmt::Display for EmbedderChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Static => f.write_str("static"),
-            Self::Encoder(folder) => write!(f, "encoder:{}", folder.display()),
             Self::FastEmbed(path) => write!(f, "fastembed:{}", path.display()),
         }
     }
@@ -80,7 +71,7 @@ impl fmt::Display for EmbedderChoice {
 
 /// A text that names no embedder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an embedder is `static`, `encoder:FOLDER` or `fastembed:PATH`")]
+#[error("an embedder is `static` or `fastembed:PATH`")]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
 pub struct ChoiceError;
 
@@ -88,17 +79,12 @@ fn built_in() -> Arc<dyn Embedder> {
     Arc::new(StaticEmbedder::new())
 }
 
-/// Loads a model, which takes up to a second.
-async fn loaded<T: Send + 'static>(
-    load: impl FnOnce() -> Result<T, EmbedError> + Send + 'static,
-) -> Result<T, EmbedError> {
-    let failed = || Err(EmbedError::new("the model panicked while it was loaded"));
-    off_thread(load).await.unwrap_or_else(failed)
-}
-
+/// Loads a model, which takes about a second.
 #[cfg(feature = "fastembed")]
 async fn fast(path: PathBuf) -> Result<Arc<dyn Embedder>, EmbedError> {
-    Ok(Arc::new(loaded(move || super::FastEmbedder::load(&path, None)).await?))
+    let failed = || Err(EmbedError::new("the model panicked while it was loaded"));
+    let loaded = super::off_thread(move || super::FastEmbedder::load(&path, None)).await;
+    Ok(Arc::new(loaded.unwrap_or_else(failed)?))
 }
 
 #[cfg(not(feature = "fastembed"))]
@@ -113,12 +99,10 @@ mod tests {
 
     #[test]
     fn a_choice_is_read_and_written_in_the_same_words() {
-        for words in ["static", "encoder:/models/a:b", "fastembed:/models/minilm"] {
+        for words in ["static", "fastembed:/models/a:b"] {
             assert_eq!(words.parse::<EmbedderChoice>().unwrap().to_string(), words);
         }
-        for words in
-            ["", "Static", "static:x", "encoder:", "fastembed", "fastembed:", "remote:https://x#m", "x:y"]
-        {
+        for words in ["", "Static", "static:x", "encoder:/x", "fastembed", "fastembed:", "x:y"] {
             assert_eq!(words.parse::<EmbedderChoice>(), Err(ChoiceError), "{words}");
         }
     }
@@ -126,10 +110,8 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_had_is_replaced_by_what_is_built_in() {
         let built_in = EmbedderChoice::Static.open().await;
-        for words in ["encoder:/no/such/folder", "fastembed:/no/such/folder"] {
-            let choice: EmbedderChoice = words.parse().unwrap();
-            assert!(choice.try_open().await.is_err(), "{words}");
-            assert_eq!(choice.open().await.id(), built_in.id());
-        }
+        let choice: EmbedderChoice = "fastembed:/no/such/folder".parse().unwrap();
+        assert!(choice.try_open().await.is_err());
+        assert_eq!(choice.open().await.id(), built_in.id());
     }
 }

@@ -53,7 +53,7 @@ impl FastEmbedder {
     pub fn load(path: &Path, library: Option<&Path>) -> Result<Self, EmbedError> {
         let files = Files::find(path)?;
         let environment = environment(library)?;
-        let (model, digest) = open(&files, environment, MAX_TOKENS)?;
+        let (model, digest) = open(&files, environment)?;
         let mut model = FastEmbedModel(model);
         let alone = model.embed(&[PROBE])?.swap_remove(0);
         if alone.is_empty() {
@@ -69,12 +69,8 @@ impl FastEmbedder {
     }
 }
 
-/// Opens a model that gets `most_tokens` of a text, and returns the digest of its files.
-fn open(
-    files: &Files,
-    environment: Environment,
-    most_tokens: usize,
-) -> Result<(TextEmbedding, Sha256), EmbedError> {
+/// Opens a model, and returns the digest of its files.
+fn open(files: &Files, environment: Environment) -> Result<(TextEmbedding, Sha256), EmbedError> {
     let model_file = read(&files.model)?;
     let tokenizer_file = read(&files.folder.join("tokenizer.json"))?;
     let digest = Sha256::new().chain_update(&model_file).chain_update(&tokenizer_file);
@@ -89,16 +85,10 @@ fn open(
     // searches while tools are embedded.
     let options = InitOptionsUserDefined::new()
         .with_environment(environment)
-        .with_max_length(most_tokens)
+        .with_max_length(MAX_TOKENS)
         .with_intra_threads(1);
     let model = TextEmbedding::try_new_from_user_defined(model, options).map_err(|error| failed(&error))?;
     Ok((model, digest))
-}
-
-/// Opens the model of a file itself, for comparisons with it.
-#[cfg(test)]
-pub(super) fn text_embedding(path: &Path, most_tokens: usize) -> Result<TextEmbedding, EmbedError> {
-    Ok(open(&Files::find(path)?, environment(None)?, most_tokens)?.0)
 }
 
 impl Embedder for FastEmbedder {

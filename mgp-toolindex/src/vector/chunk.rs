@@ -4,7 +4,7 @@
 /// be near.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Chunk {
-    pub(super) codes: Vec<i8>,
+    codes: Vec<i8>,
     /// The losses of rounding, in sixteenths of a code: a byte holds that of a number of the first half of a row, in
     /// its lower bits, and of one of the second half.
     losses: Vec<u8>,
@@ -52,6 +52,19 @@ impl Chunk {
         self.scales[row] = (1.0 / steps / length.max(1.0)) as f32;
     }
 
+    /// Writes the likeness of each vector to one query after the other, [`ROWS`] scores for each. All queries have the
+    /// dimension of the vectors. Rows without a vector keep what is there.
+    pub(super) fn score(&self, queries: &[QueryVector], scores: &mut [f32]) {
+        for (query, scores) in queries.iter().zip(scores.chunks_exact_mut(ROWS)) {
+            let rows = self.codes.chunks_exact(query.codes.len());
+            for ((row, scale), score) in rows.zip(&self.scales).zip(scores) {
+                if *scale != 0.0 {
+                    *score = likeness(row, query, *scale);
+                }
+            }
+        }
+    }
+
     /// Removes a vector, and frees the memory with the last one.
     pub(super) fn clear(&mut self, row: usize) {
         if let Some(scale) = self.scales.get_mut(row) {
@@ -76,6 +89,13 @@ impl Chunk {
         let product = (product(0, first) + product(4, second)) as f32;
         product / 16.0 * query.scale * scale
     }
+}
+
+/// Returns the likeness of a row to a query. The sum cannot overflow: see [`LARGEST_SUM`].
+#[expect(clippy::cast_precision_loss, reason = "a score needs no more than 24 bits")]
+fn likeness(row: &[i8], query: &QueryVector, scale: f32) -> f32 {
+    let products = row.iter().zip(&query.codes).map(|(row, query)| i32::from(*row) * i32::from(*query));
+    products.sum::<i32>() as f32 * (query.scale * scale)
 }
 
 /// Returns the length of a vector; `None` if it has another dimension, or a number that is not finite.

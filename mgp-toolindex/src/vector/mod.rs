@@ -4,15 +4,11 @@
 //! finds all matches, and a change costs nothing but itself.
 
 mod chunk;
-mod products;
 
 use std::sync::Arc;
 
-use pulp::Arch;
-
 pub(crate) use self::chunk::QueryVector;
 use self::chunk::{Chunk, ROWS};
-use self::products::ScoredRows;
 use crate::slot::{BestSlots, Slot};
 
 /// The vectors of all tools that have one. Copies share their chunks, and a change copies one chunk.
@@ -60,16 +56,16 @@ impl Vectors {
     /// Returns the likeness of every vector to each of these queries, in one pass over them; to none of them if one has
     /// another dimension.
     pub(crate) fn scan<'a>(&'a self, queries: &'a [QueryVector]) -> Scores<'a> {
-        let (arch, dimension) = (Arch::new(), self.dimension);
         let size = queries.len() * ROWS;
-        let comparable = dimension > 0 && queries.iter().all(|query| query.codes.len() == dimension);
+        let comparable =
+            self.dimension > 0 && queries.iter().all(|query| query.codes.len() == self.dimension);
         let mut rough = Vec::with_capacity(self.chunks.len() * size);
         for chunk in &self.chunks {
             // The space is filled here and not all at once: then it is still in the cache when the scores come.
             let start = rough.len();
             rough.resize(start + size, Scores::NONE);
             if comparable {
-                ScoredRows { chunk, dimension, queries, scores: &mut rough[start..] }.score(arch);
+                chunk.score(queries, &mut rough[start..]);
             }
         }
         Scores { chunks: &self.chunks, queries, rough }

@@ -174,11 +174,3 @@ fn nothing_is_near_where_there_is_nothing() {
     assert_eq!(scores.of(7, Slot(0)), None);
     assert!(vectors.scan(&[]).best(0, 5, |_| true).is_empty());
 }
-
-#[cfg(target_arch = "x86_64")]
-#[test]
-fn the_vector_instructions_of_the_machine_are_used() {
-    use std::arch::is_x86_feature_detected as has;
-    let modern = has!("avx2") && has!("fma") && has!("bmi1") && has!("bmi2") && has!("lzcnt");
-    assert_eq!(matches!(pulp::Arch::new(), pulp::Arch::Scalar), !modern);
-}

@@ -12,7 +12,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{release::Release, targets::Target};
-use crate::{process, workspace::Workspace};
+use crate::process;
+use crate::workspace::{WITH_POSTGRES, Workspace};
 
 /// The name and the version of a crate.
 type CrateId = (String, String);
@@ -48,10 +49,13 @@ impl LinkedCrates {
     pub(super) fn of(workspace: &Workspace, target: &Target) -> Result<Self> {
         let mut tree = workspace.cargo();
         tree.args(["tree", "--locked", "--target", &target.triple, "-p", "mgp-kernel", "-p", "mgp-patterns"]);
-        tree.args(["--edges", "normal,no-proc-macro", "--prefix", "depth", "--format", "|{p}"]);
+        tree.args([
+            WITH_POSTGRES, "--edges", "normal,no-proc-macro", "--prefix", "depth", "--format", "|{p}",
+        ]);
         let uses = uses(&process::output(&mut tree)?)?;
         let mut metadata = workspace.cargo();
         metadata.args(["metadata", "--locked", "--format-version", "1", "--filter-platform", &target.triple]);
+        metadata.arg(WITH_POSTGRES);
         let metadata: Metadata = serde_json::from_str(&process::output(&mut metadata)?)?;
         let packages = metadata.packages.into_iter().map(|p| ((p.name.clone(), p.version.clone()), p));
         let packages = packages.filter(|(id, _)| uses.contains_key(id)).collect();

@@ -33,7 +33,7 @@ use self::{
     release::Release,
     targets::{Compiler, Kind, Target},
 };
-use crate::workspace::{Profile, Workspace};
+use crate::workspace::Workspace;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -86,7 +86,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let runnable = targets.iter().zip(&built).find(|(target, _)| target.runs_here());
     let own = match runnable {
         Some((_, programs)) => OwnTexts::of(&programs.path, &release)?,
-        None => OwnTexts::of(&workspace.build_program("mgp-kernel", "mgp", Profile::Release)?, &release)?,
+        None => OwnTexts::of(&workspace.build_mgp()?, &release)?,
     };
     for (target, programs) in targets.iter().zip(&built) {
         let contents = Contents::of(workspace, &release, target, programs, &own)?;

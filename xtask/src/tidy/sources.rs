@@ -61,9 +61,9 @@ fn test_command(root: &Path) -> Vec<String> {
         .into_iter()
         .filter(|file| {
             let text = fs::read_to_string(root.join(file)).unwrap_or_default();
-            !text.lines().any(|line| line.trim() == TEST_COMMAND)
+            !text.lines().any(|line| line.trim().starts_with(TEST_COMMAND))
         })
-        .map(|file| format!("{file}: must hold the line `{TEST_COMMAND}`"))
+        .map(|file| format!("{file}: must have a line that begins with `{TEST_COMMAND}`"))
         .collect()
 }
 

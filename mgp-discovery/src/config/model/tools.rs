@@ -14,9 +14,8 @@ tables! {
         pub level: ListLevel,
         /// The tools that are always listed, as `server.tool`.
         pub pinned: Vec<String>,
-        /// The embedder for searches by meaning: `static`, the built-in table of words; `encoder:DIRECTORY`, a sentence
-        /// encoder together with the table; `fastembed:DIRECTORY`, in a build with the feature `fastembed`; or `auto`,
-        /// what `mgp model install` installed, else the table. `auto` if left out.
+        /// The embedder for searches by meaning: `auto` or `static`, the built-in table of words; or `fastembed:DIRECTORY`,
+        /// a sentence encoder that onnxruntime runs, in a build with the feature `fastembed`. `auto` if left out.
         pub embedder: Option<String>,
         /// The space in a model's context that tools may take.
         pub budget: BudgetSettings,

@@ -24,7 +24,6 @@ pub use self::applied::AppliedConfig;
 use self::tables::CallbackRoutes;
 pub(crate) use self::tables::FleetTables;
 use crate::StartError;
-use crate::replicas::LeasedServers;
 use crate::servers::events::ToolsChange;
 use crate::servers::task_table::TaskTable;
 use crate::servers::upstream::{AgentLists, ConnectionKey, ListKind, ServerSupport, ServerView, Upstream};
@@ -400,7 +399,8 @@ impl Fleet {
     }
 }
 
-impl LeasedServers for Fleet {
+#[cfg(feature = "postgres")]
+impl crate::replicas::LeasedServers for Fleet {
     fn ids(&self) -> Vec<String> {
         let runs_once = |server: &&Arc<Upstream>| server.config().runs_once();
         self.all().iter().filter(runs_once).map(|server| server.id().to_string()).collect()

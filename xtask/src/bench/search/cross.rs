@@ -50,26 +50,20 @@ struct Trial {
 impl Bench {
     /// Measures what is found with weights that were chosen without the family they are measured with.
     pub(super) fn cross(&self) -> Result<()> {
-        let encoder = format!("encoder:{}", self.encoder);
-        for (name, embedder) in [("static", "static"), ("MiniLM", encoder.as_str())] {
-            println!("scoring weights, {name}");
-            let trials = self.trials(embedder)?;
-            println!("\n{}", origin("cargo xtask bench --only search --cross", self.quick)?);
-            println!("Vectors: {name}\n\n{}", left_out(&trials));
-        }
+        println!("scoring weights");
+        let trials = self.trials()?;
+        println!("\n{}", origin("cargo xtask bench --only search --cross", self.quick)?);
+        println!("{}", left_out(&trials));
         Ok(())
     }
 
-    fn trials(&self, embedder: &str) -> Result<Vec<Trial>> {
+    fn trials(&self) -> Result<Vec<Trial>> {
         let mut trials = Vec::new();
         for meaning in MEANING {
             for by_chance in BY_CHANCE {
                 for named_server in NAMED_SERVER {
                     let weights = Weights { meaning, by_chance, named_server };
-                    let store = self.vectors.display();
-                    let arguments = format!(
-                        "--embedder {embedder} --store {store} --weights {meaning},{by_chance},{named_server}"
-                    );
+                    let arguments = format!("--weights {meaning},{by_chance},{named_server}");
                     trials.push(Trial { weights, worth: worth(&self.score(&arguments)?)? });
                 }
             }

@@ -19,19 +19,11 @@ impl Bench {
         let sizes: &[u32] =
             if self.quick { &[1_000, 10_000, 100_000] } else { &[1_000, 10_000, 100_000, 1_000_000] };
         let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
-        let curve = self.curve(&sizes.join(","), "static")?;
-        let mut figures = targets(&curve)?;
-        let encoded =
-            if self.quick { Vec::new() } else { self.curve("1000", &format!("encoder:{}", self.encoder))? };
-        if let Some(encoded) = encoded.first() {
-            let p99 = encoded.hybrid_us.p99 / 1e3;
-            figures.push(Figure::at_most("ms of a hybrid search, MiniLM, 1,000 tools, p99", p99, 12.0));
-            let seconds = 1_000.0 / encoded.tools_per_second;
-            figures.push(Figure::at_most("s until 1,000 tools have vectors, MiniLM", seconds, 60.0));
-        }
+        let curve = self.curve(&sizes.join(","))?;
+        let figures = targets(&curve)?;
 
         println!("\n{}", origin(COMMAND, self.quick)?);
-        println!("{}", table(curve.iter().chain(&encoded)));
+        println!("{}", table(&curve));
         let mut table = Table::new(["figure", "ours", "target", "verdict"]);
         for figure in &figures {
             table.row(figure.cells());
@@ -40,22 +32,17 @@ impl Bench {
         Ok(figures.iter().filter(|figure| !figure.reached()).map(|figure| figure.name.to_owned()).collect())
     }
 
-    fn curve(&self, sizes: &str, embedder: &str) -> Result<Vec<Size>> {
+    fn curve(&self, sizes: &str) -> Result<Vec<Size>> {
         let mut scale = Command::new(&self.scale);
-        scale.args(["--json", "--tools", sizes, "--embedder", embedder]);
+        scale.args(["--json", "--tools", sizes]);
         let lines = process::output(&mut scale)?;
-        let sizes = lines
-            .lines()
-            .map(|line| Ok(Size { embedder: embedder.to_owned(), ..serde_json::from_str(line)? }));
-        sizes.collect()
+        lines.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
     }
 }
 
 /// The output of the example `scale` for an index of some size.
 #[derive(Debug, Default, Deserialize)]
 struct Size {
-    #[serde(skip)]
-    embedder: String,
     tools: u32,
     definition_bytes: f64,
     tools_per_second: f64,
@@ -104,17 +91,14 @@ fn targets(curve: &[Size]) -> Result<Vec<Figure>> {
     ])
 }
 
-fn table<'a>(sizes: impl Iterator<Item = &'a Size>) -> Table {
+fn table(sizes: &[Size]) -> Table {
     let mut table = Table::new([
-        "tools", "vectors", "bytes each", "tools/s", "hybrid µs p50", "p99", "keyword µs p50", "p99",
-        "semantic µs p50", "p99", "change ms, half", "at most", "index MB", "while filling",
-        "vectors' maker MB",
+        "tools", "bytes each", "tools/s", "hybrid µs p50", "p99", "keyword µs p50", "p99", "semantic µs p50",
+        "p99", "change ms, half", "at most", "index MB", "while filling", "vectors' maker MB",
     ]);
     for size in sizes {
-        let embedder = size.embedder.split(':').next().unwrap_or_default().to_owned();
         table.row([
             number(f64::from(size.tools)),
-            embedder,
             number(size.definition_bytes),
             number(size.tools_per_second),
             number(size.hybrid_us.p50),

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::origin::origin;
 use crate::workspace::{Features, Profile, Workspace};
-use crate::{fastembed, process, table::Table};
+use crate::{process, table::Table};
 
 #[derive(clap::Args)]
 pub(super) struct SearchOptions {
@@ -45,14 +45,12 @@ pub(super) fn run(workspace: &Workspace, options: &SearchOptions, quick: bool) -
         "there is no score.py in {}; name its folder with --search-dir",
         folder.display()
     );
-    let encoder = fastembed::encoder(workspace)?.display().to_string();
     let rank = workspace.build_example("mgp-toolindex", "rank", Features::Default, Profile::Dist)?;
     let scale = workspace.build_example("mgp-toolindex", "scale", Features::Default, Profile::Dist)?;
 
-    let vectors = workspace.target.join("vectors");
     let two_steps = workspace.target.join("bench/search");
     two_steps::choose(&folder.join("sets").join(EVERYDAY), &two_steps.join(TWO_STEPS))?;
-    let bench = Bench { scorer, two_steps, rank, scale, vectors, encoder, quick };
+    let bench = Bench { scorer, two_steps, rank, scale, quick };
     let mut missed = bench.quality()?;
     if options.cross {
         bench.cross()?;
@@ -67,10 +65,6 @@ struct Bench {
     two_steps: PathBuf,
     rank: PathBuf,
     scale: PathBuf,
-    /// The folder in which vectors are kept from one search to the next.
-    vectors: PathBuf,
-    /// The folder of a sentence encoder.
-    encoder: String,
     quick: bool,
 }
 
@@ -93,17 +87,18 @@ struct Score {
 
 type Scores = BTreeMap<String, Score>;
 
-/// Hybrid search with an embedder, and its two sides.
+/// Hybrid search with the built-in table of words, and its two sides.
 struct Fusion {
-    embedder: &'static str,
     hybrid: Scores,
     keyword: Scores,
     semantic: Scores,
-    /// The least R@5 and NDCG@5 in the mean of eight sets.
-    targets: [f64; 2],
-    /// The least R@5 and R@1 of everyday questions.
-    everyday_targets: [f64; 2],
 }
+
+/// The least R@5 and NDCG@5 of a hybrid search in the mean of eight sets.
+const TARGETS: [f64; 2] = [0.685, 0.625];
+
+/// The least R@5 and R@1 of a hybrid search for everyday questions.
+const EVERYDAY_TARGETS: [f64; 2] = [0.62, 0.32];
 
 impl Bench {
     /// Measures the quality of searches, set by set.
@@ -113,12 +108,11 @@ impl Bench {
             ("BM25 of four fields, as Anthropic documents it", self.score("--as anthropic-bm25")?),
             ("BM25 with Ratel's settings", self.score("--as ratel")?),
         ];
-        let keyword = self.score("--strategy keyword")?;
-        let encoder = format!("encoder:{}", self.encoder);
-        let fusions = [
-            self.fusion("static", "static", &keyword, [0.685, 0.625], [0.62, 0.32])?,
-            self.fusion("MiniLM", &encoder, &keyword, [0.70, 0.635], [0.70, 0.40])?,
-        ];
+        let fusion = Fusion {
+            hybrid: self.score("--strategy hybrid")?,
+            keyword: self.score("--strategy keyword")?,
+            semantic: self.score("--strategy semantic")?,
+        };
 
         println!("\n{}", origin(COMMAND, self.quick)?);
         let mut table =
@@ -127,43 +121,17 @@ impl Bench {
         for (name, scores) in &rivals {
             table.row(row(name, mean(scores)?, None).0);
         }
-        table.row(row("keyword only", mean(&keyword)?, None).0);
-        for Fusion { embedder, hybrid, semantic, targets, .. } in &fusions {
-            table.row(row(&format!("semantic only, {embedder}"), mean(semantic)?, None).0);
-            let name = format!("hybrid, {embedder}");
-            let (cells, met) = row(&name, mean(hybrid)?, Some(*targets));
-            table.row(cells);
-            if !met {
-                missed.push(name);
-            }
+        table.row(row("keyword only", mean(&fusion.keyword)?, None).0);
+        table.row(row("semantic only", mean(&fusion.semantic)?, None).0);
+        let (cells, met) = row("hybrid", mean(&fusion.hybrid)?, Some(TARGETS));
+        table.row(cells);
+        if !met {
+            missed.push("hybrid".to_owned());
         }
         println!("{table}\nThe mean of eight sets; R@5 and NDCG@5 have targets.\n");
-        missed.extend(everyday(&rivals, &keyword, &fusions)?);
-        for fusion in &fusions {
-            missed.extend(fusion.by_set(&rivals)?);
-        }
+        missed.extend(fusion.everyday(&rivals)?);
+        missed.extend(fusion.by_set(&rivals)?);
         Ok(missed)
-    }
-
-    fn fusion(
-        &self,
-        name: &'static str,
-        embedder: &str,
-        keyword: &Scores,
-        targets: [f64; 2],
-        everyday_targets: [f64; 2],
-    ) -> Result<Fusion> {
-        let store = self.vectors.display();
-        let by =
-            |strategy| self.score(&format!("--embedder {embedder} --strategy {strategy} --store {store}"));
-        Ok(Fusion {
-            embedder: name,
-            hybrid: by("hybrid")?,
-            keyword: keyword.clone(),
-            semantic: by("semantic")?,
-            targets,
-            everyday_targets,
-        })
     }
 
     /// Lets the scorer run the example with these arguments, on the eight sets and on everyday questions.
@@ -189,44 +157,37 @@ impl Bench {
     }
 }
 
-/// Prints how everyday questions fare.
-fn everyday(rivals: &[(&str, Scores)], keyword: &Scores, fusions: &[Fusion]) -> Result<Vec<String>> {
-    let of = |scores: &Scores| scores.get(EVERYDAY).cloned().context("everyday questions were not scored");
-    let with_two_steps = |cells: [String; 9], scores: &Scores| {
-        let two_steps = scores.get(TWO_STEPS).context("the questions with two steps were not scored")?;
-        let [name, one, five, ten, complete, ndcg, mrr, target, verdict] = cells;
-        let two_steps = format!("{:.3}", two_steps.complete_5);
-        anyhow::Ok([name, one, five, ten, complete, two_steps, ndcg, mrr, target, verdict])
-    };
-    let mut table = Table::new([
-        "search", "R@1", "R@5", "R@10", "C@5", "C@5, two steps", "NDCG@5", "MRR", "target", "verdict",
-    ]);
-    let sides = rivals.iter().map(|(name, scores)| (*name, scores)).chain([("keyword only", keyword)]);
-    for (name, scores) in sides {
-        table.row(with_two_steps(row(name, &of(scores)?, None).0, scores)?);
-    }
-    let mut missed = Vec::new();
-    for Fusion { embedder, hybrid, semantic, everyday_targets, .. } in fusions {
-        let cells = row(&format!("semantic only, {embedder}"), &of(semantic)?, None).0;
-        table.row(with_two_steps(cells, semantic)?);
-        let (name, scores) = (format!("hybrid, {embedder}"), of(hybrid)?);
-        let (mut cells, _) = row(&name, &scores, None);
-        let [recall_5, recall_1] = *everyday_targets;
+impl Fusion {
+    /// Prints how everyday questions fare.
+    fn everyday(&self, rivals: &[(&str, Scores)]) -> Result<Vec<String>> {
+        let of =
+            |scores: &Scores| scores.get(EVERYDAY).cloned().context("everyday questions were not scored");
+        let with_two_steps = |cells: [String; 9], scores: &Scores| {
+            let two_steps = scores.get(TWO_STEPS).context("the questions with two steps were not scored")?;
+            let [name, one, five, ten, complete, ndcg, mrr, target, verdict] = cells;
+            let two_steps = format!("{:.3}", two_steps.complete_5);
+            anyhow::Ok([name, one, five, ten, complete, two_steps, ndcg, mrr, target, verdict])
+        };
+        let mut table = Table::new([
+            "search", "R@1", "R@5", "R@10", "C@5", "C@5, two steps", "NDCG@5", "MRR", "target", "verdict",
+        ]);
+        let sides = [("keyword only", &self.keyword), ("semantic only", &self.semantic)];
+        for (name, scores) in rivals.iter().map(|(name, scores)| (*name, scores)).chain(sides) {
+            table.row(with_two_steps(row(name, &of(scores)?, None).0, scores)?);
+        }
+        let scores = of(&self.hybrid)?;
+        let (mut cells, _) = row("hybrid", &scores, None);
+        let [recall_5, recall_1] = EVERYDAY_TARGETS;
         let met = scores.recall_5 >= recall_5 && scores.recall_1 >= recall_1;
         cells[7] = format!("R@5 ≥ {recall_5}, R@1 ≥ {recall_1}");
         cells[8] = verdict(met);
-        table.row(with_two_steps(cells, hybrid)?);
-        if !met {
-            missed.push(format!("{name}, everyday questions"));
-        }
+        table.row(with_two_steps(cells, &self.hybrid)?);
+        println!(
+            "{table}\nEveryday questions, the set {EVERYDAY}; R@5 and R@1 have targets. Two steps: those that need two tools.\n"
+        );
+        Ok(if met { Vec::new() } else { vec!["hybrid, everyday questions".to_owned()] })
     }
-    println!(
-        "{table}\nEveryday questions, the set {EVERYDAY}; R@5 and R@1 have targets. Two steps: those that need two tools.\n"
-    );
-    Ok(missed)
-}
 
-impl Fusion {
     /// The R@5 of each set, and what hybrid search loses to the better of its sides.
     fn by_set(&self, rivals: &[(&str, Scores); 2]) -> Result<Vec<String>> {
         let mut table = Table::new([
@@ -242,7 +203,7 @@ impl Fusion {
             let gain = hybrid.recall_5 - keyword.max(semantic);
             let met = gain >= -POINT;
             if !met {
-                missed.push(format!("{set}, {}: hybrid beside the better side", self.embedder));
+                missed.push(format!("{set}: hybrid beside the better side"));
             }
             let shares =
                 [anthropic, ratel, keyword, semantic, hybrid.recall_5].map(|share| format!("{share:.3}"));
@@ -251,7 +212,7 @@ impl Fusion {
             let verdict = verdict(met);
             table.row([set.clone(), anthropic, ratel, keyword, semantic, hybrid, gain, target, verdict]);
         }
-        println!("Vectors: {}\n\n{table}", self.embedder);
+        println!("{table}");
         Ok(missed)
     }
 }

@@ -87,7 +87,7 @@ impl Server {
         }
         let url = format!("https://localhost:{}/file", self.port);
         let size = u64::try_from(size).unwrap();
-        PublishedFile { name: "file".to_owned(), url, size, sha256 }
+        PublishedFile { url, size, sha256 }
     }
 
     fn ranges(&self) -> Vec<Option<String>> {
@@ -148,12 +148,10 @@ fn goal() -> (TempDir, PathBuf) {
 }
 
 #[tokio::test]
-async fn a_file_is_brought_and_told_of() {
+async fn a_file_is_downloaded() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Whole]).await, goal());
-    let mut progress = Vec::new();
-    server.downloader(no_proxy()).fetch(&server.file(), &goal, |bytes| progress.push(bytes)).await.unwrap();
+    server.downloader(no_proxy()).fetch(&server.file(), &goal).await.unwrap();
     assert_eq!(std::fs::read(&goal).unwrap(), CONTENTS);
-    assert_eq!(progress.last(), Some(&server.file().size));
     assert!(!part(&goal).exists());
 }
 
@@ -161,7 +159,7 @@ async fn a_file_is_brought_and_told_of() {
 async fn a_download_that_breaks_off_is_continued() {
     let (server, (_folder, goal)) =
         (Server::start(&[Step::Cut(10), Step::Cut(5), Step::Whole]).await, goal());
-    server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap();
+    server.downloader(no_proxy()).fetch(&server.file(), &goal).await.unwrap();
     assert_eq!(std::fs::read(&goal).unwrap(), CONTENTS);
     assert_eq!(server.ranges(), [None, Some("bytes=10-".into()), Some("bytes=15-".into())]);
 }
@@ -169,12 +167,12 @@ async fn a_download_that_breaks_off_is_continued() {
 #[tokio::test]
 async fn what_was_brought_stays_for_the_next_time_when_nothing_more_comes() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Cut(10), Step::Cut(0)]).await, goal());
-    let error = server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
-    assert!(matches!(error, InstallError::Cut { bytes: 10, .. }), "{error}");
+    let error = server.downloader(no_proxy()).fetch(&server.file(), &goal).await.unwrap_err();
+    assert!(matches!(error, DownloadError::Cut { bytes: 10, .. }), "{error}");
     assert!(!goal.exists());
     assert_eq!(std::fs::read(part(&goal)).unwrap(), CONTENTS[..10]);
     let later = Server::start(&[Step::Whole]).await;
-    later.downloader(no_proxy()).fetch(&later.file(), &goal, |_| ()).await.unwrap();
+    later.downloader(no_proxy()).fetch(&later.file(), &goal).await.unwrap();
     assert_eq!(std::fs::read(&goal).unwrap(), CONTENTS);
     assert_eq!(later.ranges(), [Some("bytes=10-".into())]);
 }
@@ -182,7 +180,7 @@ async fn what_was_brought_stays_for_the_next_time_when_nothing_more_comes() {
 #[tokio::test]
 async fn a_server_that_knows_no_parts_sends_the_whole_file() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Cut(10), Step::IgnoresRange]).await, goal());
-    server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap();
+    server.downloader(no_proxy()).fetch(&server.file(), &goal).await.unwrap();
     assert_eq!(std::fs::read(&goal).unwrap(), CONTENTS);
 }
 
@@ -190,10 +188,10 @@ async fn a_server_that_knows_no_parts_sends_the_whole_file() {
 async fn a_part_of_something_else_is_begun_anew() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Status(416), Step::Whole]).await, goal());
     std::fs::write(part(&goal), "x").unwrap();
-    server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap();
+    server.downloader(no_proxy()).fetch(&server.file(), &goal).await.unwrap();
     let longer = "x".repeat(1000);
     std::fs::write(part(&goal), longer).unwrap();
-    server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap();
+    server.downloader(no_proxy()).fetch(&server.file(), &goal).await.unwrap();
     assert_eq!(std::fs::read(&goal).unwrap(), CONTENTS);
 }
 
@@ -202,7 +200,7 @@ async fn another_file_is_removed_and_named() {
     const OTHER: &[u8] = b"something else that is exactly as long as it is..";
     let (server, (folder, goal)) = (Server::start(&[Step::Other(OTHER)]).await, goal());
     let file = server.file_of(OTHER.len(), CONTENTS);
-    let error = server.downloader(no_proxy()).fetch(&file, &goal, |_| ()).await.unwrap_err();
+    let error = server.downloader(no_proxy()).fetch(&file, &goal).await.unwrap_err();
     assert!(error.to_string().contains(&file.sha256) && error.to_string().contains("removed"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -211,8 +209,8 @@ async fn another_file_is_removed_and_named() {
 async fn a_file_that_is_too_long_is_not_read_to_its_end() {
     let (server, (folder, goal)) = (Server::start(&[Step::Whole]).await, goal());
     let file = server.file_of(CONTENTS.len() - 1, CONTENTS);
-    let error = server.downloader(no_proxy()).fetch(&file, &goal, |_| ()).await.unwrap_err();
-    assert!(matches!(error, InstallError::TooLong { .. }), "{error}");
+    let error = server.downloader(no_proxy()).fetch(&file, &goal).await.unwrap_err();
+    assert!(matches!(error, DownloadError::TooLong { .. }), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -227,25 +225,25 @@ const AWAY: [[Step; 1]; 3] = [
 async fn redirects_are_followed_within_https_only() {
     let server = Server::start(&[Step::Leads("/elsewhere"), Step::Whole]).await;
     let (_folder, goal) = goal();
-    server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap();
+    server.downloader(no_proxy()).fetch(&server.file(), &goal).await.unwrap();
     assert!(server.asked.lock()[1].starts_with("get /elsewhere "));
 
     for script in &AWAY {
         let [Step::Leads(to)] = script else { panic!("all of them lead away") };
         let server = Server::start(script).await;
-        let error = server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
-        assert!(matches!(&error, InstallError::NotHttps(at) if at == to), "{error}");
+        let error = server.downloader(no_proxy()).fetch(&server.file(), &goal).await.unwrap_err();
+        assert!(matches!(&error, DownloadError::NotHttps(at) if at == to), "{error}");
         assert_eq!(server.asked.lock().len(), 1);
     }
     let server = Server::start(&[Step::Leads("/file")]).await;
-    let error = server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
-    assert!(matches!(error, InstallError::Redirects(_)), "{error}");
+    let error = server.downloader(no_proxy()).fetch(&server.file(), &goal).await.unwrap_err();
+    assert!(matches!(error, DownloadError::Redirects(_)), "{error}");
 }
 
 #[tokio::test]
 async fn a_server_that_refuses_is_named_and_not_asked_again() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Status(404)]).await, goal());
-    let error = server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
+    let error = server.downloader(no_proxy()).fetch(&server.file(), &goal).await.unwrap_err();
     assert!(error.to_string().contains("404"), "{error}");
     assert_eq!(server.asked.lock().len(), 1);
 }
@@ -254,8 +252,8 @@ async fn a_server_that_refuses_is_named_and_not_asked_again() {
 async fn a_certificate_that_is_not_trusted_is_refused() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Whole]).await, goal());
     let strict = Downloader::with(&JudgedHttp::new().unwrap(), no_proxy());
-    let error = strict.fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
-    assert!(matches!(error, InstallError::Unreachable { .. }), "{error}");
+    let error = strict.fetch(&server.file(), &goal).await.unwrap_err();
+    assert!(matches!(error, DownloadError::Unreachable { .. }), "{error}");
     assert!(server.asked.lock().is_empty());
 }
 
@@ -283,14 +281,14 @@ async fn a_proxy_is_used_unless_the_host_is_excepted() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Whole]).await, goal());
     let (port, asked) = proxy().await;
     let through = || Matcher::builder().https(format!("http://user:word@127.0.0.1:{port}"));
-    server.downloader(through().build()).fetch(&server.file(), &goal, |_| ()).await.unwrap();
+    server.downloader(through().build()).fetch(&server.file(), &goal).await.unwrap();
     assert_eq!(std::fs::read(&goal).unwrap(), CONTENTS);
     let connected = asked.lock().clone();
     assert_eq!(connected.len(), 1);
     assert!(connected[0].starts_with(&format!("connect localhost:{} ", server.port)), "{connected:?}");
     assert!(connected[0].contains("proxy-authorization: basic "), "{connected:?}");
 
-    server.downloader(through().no("localhost").build()).fetch(&server.file(), &goal, |_| ()).await.unwrap();
+    server.downloader(through().no("localhost").build()).fetch(&server.file(), &goal).await.unwrap();
     assert_eq!(asked.lock().len(), 1);
     assert_eq!(server.asked.lock().len(), 2);
 }
@@ -299,6 +297,23 @@ async fn a_proxy_is_used_unless_the_host_is_excepted() {
 async fn a_proxy_of_another_kind_is_named() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Whole]).await, goal());
     let socks = Matcher::builder().https("socks5://127.0.0.1:1").build();
-    let error = server.downloader(socks).fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
+    let error = server.downloader(socks).fetch(&server.file(), &goal).await.unwrap_err();
     assert!(error.to_string().contains("HTTPS_PROXY"), "{error}");
+}
+
+#[test]
+fn a_copy_that_is_not_the_published_file_is_refused_and_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, goal) = (folder.path().join("from"), folder.path().join("to"));
+    let sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".to_owned();
+    let file = PublishedFile { url: "file:///from".to_owned(), size: 3, sha256 };
+    for other in ["abd", "ab", "abcd", ""] {
+        std::fs::write(&from, other).unwrap();
+        let error = copy(&file, &from, &goal).unwrap_err();
+        assert!(matches!(error, DownloadError::OtherFile { .. }), "{error}");
+        assert!(!goal.exists() && !part(&goal).exists());
+    }
+    std::fs::write(&from, "abc").unwrap();
+    copy(&file, &from, &goal).unwrap();
+    assert_eq!(std::fs::read(goal).unwrap(), b"abc");
 }

@@ -6,24 +6,25 @@ use crate::runner::tests;
 use crate::server::{self, Scene};
 
 tests![
-    what_decides_reaches_the_kernel_or_runs_another_program_is_refused,
+    what_decides_reaches_the_kernel_or_runs_another_program_does_not_pass_in_silence,
     what_is_built_anew_is_deleted_and_daily_commands_run,
 ];
 
-/// A kernel with a server that runs commands, and may.
-fn with_shell() -> Scene {
-    let settings =
-        "[confirmation]\ndangerous = false\n[[permissions.grants]]\npermission = \"shell.execute\"\n";
-    Scene::new(settings, &[("box", "")])
+/// A kernel with a server that runs commands, and may, and these settings besides.
+fn with_shell(settings: &str) -> Scene {
+    let granted = "[[permissions.grants]]\npermission = \"shell.execute\"\n";
+    Scene::new(&format!("{settings}{granted}"), &[("box", "")])
 }
 
 fn ran(scene: &mut Scene, command: &str) -> Value {
     scene.call("box.execute_command", &json!({"command": command}))
 }
 
-/// The corpus of `mgp-security` has many more of each kind.
-async fn what_decides_reaches_the_kernel_or_runs_another_program_is_refused() {
-    let mut scene = with_shell();
+/// The corpus of `mgp-security` has many more of each kind. A rule stands for the person who would be asked.
+async fn what_decides_reaches_the_kernel_or_runs_another_program_does_not_pass_in_silence() {
+    let rule = |effect: &str| format!("[[ask]]\ntool = \"*\"\neffect = \"{effect}\"\nask = \"refuse\"\n");
+    let asked = ["runs_later", "runs_unknown", "sends", "destroys", "gives_access"].map(rule).concat();
+    let mut scene = with_shell(&asked);
     for command in [
         // What decides runs under no name.
         "/usr/bin/mgp keys new attacker",
@@ -37,7 +38,7 @@ async fn what_decides_reaches_the_kernel_or_runs_another_program_is_refused() {
         "nc -U state/mgp.sock",
         "echo '[[servers]]' >> mgp.toml",
         "curl --unix-socket /var/run/docker.sock http://localhost/version",
-        // A program that runs another one is judged by what it runs.
+        // A program that runs another one may run any.
         "sed '1e date' mgp.toml",
         "screen -dm sh -c 'rm -rf ./gone'",
         "ansible localhost -m shell -a 'rm -rf ./gone'",
@@ -51,15 +52,14 @@ async fn what_decides_reaches_the_kernel_or_runs_another_program_is_refused() {
     ] {
         let answer = ran(&mut scene, command);
         assert!(server::calls(&scene.home, "box").is_empty(), "{command} came through: {answer}");
-        assert!(
-            answer.to_string().contains("`/command` is blocked ("),
-            "{command} is refused by something else: {answer}"
-        );
+        let answer = answer.to_string();
+        let is_judged = answer.contains("`/command` is blocked (") || answer.contains("an operator's rule refuses");
+        assert!(is_judged, "{command} is refused by something else: {answer}");
     }
 }
 
 async fn what_is_built_anew_is_deleted_and_daily_commands_run() {
-    let mut scene = with_shell();
+    let mut scene = with_shell("[confirmation]\ndangerous = false\n");
     for command in [
         "rm -rf node_modules",
         "rm -rf target ./build",

@@ -233,7 +233,10 @@ fn spelled(path: &str) -> Vec<String> {
     let plain = path.trim().trim_matches(['"', '\'', '`']);
     let begins = |rest: &&str| rest.starts_with('/') || HOMES.iter().any(|home| rest.starts_with(home));
     let plain = plain.strip_prefix('@').filter(begins).unwrap_or(plain);
-    let plain = [r"\\?\", r"\\.\", "//?/", "//./"].iter().find_map(|device| plain.strip_prefix(device)).unwrap_or(plain);
+    let plain = [r"\\?\", r"\\.\", "//?/", "//./"]
+        .iter()
+        .find_map(|device| plain.strip_prefix(device))
+        .unwrap_or(plain);
     let spelled = expand_braces(plain, MAX_SPELLINGS);
     if spelled.iter().eq([path]) { Vec::new() } else { spelled }
 }

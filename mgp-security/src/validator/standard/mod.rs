@@ -221,7 +221,9 @@ impl Validator for PathsValidator {
             };
             argument.check(|text| match likeness(argument, text) {
                 // A server may read the members of such a text as arguments.
-                _ if argument.nature == ArgumentNature::Unknown && text.trim_start().starts_with(['{', '[']) => {
+                _ if argument.nature == ArgumentNature::Unknown
+                    && text.trim_start().starts_with(['{', '[']) =>
+                {
                     protected(text)?;
                     text.split(is_between).filter(|part| begins_like_a_path(part)).try_for_each(written)
                 }

@@ -39,7 +39,7 @@ pub(super) async fn run(cx: &CommandContext, command: ConfigCommand) -> Result {
 }
 
 fn check(cx: &CommandContext) -> Result {
-    let configured = cx.read()?;
+    let configured = cx.read_written()?;
     settings::embedder(&configured.config, ModelStore::of_user().as_ref())?;
     for server in &configured.config.servers {
         drop(settings::network_policy(&configured.config, server)?);

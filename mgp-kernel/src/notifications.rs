@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::Notification;
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use mgp_security::permission::{ApprovalId, PendingApproval, PendingApprovals};
@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::admin::questions::OpenQuestion;
 use crate::json_receiver::signed;
 use crate::lifecycle::wait_for_stop;
+use crate::running::{AcceptedConfig, RunningConfig};
 use crate::sections::Sections;
 use crate::terminal::printable;
 
@@ -63,7 +64,7 @@ pub(crate) async fn notify(sections: Sections, stopped: watch::Receiver<bool>) {
                     );
                     break;
                 }
-                sent.spawn(notice().send(way.clone(), pending.clone()));
+                sent.spawn(notice().send(way.clone(), pending.clone(), Arc::clone(&sections.config)));
             }
         }
         known = ids(&open);
@@ -85,10 +86,10 @@ struct QuestionNotice {
 }
 
 impl QuestionNotice {
-    async fn send(self, way: Notification, pending: PendingApprovals) {
+    async fn send(self, way: Notification, pending: PendingApprovals, config: Arc<RunningConfig>) {
         let outcome = match &way.command[..] {
             [program, args @ ..] => self.run(program, args).await,
-            [] => self.post(&way, &pending).await,
+            [] => self.post(&way, &pending, &config.accepted).await,
         };
         if let Err(why) = outcome {
             tracing::warn!(question = self.question.id, why, "nobody was notified of a question");
@@ -145,8 +146,13 @@ impl QuestionNotice {
     }
 
     /// Posts the question to a webhook, again and again where that fails, as long as it waits.
-    async fn post(&self, way: &Notification, pending: &PendingApprovals) -> Result<(), String> {
-        let (url, secret) = way.expanded_webhook(&ProcessEnvironment).map_err(|fault| fault.to_string())?;
+    async fn post(
+        &self,
+        way: &Notification,
+        pending: &PendingApprovals,
+        accepted: &AcceptedConfig,
+    ) -> Result<(), String> {
+        let (url, secret) = way.expanded_webhook(accepted).map_err(|fault| fault.to_string())?;
         let policy = NetworkPolicy::default().allow_host_of(url.expose());
         let fetcher = Fetcher::new(policy).map_err(|error| error.message().to_owned())?;
         let body = self.json();

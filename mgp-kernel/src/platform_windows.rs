@@ -1,7 +1,7 @@
 //! The differences between systems that are a function each, on Windows: files are private by the folder of the user that they lie
 //! in, and terminals tell keys.
 
-use std::fs::{Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::future::pending;
 use std::io::{self, Write as _};
 use std::os::windows::process::CommandExt as _;
@@ -20,6 +20,14 @@ pub(crate) fn private_file_options() -> OpenOptions {
 /// Changes nothing: a file or a folder has the permissions of the folder that it lies in.
 pub(crate) fn set_mode(_: &Path, _: u32) -> io::Result<()> {
     Ok(())
+}
+
+/// Opens a regular file for reading. A link is not followed.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    if path.symlink_metadata()?.is_file() {
+        return File::open(path);
+    }
+    Err(io::Error::other("it is not a regular file"))
 }
 
 /// Returns whether this is a file, which can be run if its name says so.

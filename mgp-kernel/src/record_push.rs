@@ -9,9 +9,8 @@ use std::time::Duration;
 use std::{fs, io};
 
 use http::HeaderMap;
-use mgp_discovery::Config;
+use mgp_discovery::config::Secret;
 use mgp_discovery::config::model::AuditPush;
-use mgp_discovery::config::{ProcessEnvironment, Secret};
 use mgp_security::audit::LogEntry;
 use mgp_types::mgp::{Outcome, ServerId, Timestamp};
 use rustls::pki_types::ServerName;
@@ -24,6 +23,7 @@ use tokio_rustls::TlsConnector;
 use crate::json_receiver::{JsonReceiver, signed, trusting};
 use crate::platform::host_name;
 use crate::record::{AuditTrail, PushProgress, RECEIVER};
+use crate::running::{AcceptedConfig, RunningConfig};
 use crate::telemetry::{attribute, log_record, logs};
 use crate::terminal::with_causes;
 
@@ -35,9 +35,8 @@ enum PushReceiver {
 }
 
 impl PushReceiver {
-    fn of(settings: &AuditPush) -> Result<Self, String> {
-        let (url, headers, secret) =
-            settings.expanded(&ProcessEnvironment).map_err(|fault| fault.to_string())?;
+    fn of(settings: &AuditPush, accepted: &AcceptedConfig) -> Result<Self, String> {
+        let (url, headers, secret) = settings.expanded(accepted).map_err(|fault| fault.to_string())?;
         let read = |ca: &String| fs::read(ca).map_err(|error| format!("`audit.push.ca`, {ca}: {error}"));
         let ca = settings.ca.as_ref().map(read).transpose()?;
         if let Some(place) = url.expose().strip_prefix("syslog+tls://") {
@@ -63,18 +62,16 @@ impl PushReceiver {
 }
 
 /// Pushes the record as the configuration says, for as long as it is polled.
-pub(crate) fn push(config: &Config, audit: Arc<AuditTrail>) -> impl Future<Output = ()> + use<> {
-    let settings = config.audit.push.clone();
-    async move {
-        let (Some(settings), Some(progress)) = (settings, &audit.push) else { return };
-        let receiver = loop {
-            match PushReceiver::of(&settings) {
-                Ok(receiver) => break receiver,
-                Err(error) => fail(progress, &error, LONGEST_PAUSE).await,
-            }
-        };
-        push_to(&receiver, &audit, progress).await;
-    }
+pub(crate) async fn push(config: Arc<RunningConfig>, audit: Arc<AuditTrail>) {
+    let settings = config.load_full().audit.push.clone();
+    let (Some(settings), Some(progress)) = (settings, &audit.push) else { return };
+    let receiver = loop {
+        match PushReceiver::of(&settings, &config.accepted) {
+            Ok(receiver) => break receiver,
+            Err(error) => fail(progress, &error, LONGEST_PAUSE).await,
+        }
+    };
+    push_to(&receiver, &audit, progress).await;
 }
 
 async fn push_to(receiver: &PushReceiver, audit: &AuditTrail, progress: &PushProgress) {

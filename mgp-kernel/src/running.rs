@@ -9,12 +9,11 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, Guard};
 use mgp_discovery::Config;
-use mgp_discovery::config::model::ServerConfig;
-use mgp_discovery::config::{ConfigFile, Environment as _, ProcessEnvironment};
+use mgp_discovery::config::{ConfigFile, Environment, ProcessEnvironment, Secret};
 use mgp_discovery::secrets::SecretStoreError;
 use mgp_transport::{ConnectionLimits, MemoryBudget};
+use mgp_types::Context;
 use mgp_types::mgp::NameStyle;
-use mgp_types::{Context, Error};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
@@ -153,7 +152,7 @@ pub(crate) struct AcceptedConfig {
 #[derive(Debug, Serialize, Deserialize)]
 struct Accepted {
     config: Config,
-    /// The digests of the secrets that servers are given, by their names.
+    /// The digests of the secrets that the configuration refers to, by their names.
     secrets: SecretDigests,
 }
 
@@ -173,9 +172,7 @@ impl AcceptedConfig {
         match read_json::<Accepted>(&self.path) {
             Ok(Some(accepted)) => {
                 let (held, mut waiting) = wanted.held_to(&accepted.config);
-                waiting.extend(
-                    accepted.changed(&held.servers).into_iter().map(|name| format!("secrets.{name}")),
-                );
+                waiting.extend(accepted.changed(&held).into_iter().map(|name| format!("secrets.{name}")));
                 (held, waiting)
             }
             Ok(None) => {
@@ -189,9 +186,22 @@ impl AcceptedConfig {
         }
     }
 
+    /// Returns the part of `wanted` that takes effect, as [`held`](Self::held) does, and accepts nothing.
+    pub(crate) fn in_effect(&self, wanted: &Config) -> Config {
+        if !is_guarded(&self.secrets) {
+            return wanted.clone();
+        }
+        match read_json::<Accepted>(&self.path) {
+            Ok(Some(accepted)) => wanted.held_to(&accepted.config).0,
+            // The first kernel accepts all of it.
+            Ok(None) => wanted.clone(),
+            Err(_) => wanted.held_to(&Config::default()).0,
+        }
+    }
+
     /// Keeps the configuration as the accepted one.
     pub(crate) fn accept(&self, config: &Config) {
-        let secrets = digests(&config.servers).unwrap_or_else(|error| {
+        let secrets = digests(config).unwrap_or_else(|error| {
             tracing::warn!(%error, "no secret is accepted");
             SecretDigests::new()
         });
@@ -203,51 +213,53 @@ impl AcceptedConfig {
             tracing::error!(path = %self.path.display(), %error, "the accepted configuration cannot be kept");
         }
     }
+}
 
-    /// Checks that the secrets of a server are those that were accepted.
-    ///
-    /// # Errors
-    /// A secret was changed by somebody who did not give the passphrase.
-    pub(crate) fn check_secrets(&self, server: &ServerConfig) -> Result<(), Error> {
-        if server.secret_references().is_empty() || !is_guarded(&self.secrets) {
-            return Ok(());
+/// The environment of the process, which has a secret only as it was accepted.
+impl Environment for AcceptedConfig {
+    fn variable(&self, name: &str) -> Option<String> {
+        ProcessEnvironment.variable(name)
+    }
+
+    fn secret(&self, name: &str) -> Result<Option<Secret>, SecretStoreError> {
+        let Some(secret) = ProcessEnvironment.secret(name)? else { return Ok(None) };
+        let unaccepted = || SecretStoreError::Unaccepted(name.to_owned());
+        if is_guarded(&self.secrets)
+            && let Some(accepted) = read_json::<Accepted>(&self.path).map_err(|_| unaccepted())?
+            && accepted.secrets.get(name) != Some(&digest(name, &secret))
+        {
+            return Err(unaccepted());
         }
-        let accepted =
-            read_json::<Accepted>(&self.path).map_err(|error| Error::internal(error.to_string()))?;
-        match accepted.and_then(|accepted| accepted.changed(std::slice::from_ref(server)).pop()) {
-            None => Ok(()),
-            Some(name) => Err(Error::invalid_params(format!(
-                "the server `{}` is not started, because its secret {name} was changed without the operator passphrase: \
-                 `mgp reload` takes the change",
-                server.id
-            ))),
-        }
+        Ok(Some(secret))
     }
 }
 
 impl Accepted {
-    /// Returns the names of the secrets of these servers that are not as they were accepted. One that is lacking is no
-    /// danger, and one that cannot be read is not given to a server either.
-    fn changed(&self, servers: &[ServerConfig]) -> Vec<String> {
-        let now = digests(servers).unwrap_or_default();
+    /// Returns the names of the secrets of a configuration that are not as they were accepted. One that is lacking is no
+    /// danger, and one that cannot be read is not used either.
+    fn changed(&self, config: &Config) -> Vec<String> {
+        let now = digests(config).unwrap_or_default();
         let is_other = |(name, digest): &(String, String)| self.secrets.get(name) != Some(digest);
         now.into_iter().filter(is_other).map(|(name, _)| name).collect()
     }
 }
 
-/// Returns the digests of the secrets that these servers are given and that are set.
-fn digests(servers: &[ServerConfig]) -> Result<SecretDigests, SecretStoreError> {
+/// Returns the digests of the secrets that a configuration refers to and that are set.
+fn digests(config: &Config) -> Result<SecretDigests, SecretStoreError> {
     let mut digests = SecretDigests::new();
-    for name in servers.iter().flat_map(ServerConfig::secret_references).map(|found| found.secret) {
-        if !digests.contains_key(&name)
-            && let Some(value) = ProcessEnvironment.secret(&name)?
-        {
-            let digest = Sha256::new().chain_update(&name).chain_update([0]).chain_update(value.expose());
-            let text: [u8; 64] = mgp_types::hex(&digest.finalize());
-            digests.insert(name, String::from_utf8_lossy(&text).into_owned());
+    for name in config.secret_names() {
+        if let Some(secret) = ProcessEnvironment.secret(&name)? {
+            let digest = digest(&name, &secret);
+            digests.insert(name, digest);
         }
     }
     Ok(digests)
+}
+
+fn digest(name: &str, secret: &Secret) -> String {
+    let digest = Sha256::new().chain_update(name).chain_update([0]).chain_update(secret.expose());
+    let text: [u8; 64] = mgp_types::hex(&digest.finalize());
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// The name of the file with the accepted configuration.

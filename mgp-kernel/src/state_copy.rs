@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, BufReader, Write as _};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use mgp_security::audit::{Filter, LogEntry, LogHead, LogStore, Query};
 use mgp_store::Database;
 use mgp_types::Error;
@@ -17,8 +17,8 @@ use mgp_types::mgp::Timestamp;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::platform::set_mode;
-use crate::state_folder::{digest_of, read_json, write_json};
+use crate::platform::{open_regular, private_file_options, set_mode};
+use crate::state_folder::{digest_of, write_json};
 use crate::terminal::{TextForm, TextWriter};
 
 /// The database with the decisions of operators.
@@ -98,29 +98,31 @@ impl StateCopy {
         Ok(copy)
     }
 
-    /// Reads the manifest of the copy in `folder`, and checks that all files are as they were copied.
+    /// Copies the files of the copy in `folder` to the folder `to`, and checks that they are as they were copied. Nothing but
+    /// regular files is read, and no link is followed.
     ///
     /// # Errors
-    /// Fails if it is no copy, or is not whole.
-    pub(crate) fn read(folder: &Path) -> Result<Self> {
-        let copy: Option<Self> = read_json(&folder.join(MANIFEST)).context(MANIFEST)?;
-        let copy = copy.context("there is no copy that `mgp backup` made")?;
+    /// Fails if it is no copy, or is not whole, or a file cannot be read or written.
+    pub(crate) fn unpack(folder: &Path, to: &Path) -> Result<Self> {
+        let manifest = match open_regular(&folder.join(MANIFEST)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                bail!("there is no copy that `mgp backup` made")
+            }
+            manifest => manifest.context(MANIFEST)?,
+        };
+        let copy: Self = serde_json::from_reader(BufReader::new(manifest)).context(MANIFEST)?;
+        ensure!(!folder.join(CREATED).is_symlink(), "{CREATED} is a link");
+        fs::create_dir(to.join(CREATED))?;
         let is_whole = [DECISIONS, RECORD].iter().all(|name| copy.files.contains_key(*name));
         ensure!(is_whole, "the copy lacks the decisions, or the record");
         for (name, digest) in &copy.files {
-            let is_same = is_of_state(name) && Digest::from(digest_of(&folder.join(name))?) == *digest;
-            ensure!(is_same, "{} is not what was copied", name.escape_debug());
+            let changed = || format!("{} is not what was copied", name.escape_debug());
+            ensure!(is_of_state(name), changed());
+            let mut file = private_file_options().write(true).create_new(true).open(to.join(name))?;
+            io::copy(&mut open_regular(&folder.join(name)).with_context(changed)?, &mut file)?;
+            ensure!(Digest::from(digest_of(&to.join(name))?) == *digest, changed());
         }
         Ok(copy)
-    }
-
-    /// Copies the files of the copy in `folder` to the folder `to`.
-    ///
-    /// # Errors
-    /// Fails if a file cannot be read or written.
-    pub(crate) fn unpack(&self, folder: &Path, to: &Path) -> io::Result<()> {
-        fs::create_dir(to.join(CREATED))?;
-        self.files.keys().try_for_each(|name| fs::copy(folder.join(name), to.join(name)).map(drop))
     }
 }
 
@@ -161,6 +163,8 @@ fn is_of_state(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use sha2::Digest as _;
+
     use super::*;
 
     #[test]
@@ -179,7 +183,7 @@ mod tests {
     fn a_folder_that_is_no_copy_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let refused = |what: &str| {
-            let error = StateCopy::read(folder.path()).unwrap_err();
+            let error = StateCopy::unpack(folder.path(), tempfile::tempdir().unwrap().path()).unwrap_err();
             assert!(error.to_string().contains(what), "{error:#}");
         };
         refused("no copy");
@@ -194,5 +198,29 @@ mod tests {
         let copy = StateCopy { version, made_at, record, schemas, files: files.into() };
         write_json(&folder.path().join(MANIFEST), &copy).unwrap();
         refused("is not what was copied");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_in_a_copy_are_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let hash = Digest::from(<[u8; 32]>::from(sha2::Sha256::digest(b"secret")));
+        let files = [DECISIONS, RECORD].map(|name| (name.to_owned(), hash));
+        let (record, version, schemas) = (LogHead::new(1, hash), String::new(), BTreeMap::new());
+        let copy = StateCopy { version, made_at: Timestamp::EPOCH, record, schemas, files: files.into() };
+        write_json(&path(MANIFEST), &copy).unwrap();
+        fs::write(path("secret"), "secret").unwrap();
+        let unpacked = || StateCopy::unpack(folder.path(), tempfile::tempdir().unwrap().path());
+        for name in [DECISIONS, RECORD] {
+            fs::write(path(name), "secret").unwrap();
+        }
+        unpacked().unwrap();
+        fs::remove_file(path(RECORD)).unwrap();
+        std::os::unix::fs::symlink(path("secret"), path(RECORD)).unwrap();
+        assert!(unpacked().is_err());
+        fs::remove_file(path(RECORD)).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(path(RECORD)).status().unwrap().success());
+        assert!(unpacked().is_err(), "nobody waits for a writer");
     }
 }

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use mgp_types::mgp::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
+use rusqlite::config::DbConfig;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, ToSql, Transaction,
     TransactionBehavior, params,
 };
 
+use crate::copied_rows::{CopiedRows, tables};
 use crate::reserve::{Reserve, private};
 use crate::shared::{self, Shared};
 use crate::{Change, Entry, Order, OrderKey, Result, StoreError};
@@ -41,6 +43,8 @@ struct DatabaseInner {
     reserve: OnceLock<Reserve>,
     /// The order that other kernels share with this one.
     shared: OnceLock<Shared>,
+    /// The copy from which the sections take their rows when they make their tables.
+    copied: OnceLock<CopiedRows>,
     _lock: Option<File>,
 }
 
@@ -62,6 +66,20 @@ impl Database {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         Self::prepare(connection, Some(lock))
+    }
+
+    /// Creates the database at `path` with the rows of the one at `copy`, which somebody else may have changed: each section
+    /// makes its own tables as the copy has them, takes their rows, and brings them up to date. Nothing else of the copy is
+    /// taken, neither triggers nor views.
+    ///
+    /// # Errors
+    /// The errors of [`Database::open`], and those of reading the copy.
+    pub fn with_rows_of(copy: &Path, path: &Path) -> Result<Self> {
+        let database = Self::open(path)?;
+        // A section's own triggers are about changes, and not about rows that were there before.
+        database.connection().set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        let _ = database.inner.copied.set(CopiedRows::open(copy)?);
+        Ok(database)
     }
 
     /// Opens the database at `path` for reading, while another process may write it.
@@ -149,10 +167,12 @@ impl Database {
             Ok(transaction.query_row(query, [section], |row| row.get(0)).optional()?.unwrap_or(0))
         })?;
         let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
-        if found > known {
+        let copied = self.inner.copied.get().filter(|_| found == 0);
+        let begun = copied.map_or(Ok(0), |copied| copied.version(section))?;
+        if found.max(begun) > known {
             return Err(StoreError::Newer {
                 section: section.to_owned(),
-                found,
+                found: found.max(begun),
                 known,
                 way_back: self.way_back(section, known),
             });
@@ -164,9 +184,15 @@ impl Database {
             self.copy_to(&copy, &[])?;
         }
         self.transaction(|transaction| {
-            for migration in migrations.iter().skip(found as usize) {
-                transaction.execute_batch(migration)?;
+            let run = |migrations: &[&str]| {
+                migrations.iter().try_for_each(|migration| transaction.execute_batch(migration))
+            };
+            if let Some(copied) = copied {
+                let before = tables(transaction)?;
+                run(&migrations[..begun as usize])?;
+                copied.fill(transaction, &before)?;
             }
+            run(&migrations[found.max(begun) as usize..])?;
             transaction.execute(
                 "INSERT INTO mgp_schema (section, version) VALUES (?1, ?2)
              ON CONFLICT (section) DO UPDATE SET version = excluded.version",
@@ -353,9 +379,11 @@ impl Database {
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
         connection.pragma_update(None, "trusted_schema", "OFF")?;
+        // No section has a view: one that is there stands in place of a table.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
         let connection = Mutex::new(connection);
-        let (reserve, shared) = (OnceLock::new(), OnceLock::new());
-        let inner = Arc::new(DatabaseInner { connection, reserve, shared, _lock: lock });
+        let (reserve, shared, copied) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let inner = Arc::new(DatabaseInner { connection, reserve, shared, copied, _lock: lock });
         Ok(Self { inner, section: Section::default() })
     }
 }

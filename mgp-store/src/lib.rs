@@ -22,6 +22,7 @@
 //! The feature `postgres` brings an order that lies in PostgreSQL.
 
 mod change;
+mod copied_rows;
 mod database;
 mod error;
 mod joining;

@@ -93,7 +93,7 @@ pub use outbox::{BoxFuture, Outbox, OutboxPort, StreamId};
 pub use passed_methods::{InvalidMethodPattern, MethodPattern, PassedMethods};
 pub use peer_certificate::PeerCertificate;
 pub use principal::{Principal, PrincipalKind, PrincipalRole};
-pub use random::{random_bytes, random_name};
+pub use random::{random_bytes, random_letters, random_name};
 pub use request::{Params, Request, RequestKind};
 pub use response::{CacheHint, CallEnding, Response, ResponseContext, ResultJson, ResultKind, ResultShape};
 pub use revision::{Revision, UnknownRevision};

@@ -10,6 +10,18 @@ pub fn random_bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
+/// Returns an id of `N` random letters and digits, to be typed by people: none is taken for another one, and they form no
+/// words.
+///
+/// # Panics
+/// The system gives no random bytes.
+pub fn random_letters<const N: usize>() -> String {
+    let letters = random_bytes::<N>().map(|byte| LETTERS[usize::from(byte) % LETTERS.len()]);
+    letters.iter().map(|letter| char::from(*letter)).collect()
+}
+
+const LETTERS: &[u8] = b"bcdfghjkmnpqrstvwxyz23456789";
+
 /// Returns a name that nobody can guess: 128 random bits in 32 hexadecimal digits.
 ///
 /// # Panics

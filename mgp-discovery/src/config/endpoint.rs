@@ -1,9 +1,11 @@
 //! The endpoints of servers, with and without resolved references.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::model::{
-    AuditPush, ClusterSettings, Notification, PageOauth, ServerConfig, ServerOauth, StoreSettings,
+    AuditPush, ClusterSettings, Config, Notification, PageOauth, ServerConfig, ServerOauth, StoreSettings,
     TelemetrySettings, TokenIntrospection, TransportKind,
 };
 use super::template::Template;
@@ -183,6 +185,25 @@ impl ServerConfig {
             found.extend(Template::parse(text).iter().flat_map(Template::secrets).map(reference));
         }
         found
+    }
+}
+
+impl Config {
+    /// Returns the names of all secrets that the configuration refers to, wherever the reference stands.
+    pub fn secret_names(&self) -> BTreeSet<String> {
+        let (mut names, mut left) = (BTreeSet::new(), vec![serde_json::to_value(self).unwrap_or_default()]);
+        while let Some(value) = left.pop() {
+            match value {
+                Value::Array(items) => left.extend(items),
+                Value::Object(members) => left.extend(members.into_iter().map(|(_, member)| member)),
+                Value::String(text) => {
+                    names
+                        .extend(Template::parse(&text).iter().flat_map(Template::secrets).map(str::to_owned));
+                }
+                _ => {}
+            }
+        }
+        names
     }
 }
 

@@ -6,8 +6,8 @@ use mgp_types::{AgentGroups, Principal, PrincipalRole};
 use super::program::{CommandCode, loads_code};
 use super::registration_table::is_same;
 use super::{
-    Approval, LaunchMethod, ProgramScript, Registrant, RegistrationTerms, RegistryError, Result,
-    ServerRegistration,
+    Approval, LaunchMethod, ProgramScript, Registrant, RegistrationId, RegistrationTerms, RegistryError,
+    Result, ServerRegistration,
 };
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 use crate::config::model::{RegistrationSettings, TransportKind};
@@ -109,6 +109,7 @@ pub(super) fn admit(
         justification: words(wanted.justification, "justification")?,
         registered_at: now,
         approval,
+        approval_id: RegistrationId::random(),
         digest: None,
         files: Vec::new(),
         unconfined: None,

@@ -4,6 +4,8 @@ use mgp_store::StoreError;
 use mgp_types::mgp::{CodeRejection, Recovery, ServerId};
 use mgp_types::{Error, Object, code};
 
+use super::RegistrationId;
+
 /// The outcome of what the registry does.
 pub(super) type Result<T, E = RegistryError> = std::result::Result<T, E>;
 
@@ -29,6 +31,9 @@ pub enum RegistryError {
     /// The caller knows no such server.
     #[error("no server {0:?} was registered here by you; those of the configuration are changed there")]
     Unknown(ServerId),
+    /// No registration waits under this id: it was decided about, or has changed since.
+    #[error("no registration `{}` waits for approval, or not any more: list them again", .0.as_str())]
+    NotWaiting(RegistrationId),
     /// Another change of the same server is in progress.
     #[error("another change of the server {0:?} is in progress: try again")]
     Busy(ServerId),
@@ -38,7 +43,7 @@ pub enum RegistryError {
     /// The code differs from the code that was approved, or shown for approval.
     #[error(
         "the code of the server {id:?} has changed ({}): it is held back; `mgp registrations list --waiting` shows it, \
-         and `mgp registrations approve {id}` starts it as it is now", .files.join(", ")
+         and the id by which `mgp registrations approve` starts it as it is now", .files.join(", ")
     )]
     Changed {
         /// The id of the server.
@@ -61,7 +66,9 @@ mgp_types::convert!(RegistryError => Error, error => {
     let code = match error {
         RegistryError::Unauthenticated => code::AUTH_REQUIRED,
         RegistryError::Forbidden(_) => code::PERMISSION_DENIED,
-        RegistryError::Malformed(_) | RegistryError::Unknown(_) => code::INVALID_PARAMS,
+        RegistryError::Malformed(_) | RegistryError::Unknown(_) | RegistryError::NotWaiting(_) => {
+            code::INVALID_PARAMS
+        }
         RegistryError::Taken(_) => code::SERVER_ALREADY_REGISTERED,
         RegistryError::Full(_) | RegistryError::Store(StoreError::Full) => code::RESOURCE_EXHAUSTED,
         RegistryError::Busy(_) => code::SERVER_NOT_READY,

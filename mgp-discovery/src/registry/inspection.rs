@@ -8,8 +8,8 @@ use super::admission::{check_again, script};
 use super::event::RegistrationChange;
 use super::registration_table::Claim;
 use super::{
-    Approval, ApprovedCode, InspectedCode, Inspection, LaunchMethod, Registry, RegistryError, Result,
-    ServerRegistration,
+    Approval, ApprovedCode, InspectedCode, Inspection, LaunchMethod, RegistrationId, Registry, RegistryError,
+    Result, ServerRegistration,
 };
 
 impl Registry {
@@ -22,7 +22,8 @@ impl Registry {
     pub async fn check_code(&self, id: &ServerId) -> Result<Option<ApprovedCode>> {
         let Some(server) = self.0.table.get(id) else { return Ok(None) };
         if !server.is_approved() {
-            let why = format!("the server {id:?} waits: `mgp registrations approve {id}` starts it");
+            let approve = server.approval_id.as_str();
+            let why = format!("the server {id:?} waits: `mgp registrations approve {approve}` starts it");
             return Err(RegistryError::Forbidden(why));
         }
         let code = self.inspect(&server).await?;
@@ -65,8 +66,10 @@ impl Registry {
         found: Option<&InspectedCode>,
     ) -> Result<()> {
         let (id, files) = (&server.id, server.changes(found).join(", "));
-        tracing::warn!(server = %id, files, "changed code is held back: `mgp registrations approve {id}` starts it");
-        let held = ServerRegistration { approval: Approval::Pending, ..server.clone() }.with_code(found);
+        let (approval, approval_id) = (Approval::Pending, RegistrationId::random());
+        let approve = approval_id.as_str();
+        tracing::warn!(server = %id, files, "changed code is held back: `mgp registrations approve {approve}` starts it");
+        let held = ServerRegistration { approval, approval_id, ..server.clone() }.with_code(found);
         self.put(&RegistrationChange::new(Actor::kernel(), None, "held"), claim, held).await.map(drop)
     }
 

@@ -19,7 +19,7 @@
 //! | [`Registry`] | the registered servers, their registrants and their state |
 //! | [`RegistrationPolicy`] | the rules of who may register which servers |
 //! | [`RegistrationTerms`], [`Lifetime`] | the lifetime of a server, and its approval in advance |
-//! | [`ServerRegistration`], [`LaunchMethod`] | a server that was registered |
+//! | [`ServerRegistration`], [`RegistrationId`], [`LaunchMethod`] | a server that was registered |
 //! | [`RunningServers`], [`ServerView`] | the servers that run: implemented by the kernel |
 //! | [`CodeInspector`], [`ProgramScript`], [`InspectedCode`] | the inspection of code: implemented by the kernel |
 //! | [`SqliteRegistryStore`] | the store of registered servers |
@@ -40,8 +40,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::{Permission, ServerId, Timestamp, TrustLevel};
-use mgp_types::{Principal, PrincipalRole, shell_word};
+use mgp_types::{Principal, PrincipalRole, random_letters, shell_word};
 use serde::{Deserialize, Serialize};
 
 pub use self::admission::RegistrationPolicy;
@@ -79,6 +80,9 @@ pub struct ServerRegistration {
     pub registered_at: Timestamp,
     /// The approval of the server.
     pub approval: Approval,
+    /// The id by which an operator decides about this registration while it waits.
+    #[serde(default)]
+    pub approval_id: RegistrationId,
     /// The digest of its script and all files that it loads, at their inspection; `None` if there was nothing to
     /// inspect.
     pub digest: Option<String>,
@@ -127,6 +131,34 @@ pub enum Registrant {
     Operator(String),
 }
 
+/// The id by which an operator decides about a registration that waits. It is random, and each change of what waits brings
+/// another one: nobody approves anything but what was shown under the id. It is longer than the id of a question, so no id
+/// names both.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RegistrationId(Box<str>);
+
+impl RegistrationId {
+    pub(super) fn random() -> Self {
+        Self(random_letters::<ID_CHARS>().into())
+    }
+
+    /// Returns the id of a registration that an earlier version stored as `record`.
+    fn of_record(record: &str) -> Self {
+        let digest = Digest::of_parts([record.as_bytes()]).to_string();
+        Self(digest[digest.len() - ID_CHARS..].into())
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+mgp_types::convert!(&str => RegistrationId, text => Self(text.into()));
+
+const ID_CHARS: usize = 8;
+
 /// The approval of a registered server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -169,6 +201,11 @@ impl ServerRegistration {
     /// Returns whether the server may be started.
     pub const fn is_approved(&self) -> bool {
         matches!(self.approval, Approval::Approved { .. })
+    }
+
+    /// Returns whether the server waits for a decision about this id.
+    pub fn is_waiting_as(&self, id: &RegistrationId) -> bool {
+        !self.is_approved() && self.approval_id == *id
     }
 
     /// Returns whether the server is a program that runs confined by the system.

@@ -1,12 +1,12 @@
 //! The registered servers, and the claims of changes in progress.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 
-use super::{Lifetime, RegistryError, Result, ServerRegistration};
+use super::{Lifetime, Registrant, RegistrationId, RegistryError, Result, ServerRegistration};
 
 /// The registered servers, and the changes in progress. Clones share the same servers.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +17,8 @@ type Servers = BTreeMap<ServerId, Arc<ServerRegistration>>;
 #[derive(Debug, Default)]
 struct RegistrationTableState {
     servers: Servers,
-    claimed: BTreeSet<ServerId>,
+    /// The servers whose changes are in progress, with their registrants.
+    claimed: BTreeMap<ServerId, Registrant>,
 }
 
 /// The right to change one server, until it is dropped. Changes of one server are made one after the other, with no
@@ -33,7 +34,7 @@ pub(super) struct Claim {
 impl RegistrationTable {
     pub(super) fn of(servers: Vec<ServerRegistration>) -> Self {
         let servers = servers.into_iter().map(|server| (server.id.clone(), Arc::new(server))).collect();
-        Self(Arc::new(Mutex::new(RegistrationTableState { servers, claimed: BTreeSet::new() })))
+        Self(Arc::new(Mutex::new(RegistrationTableState { servers, claimed: BTreeMap::new() })))
     }
 
     pub(super) fn get(&self, id: &ServerId) -> Option<Arc<ServerRegistration>> {
@@ -45,16 +46,23 @@ impl RegistrationTable {
     }
 
     /// Returns the right to create a server, which counts as registered from now on.
-    pub(super) fn claim_new(&self, id: &ServerId) -> Result<Claim> {
+    pub(super) fn claim_new(&self, server: &ServerRegistration) -> Result<Claim> {
+        let (id, by) = (&server.id, &server.registrant);
         let mut held = self.0.lock();
-        if held.servers.keys().chain(&held.claimed).any(|known| is_same(known, id)) {
+        if held.servers.keys().chain(held.claimed.keys()).any(|known| is_same(known, id)) {
             return Err(RegistryError::Taken(id.clone()));
         }
-        let coming = held.claimed.iter().filter(|id| !held.servers.contains_key(*id)).count();
-        if held.servers.len() + coming >= MAX_SERVERS {
+        let coming = held.claimed.iter().filter(|(id, _)| !held.servers.contains_key(*id));
+        let registrants: Vec<_> =
+            held.servers.values().map(|server| &server.registrant).chain(coming.map(|(_, by)| by)).collect();
+        let own = registrants.iter().filter(|registrant| **registrant == by).count();
+        if matches!(by, Registrant::Agent(_)) && own >= MAX_OF_AGENT {
+            return Err(RegistryError::Full(MAX_OF_AGENT));
+        }
+        if registrants.len() >= MAX_SERVERS {
             return Err(RegistryError::Full(MAX_SERVERS));
         }
-        held.claimed.insert(id.clone());
+        held.claimed.insert(id.clone(), by.clone());
         Ok(Claim { table: self.clone(), id: id.clone(), stored: None })
     }
 
@@ -62,9 +70,26 @@ impl RegistrationTable {
     pub(super) fn claim(&self, id: &ServerId) -> Result<(Claim, Arc<ServerRegistration>)> {
         let mut held = self.0.lock();
         let server = held.servers.get(id).cloned().ok_or_else(|| RegistryError::Unknown(id.clone()))?;
-        if !held.claimed.insert(id.clone()) {
+        self.claim_found(&mut held, server)
+    }
+
+    /// Returns the right to decide about the registration that waits under this id, and the server as it is.
+    pub(super) fn claim_waiting(&self, id: &RegistrationId) -> Result<(Claim, Arc<ServerRegistration>)> {
+        let mut held = self.0.lock();
+        let server = held.servers.values().find(|server| server.is_waiting_as(id)).cloned();
+        self.claim_found(&mut held, server.ok_or_else(|| RegistryError::NotWaiting(id.clone()))?)
+    }
+
+    fn claim_found(
+        &self,
+        held: &mut RegistrationTableState,
+        server: Arc<ServerRegistration>,
+    ) -> Result<(Claim, Arc<ServerRegistration>)> {
+        let id = &server.id;
+        if held.claimed.contains_key(id) {
             return Err(RegistryError::Busy(id.clone()));
         }
+        held.claimed.insert(id.clone(), server.registrant.clone());
         let stored = (server.lifetime == Lifetime::Kept).then(|| server.clone());
         Ok((Claim { table: self.clone(), id: id.clone(), stored }, server))
     }
@@ -108,7 +133,9 @@ fn differing(servers: &Servers, others: &Servers) -> Vec<Arc<ServerRegistration>
 }
 
 /// The maximum number of servers that are registered at the same time.
-pub(super) const MAX_SERVERS: usize = 16;
+const MAX_SERVERS: usize = 16;
+/// The maximum number of servers of one agent: an agent leaves room for the others.
+const MAX_OF_AGENT: usize = MAX_SERVERS / 2;
 
 /// Returns whether two ids are the same. Ids that differ in case only would be one file, or one name to a human.
 pub(super) fn is_same(one: &ServerId, other: &ServerId) -> bool {

@@ -15,8 +15,8 @@ use super::admission::{admit, words};
 use super::event::RegistrationChange;
 use super::registration_table::{Claim, RegistrationTable};
 use super::{
-    Approval, CodeInspector, Lifetime, Registrant, RegistrationPolicy, RegistrationTerms, RegistryError,
-    Result, RunningServers, ServerRegistration, ServerView, SqliteRegistryStore,
+    Approval, CodeInspector, Lifetime, Registrant, RegistrationId, RegistrationPolicy, RegistrationTerms,
+    RegistryError, Result, RunningServers, ServerRegistration, ServerView, SqliteRegistryStore,
 };
 
 /// The registered servers, their registrants, and their state (§15.4, §15.5).
@@ -124,7 +124,7 @@ impl Registry {
         let work = async {
             let policy = self.0.policy.load_full();
             let (server, left_out) = admit(&policy, by, wanted, terms, Timestamp::now())?;
-            let claim = self.0.table.claim_new(&server.id)?;
+            let claim = self.0.table.claim_new(&server)?;
             let mut server = self.judged(server).await?;
             if server.trust == TrustLevel::Sandboxed
                 && (server.digest.is_none() || server.unconfined.is_some())
@@ -147,20 +147,18 @@ impl Registry {
     /// Approves and starts a waiting server, in the name of an operator. Its script is inspected again.
     ///
     /// # Errors
-    /// `by` is no operator, there is no such server, the policy or the code has changed, or the change could not be
+    /// `by` is no operator, nothing waits under this id, the policy or the code has changed, or the change could not be
     /// recorded or stored.
     pub async fn approve(
         &self,
         by: &Principal,
         trace: Option<TraceId>,
-        id: &ServerId,
+        id: &RegistrationId,
     ) -> Result<RegisteredServer> {
         let change = RegistrationChange::new(Actor::of(by), trace, "approved");
         let work = async {
-            let (claim, server) = self.claim(by, id)?;
-            if server.is_approved() {
-                return Ok(RegisteredServer::new(id.clone(), ServerStatus::Registered));
-            }
+            check_operator(by)?;
+            let (claim, server) = self.0.table.claim_waiting(id)?;
             // An approval covers only code that was shown.
             let claim = self.unchanged(claim, &server).await?;
             let approval = Approval::Approved { by: by.id().into_owned(), at: Timestamp::now() };
@@ -168,24 +166,27 @@ impl Registry {
             let (_claim, approved) = self.put(&change, claim, approved).await?;
             Ok(self.started(&approved).await)
         };
-        self.carried_out(&change, id, work).await
+        self.carried_out(&change, &self.server_of(id), work).await
     }
 
     /// Removes a server that waited for its approval, in the name of an operator.
     ///
     /// # Errors
-    /// `by` is no operator, no such server waits, or the change could not be recorded or stored.
-    pub async fn deny(&self, by: &Principal, trace: Option<TraceId>, id: &ServerId) -> Result<()> {
+    /// `by` is no operator, nothing waits under this id, or the change could not be recorded or stored.
+    pub async fn deny(
+        &self,
+        by: &Principal,
+        trace: Option<TraceId>,
+        id: &RegistrationId,
+    ) -> Result<ServerId> {
         let change = RegistrationChange::new(Actor::of(by), trace, "denied");
         let work = async {
-            let (claim, server) = self.claim(by, id)?;
-            if server.is_approved() {
-                let why = "the server is approved already: deregister it instead";
-                return Err(RegistryError::Malformed(why.into()));
-            }
-            self.remove(&change, claim, &server).await
+            check_operator(by)?;
+            let (claim, server) = self.0.table.claim_waiting(id)?;
+            self.remove(&change, claim, &server).await?;
+            Ok(server.id.clone())
         };
-        self.carried_out(&change, id, work).await
+        self.carried_out(&change, &self.server_of(id), work).await
     }
 
     /// Keeps a server beyond the session that it was registered for, in the name of an operator.
@@ -195,7 +196,8 @@ impl Registry {
     pub async fn keep(&self, by: &Principal, trace: Option<TraceId>, id: &ServerId) -> Result<()> {
         let change = RegistrationChange::new(Actor::of(by), trace, "kept");
         let work = async {
-            let (claim, server) = self.claim(by, id)?;
+            check_operator(by)?;
+            let (claim, server) = self.0.table.claim(id)?;
             let kept = ServerRegistration { lifetime: Lifetime::Kept, ..ServerRegistration::clone(&server) };
             self.put(&change, claim, kept).await.map(drop)
         };
@@ -275,13 +277,10 @@ impl Registry {
         self.0.table.all()
     }
 
-    /// Returns the right of an operator to change an existing server, and the server as it is.
-    fn claim(&self, by: &Principal, id: &ServerId) -> Result<(Claim, Arc<ServerRegistration>)> {
-        if by.role() != PrincipalRole::Operator {
-            let why = "only an operator may approve, deny or keep servers";
-            return Err(RegistryError::Forbidden(why.into()));
-        }
-        self.0.table.claim(id)
+    /// Returns the server that waits under this id, for the record; an id under which nothing waits is recorded itself.
+    fn server_of(&self, id: &RegistrationId) -> ServerId {
+        let waiting = self.0.table.all().into_iter().find(|server| server.is_waiting_as(id));
+        waiting.map_or_else(|| id.as_str().into(), |server| server.id.clone())
     }
 
     async fn start_again(&self, id: &ServerId) -> Result<()> {
@@ -298,10 +297,11 @@ impl Registry {
             let id = &server.id;
             let unconfined =
                 server.unconfined.as_ref().map(|why| format!("; it would run unconfined: {why}"));
-            tracing::warn!(server = %id, "a registered server waits: `mgp registrations approve {id}` starts it");
+            let approve = server.approval_id.as_str();
+            tracing::warn!(server = %id, "a registered server waits: `mgp registrations approve {approve}` starts it");
             return answer(ServerStatus::PendingApproval).with_message(format!(
                 "its code {inspected} inspected; the server `{id}` is waiting for approval: a person has to confirm it by \
-                 `mgp permissions approve {id}` in a terminal (`mgp registrations approve {id}` does the same){}",
+                 `mgp permissions approve {approve}` in a terminal (`mgp registrations approve {approve}` does the same){}",
                 unconfined.unwrap_or_default()
             ));
         }
@@ -411,6 +411,13 @@ impl Registry {
 }
 
 mgp_types::partial_debug!(Registry, self => table: self.0.table, store: self.0.store);
+
+fn check_operator(by: &Principal) -> Result<()> {
+    if by.role() == PrincipalRole::Operator {
+        return Ok(());
+    }
+    Err(RegistryError::Forbidden("only an operator may approve, deny or keep servers".into()))
+}
 
 /// Returns whether `by` registered the server, or may change any server.
 fn may_change(by: &Principal, server: &ServerRegistration) -> bool {

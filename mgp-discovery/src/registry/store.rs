@@ -6,7 +6,7 @@ use mgp_store::{Database, StoreError, text};
 use mgp_types::mgp::ServerId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::ServerRegistration;
+use super::{RegistrationId, ServerRegistration};
 
 /// Registered servers in a database that this process has for itself.
 #[derive(Debug)]
@@ -84,5 +84,11 @@ fn stored(connection: &Connection, id: &ServerId) -> Result<Option<ServerRegistr
 }
 
 fn read(record: &str) -> Result<ServerRegistration, StoreError> {
-    serde_json::from_str(record).map_err(|error| StoreError::Damaged(error.to_string()))
+    let mut server: ServerRegistration =
+        serde_json::from_str(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    // Earlier versions knew no such id.
+    if server.approval_id == RegistrationId::default() {
+        server.approval_id = RegistrationId::of_record(record);
+    }
+    Ok(server)
 }

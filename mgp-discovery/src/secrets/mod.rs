@@ -85,6 +85,9 @@ pub enum SecretStoreError {
         /// The line, from 1.
         line: usize,
     },
+    /// The secret is another one than an operator has accepted.
+    #[error("the secret {0} was changed without the operator passphrase; `mgp reload` takes the change")]
+    Unaccepted(String),
     /// The system refuses.
     #[error("{}: {error}", path.display())]
     Io {

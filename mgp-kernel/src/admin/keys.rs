@@ -252,7 +252,8 @@ impl Operation for RotateKey {
         if expires_at.is_some_and(|end| call.kernel.audit.clock.now() >= end) {
             return Err(Error::invalid_params("the new key would be over: `--until` sets another end"));
         }
-        let details = [("key", &*self.id), ("owner", former.terms.owner.as_str())];
+        let until = self.former_until.to_string();
+        let details = [("key", &*self.id), ("owner", former.terms.owner.as_str()), ("until", &*until)];
         call.record_act("dev.cloto.mgp.key_rotated", &details).await?;
         let terms = KeyTerms { expires_at, ..former.terms };
         let (info, secret) = keys.issue(terms).await?;

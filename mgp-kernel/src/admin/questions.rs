@@ -62,8 +62,7 @@ pub(crate) struct OpenQuestion {
 /// Shows an open question.
 #[derive(Debug, Args, Serialize, Deserialize)]
 pub(crate) struct ShowQuestion {
-    /// The id of the question, or the server
-    #[arg(value_name = "ID|SERVER")]
+    /// The id of the question
     pub(crate) id: String,
 }
 
@@ -182,12 +181,12 @@ impl Operation for ShowQuestion {
 
     async fn run(self, call: &OperatorCall) -> Result<ShownQuestion, Error> {
         let (pending, registry) = (&call.kernel.policies.pending, &call.kernel.registry);
-        let id = named(&self.id, all_ids(&call.kernel))?;
+        if let Some(question) = registrations::questions(registry).find(|question| question.id == self.id) {
+            return Ok(ShownQuestion { question, arguments: None, can_be_edited: false, edited: None });
+        }
+        let id = named(&self.id, queued_ids(&call.kernel))?;
         let found = pending.find(&ApprovalId::from(&*id));
         let Some(open) = found.filter(|question| !question.is_received) else {
-            if let Some(question) = registrations::questions(registry).find(|question| question.id == id) {
-                return Ok(ShownQuestion { question, arguments: None, can_be_edited: false, edited: None });
-            }
             let message = "there is no such question, or not any more";
             return Err(Error::new(code::RESOURCE_NOT_FOUND, message));
         };
@@ -253,7 +252,7 @@ impl Operation for ApproveQuestion {
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
         // The approval of one call does not approve all calls of its tool.
         if self.lasts == Some(GrantLifetime::Always)
-            && let id = named(&self.id, all_ids(&call.kernel))?
+            && let id = named(&self.id, queued_ids(&call.kernel))?
             && let Some(PendingApproval { server, subject: ApprovalSubject::Call { tool, .. }, .. }) =
                 call.kernel.policies.pending.find(&ApprovalId::from(&*id))
         {
@@ -308,10 +307,6 @@ pub(super) fn queued_ids(kernel: &Sections) -> impl Iterator<Item = String> {
     rows.map(|open| open.id.as_str().to_owned())
 }
 
-fn all_ids(kernel: &Sections) -> impl Iterator<Item = String> {
-    queued_ids(kernel).chain(registrations::questions(&kernel.registry).map(|question| question.id))
-}
-
 /// Returns the id that an operator means by `text`: that id, or the only one that begins so. A text by which no id begins
 /// is returned as it is.
 ///
@@ -331,15 +326,16 @@ pub(super) fn named(text: &str, ids: impl Iterator<Item = String>) -> Result<Str
 }
 
 async fn decide(call: &OperatorCall, id: &str, answer: &ApprovalAnswer) -> Result<PermissionDecided, Error> {
-    let id = &*named(id, all_ids(&call.kernel))?;
     let decision = answer.decision;
+    // Nobody starts a server by a few letters: the id of a registration is given in full.
     if registrations::questions(&call.kernel.registry).any(|question| question.id == id) {
-        let server_id = ServerId::from(id);
+        let id = id.to_owned();
         match decision {
-            Decision::Approved => drop(ApproveRegistration { server_id }.run(call).await?),
-            _ => drop(DenyRegistration { server_id }.run(call).await?),
+            Decision::Approved => drop(ApproveRegistration { id }.run(call).await?),
+            _ => drop(DenyRegistration { id }.run(call).await?),
         }
     } else {
+        let id = &*named(id, queued_ids(&call.kernel))?;
         call.kernel.policies.pending.decide(&call.by, &ApprovalId::from(id), answer).await?;
     }
     Ok(PermissionDecided { decision })

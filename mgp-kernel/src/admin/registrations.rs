@@ -5,10 +5,13 @@ use std::io::{self, Write as _};
 use clap::Args;
 use mgp_discovery::clients::without_secrets;
 use mgp_discovery::registry::{
-    Approval, CodeFile, LaunchMethod, Lifetime, Registrant, Registry, ServerRegistration, visible,
+    Approval, CodeFile, LaunchMethod, Lifetime, Registrant, RegistrationId, Registry, ServerRegistration,
+    visible,
 };
 use mgp_types::Error;
-use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerStatus, Timestamp, TrustLevel};
+use mgp_types::mgp::{
+    Permission, RegisteredServer, RiskLevel, ServerId, ServerStatus, Timestamp, TrustLevel,
+};
 use serde::{Deserialize, Serialize};
 
 use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
@@ -39,6 +42,9 @@ pub(crate) struct RegistrationPage {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RegistrationRow {
     server_id: ServerId,
+    /// The id by which the server is approved or denied while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
     state: RegistrationStatus,
     /// The whole command line, or the address without possible secrets. Invisible characters are spelled out.
     launch: String,
@@ -87,9 +93,8 @@ pub(crate) enum RegistrationStatus {
 /// Approves a server that waits, and starts it.
 #[derive(Debug, Args, Serialize, Deserialize)]
 pub(crate) struct ApproveRegistration {
-    /// The id under which the server was registered
-    #[arg(value_name = "ID")]
-    pub(super) server_id: ServerId,
+    /// The id of the registration, as the list shows it
+    pub(super) id: String,
 }
 
 /// The result of an approval of a server.
@@ -104,16 +109,21 @@ pub(crate) struct ApprovedRegistration {
 /// Denies a server that waits: it is no longer registered.
 #[derive(Debug, Args, Serialize, Deserialize)]
 pub(crate) struct DenyRegistration {
-    /// The id under which the server was registered
-    #[arg(value_name = "ID")]
-    pub(super) server_id: ServerId,
+    /// The id of the registration, as the list shows it
+    pub(super) id: String,
+}
+
+/// The server that was denied.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct DeniedRegistration {
+    server_id: ServerId,
 }
 
 /// Keeps a server after the session that registered it ends.
 #[derive(Debug, Args, Serialize, Deserialize)]
 pub(crate) struct KeepRegistration {
     /// The id under which the server was registered
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "SERVER")]
     server_id: ServerId,
 }
 
@@ -144,9 +154,10 @@ impl Operation for ApproveRegistration {
     type Reply = ApprovedRegistration;
 
     async fn run(self, call: &OperatorCall) -> Result<ApprovedRegistration, Error> {
-        let approved = call.kernel.registry.approve(&call.by, call.trace, &self.server_id).await?;
-        let (status, message) = (approved.status, approved.message);
-        Ok(ApprovedRegistration { server_id: self.server_id, status, message })
+        let id = RegistrationId::from(&*self.id);
+        let approved = call.kernel.registry.approve(&call.by, call.trace, &id).await?;
+        let RegisteredServer { id: server_id, status, message, .. } = approved;
+        Ok(ApprovedRegistration { server_id, status, message })
     }
 }
 
@@ -159,15 +170,16 @@ impl TextForm for ApprovedRegistration {
 
 impl Operation for DenyRegistration {
     const HINT: Option<&'static str> = UNKNOWN;
-    type Reply = Self;
+    type Reply = DeniedRegistration;
 
-    async fn run(self, call: &OperatorCall) -> Result<Self, Error> {
-        call.kernel.registry.deny(&call.by, call.trace, &self.server_id).await?;
-        Ok(self)
+    async fn run(self, call: &OperatorCall) -> Result<DeniedRegistration, Error> {
+        let id = RegistrationId::from(&*self.id);
+        let server_id = call.kernel.registry.deny(&call.by, call.trace, &id).await?;
+        Ok(DeniedRegistration { server_id })
     }
 }
 
-line_form!(DenyRegistration, |it| format_args!("{} is removed", printable(it.server_id.as_str())));
+line_form!(DeniedRegistration, |it| format_args!("{} is removed", printable(it.server_id.as_str())));
 
 impl Operation for KeepRegistration {
     const HINT: Option<&'static str> = UNKNOWN;
@@ -183,9 +195,10 @@ impl Operation for KeepRegistration {
 
 line_form!(KeepRegistration, |it| format_args!("{} stays", printable(it.server_id.as_str())));
 
-/// Returns the registered servers that wait for approval, each as a question whose id is that of the server.
+/// Returns the registered servers that wait for approval, each as a question with the id of the registration.
 pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = OpenQuestion> {
     registry.registered().into_iter().filter(|server| !server.is_approved()).map(|server| {
+        let id = server.approval_id.as_str().to_owned();
         let row = RegistrationRow::of(&server);
         let message = format!(
             "`{}` registered the server `{}`, which runs `{}`. Start it? Its files are shown by `mgp registrations list \
@@ -195,7 +208,7 @@ pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = OpenQuestio
             row.launch
         );
         OpenQuestion {
-            id: row.server_id.as_str().to_owned(),
+            id,
             server_id: row.server_id,
             permission: None,
             tool_name: None,
@@ -229,8 +242,10 @@ impl RegistrationRow {
             Approval::Approved { by, .. } => (RegistrationStatus::Approved, Some(by.clone())),
             _ => (RegistrationStatus::Waiting, None),
         };
+        let id = (!server.is_approved()).then(|| server.approval_id.as_str().to_owned());
         Self {
             server_id: server.id.clone(),
+            id,
             state,
             launch,
             folder,
@@ -256,12 +271,15 @@ impl RegistrationRow {
     /// unseen.
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         let state = match self.state {
-            RegistrationStatus::Waiting => "waits",
+            RegistrationStatus::Waiting => "waiting for approval",
             RegistrationStatus::Approved if self.for_session => "for a session",
             RegistrationStatus::Approved => "approved",
         };
         let by = printable(&self.registered_by);
         writeln!(out, "{}: {state}, registered by {by}", self.server_id)?;
+        if let Some(id) = &self.id {
+            writeln!(out, "  {:<12}mgp registrations approve {}", "approve", printable(id))?;
+        }
         let mut say =
             |what: &str, value: &str| writeln!(out, "  {what:<12}{}", printable(value).replace('\n', " "));
         say("starts", &self.launch)?;

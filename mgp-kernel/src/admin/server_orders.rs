@@ -21,6 +21,7 @@ use tokio::time::{Instant, sleep};
 use super::operation::{KernelNeed, Operation, OperatorCall};
 use super::servers::{ServerList, ServerRow};
 use crate::replicas::SharedLogins;
+use crate::running::AcceptedConfig;
 use crate::sections::Sections;
 use crate::servers::authorization::{at_server, without_person};
 use crate::servers::confine::support;
@@ -212,7 +213,9 @@ impl Operation for BeginLogin {
         let port = server.oauth.as_ref().and_then(|oauth| oauth.redirect_port);
         let browser = port.into_iter().fold(browser, LoopbackBrowser::port);
         let (config, shared) = (call.kernel.config.load_full(), call.kernel.policies.logins.as_ref());
-        let oauth = at_server(&config, server, None, shared)?.browser(browser).build()?;
+        let oauth = at_server(&config, &call.kernel.config.accepted, server, None, shared)?
+            .browser(browser)
+            .build()?;
         let target = AuditTarget::new(Some(self.server_id.clone()), None);
         call.record("dev.cloto.mgp.login_begun", target, &[]).await?;
         let (call, server_id) = (call.clone(), self.server_id.clone());
@@ -260,7 +263,9 @@ impl Operation for ChangeLogin {
         let id = self.server_id.as_str();
         let unknown = || Error::invalid_params(format!("the kernel has no server `{id}`: run `mgp reload`"));
         let server = config.server(id).ok_or_else(unknown)?;
-        let oauth = at_server(&config, server, self.agent_id.as_deref(), shared)?.build()?;
+        let oauth =
+            at_server(&config, &call.kernel.config.accepted, server, self.agent_id.as_deref(), shared)?
+                .build()?;
         let login = self.login.map(|login| StoredLogin::from_json(&login)).transpose()?;
         let agent = self.agent_id.as_deref().map(|agent| ("agent_id", agent));
         let target = AuditTarget::new(Some(self.server_id), None);
@@ -298,10 +303,11 @@ impl Operation for ShowServer {
 
     async fn run(self, call: &OperatorCall) -> Result<ServerDetails, Error> {
         let Sections { config, policies, .. } = &*call.kernel;
-        let (config, running) = (config.load_full(), known(&call.kernel, &self.server_id)?);
-        let server = running.config();
-        let shared = policies.logins.as_ref();
-        let login = if server.url.is_some() { Some(login(&config, server, shared).await) } else { None };
+        let (accepted, config) = (&config.accepted, config.load_full());
+        let running = known(&call.kernel, &self.server_id)?;
+        let (server, shared) = (running.config(), policies.logins.as_ref());
+        let login =
+            if server.url.is_some() { Some(login(&config, accepted, server, shared).await) } else { None };
         let mut details = ServerDetails { login, ..ServerDetails::default() };
         if server.command.is_none() {
             return Ok(details);
@@ -336,7 +342,12 @@ fn opened(server: &ServerConfig, granted: &[(Permission, GrantTerms)]) -> Vec<St
 }
 
 /// Returns the login at a server in words, with the command that changes it.
-async fn login(config: &Config, server: &ServerConfig, shared: Option<&SharedLogins>) -> String {
+async fn login(
+    config: &Config,
+    accepted: &AcceptedConfig,
+    server: &ServerConfig,
+    shared: Option<&SharedLogins>,
+) -> String {
     if let Some(way) = without_person(server) {
         return format!("none is needed: {way}");
     }
@@ -344,8 +355,9 @@ async fn login(config: &Config, server: &ServerConfig, shared: Option<&SharedLog
     if server.has_logins_of_agents() {
         return format!("each agent has its own: {command} with `--agent AGENT`");
     }
-    let stored =
-        async { Ok::<_, Error>(at_server(config, server, None, shared)?.build()?.stored_login().await?) };
+    let stored = async {
+        Ok::<_, Error>(at_server(config, accepted, server, None, shared)?.build()?.stored_login().await?)
+    };
     match stored.await.map(|login| login.map(|login| login.ends_at())) {
         Ok(Some(Some(end))) => format!("signed in until {end}; {command} signs in again"),
         Ok(Some(None)) => "signed in".to_owned(),
@@ -416,7 +428,7 @@ mod tests {
     async fn a_login_that_no_person_has_to_make_is_told() {
         let told = async |server: &str| {
             let server = serde_json::from_str(server).unwrap();
-            login(&Config::default(), &server, None).await
+            login(&Config::default(), &AcceptedConfig::new("".as_ref()), &server, None).await
         };
         let own = r#"{"id":"a","url":"https://a.example","oauth":{"grant":"client_credentials"}}"#;
         assert!(told(own).await.starts_with("none is needed"));

@@ -38,7 +38,7 @@ pub(super) async fn run(cx: &CommandContext, command: ConfigCommand) -> Result {
 }
 
 fn check(cx: &CommandContext) -> Result {
-    let configured = cx.read()?;
+    let configured = cx.read_written()?;
     settings::embedder(&configured.config)?;
     for server in &configured.config.servers {
         drop(settings::network_policy(&configured.config, server)?);

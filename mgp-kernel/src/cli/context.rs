@@ -16,6 +16,7 @@ use super::output::{Global, Output};
 use crate::Telemetry;
 use crate::listen::socket;
 use crate::paths::expanded;
+use crate::running::AcceptedConfig;
 use crate::state_folder::{folder_state, users_folder};
 use crate::terminal::{Failure, Result};
 
@@ -80,8 +81,15 @@ impl CommandContext {
         Self { global: global.clone(), output: Output::new(global), without_folder: false }
     }
 
-    /// Reads the configuration.
+    /// Reads the configuration as it is in effect: what waits until an operator accepts it is not in it.
     pub(super) fn read(&self) -> Result<EffectiveConfig> {
+        let mut read = self.read_written()?;
+        read.config = AcceptedConfig::new(&read.state).in_effect(&read.config);
+        Ok(read)
+    }
+
+    /// Reads the configuration as it is written, for what accepts it, checks it, or says what of it waits.
+    pub(super) fn read_written(&self) -> Result<EffectiveConfig> {
         self.placed(Config::load(&self.locations(), &ProcessEnvironment)?)
     }
 
@@ -91,7 +99,7 @@ impl CommandContext {
     /// # Errors
     /// The configuration has errors, and no kernel answers; or only it can tell where the kernel keeps its state.
     pub(super) async fn read_to_reach(&self) -> Result<EffectiveConfig> {
-        let read = self.read();
+        let read = self.read_written();
         let Err(failure) = &read else { return read };
         let place = self.placed(LoadedConfig::default())?;
         let is_found = place.is_socket_named || self.global.state.is_some() || !self.locations().required();

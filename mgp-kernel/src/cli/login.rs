@@ -13,6 +13,7 @@ use super::link::KernelLink;
 use super::page::open_in_browser;
 use crate::admin::operation::Operation as _;
 use crate::admin::server_orders::{ChangeLogin, ReconnectServer};
+use crate::running::AcceptedConfig;
 use crate::servers::authorization;
 use crate::terminal::{Exit, Failure, Result, printable};
 
@@ -126,7 +127,8 @@ impl FoundServer {
 
     fn oauth(&self, browser: LoopbackBrowser) -> Result<Arc<OAuth>> {
         let config = &self.configured.config;
-        let builder = authorization::at_server(config, &self.server, self.agent.as_deref(), None)?;
+        let accepted = AcceptedConfig::new(&self.configured.state);
+        let builder = authorization::at_server(config, &accepted, &self.server, self.agent.as_deref(), None)?;
         // The kernel keeps what all kernels share.
         let builder = if self.is_shared() { builder.store(MemoryTokenStore::new()) } else { builder };
         Ok(builder.browser(browser).build()?)

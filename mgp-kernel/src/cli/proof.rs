@@ -161,7 +161,7 @@ async fn prove(needed: NeededProof, take: impl AsyncFn(Proof) -> Result<(), Erro
 
 /// Returns the keys of the configuration that wait until an operator accepts them.
 pub(super) fn waiting(cx: &CommandContext) -> Vec<String> {
-    cx.read().map(|read| AcceptedConfig::new(&read.state).held(&read.config).1).unwrap_or_default()
+    cx.read_written().map(|read| AcceptedConfig::new(&read.state).held(&read.config).1).unwrap_or_default()
 }
 
 /// Accepts what a command has changed in the configuration, where that needs the passphrase and the person gives it. What

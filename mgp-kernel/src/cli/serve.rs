@@ -26,7 +26,7 @@ use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
 use crate::listen::service_manager::{READY, ServiceManager};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
-use crate::running::{ConfigEdit, ConfigSource};
+use crate::running::{AcceptedConfig, ConfigEdit, ConfigSource};
 use crate::sections::Sections;
 use crate::terminal::{Exit, Failure, Result};
 use crate::{Kernel, StartError, settings};
@@ -85,7 +85,7 @@ pub(super) async fn run(cx: &CommandContext, args: ServeArgs) -> Result {
 async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     // What changes from here on is read once more.
     let mut read = versions(&cx.settled().watched());
-    let configured = match cx.read() {
+    let configured = match cx.read_written() {
         Err(_) if args.ways(false, false) == Some(OnTransportEnd::Ends) => return Box::pin(join(cx)).await,
         read => read?,
     };
@@ -93,7 +93,7 @@ async fn serve_as_asked(cx: &CommandContext, mut args: ServeArgs) -> Result {
     // A configuration file that does not exist yet may be created later.
     own_files.extend(cx.locations().files().map(Path::to_path_buf));
     let EffectiveConfig { mut config, files, warnings, state, socket, .. } = configured;
-    let telemetry = cx.start_log(&config.telemetry)?;
+    let telemetry = cx.start_log(&AcceptedConfig::new(&state).in_effect(&config).telemetry)?;
     for warning in &warnings {
         cx.output.note(warning.trim_end());
     }
@@ -234,7 +234,7 @@ struct ConfigPlace {
 
 impl ConfigSource for ConfigPlace {
     fn read(&self) -> Result<Config> {
-        let EffectiveConfig { mut config, untrusted, .. } = self.cx.read()?;
+        let EffectiveConfig { mut config, untrusted, .. } = self.cx.read_written()?;
         if let Some(untrusted) = untrusted {
             tracing::warn!("{}", untrusted);
         }

@@ -125,7 +125,7 @@ impl Kernel {
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
         beside.spawn(audit.forwarded.keep());
         beside.spawn(record::forget(Arc::clone(config), Arc::clone(audit)));
-        beside.spawn(record_push::push(&config.load(), Arc::clone(audit)));
+        beside.spawn(record_push::push(Arc::clone(config), Arc::clone(audit)));
         beside.spawn(record::watch_disk(config.state().to_owned(), audit.log.clone()));
         beside.spawn(free_unused_patterns());
         if let Some(link) = &sections.link {

@@ -22,12 +22,11 @@ FROM present.permission_grants AS now WHERE decision = 'denied' AND (server, per
 -- Then:
 DELETE FROM main.api_keys WHERE id NOT IN (SELECT id FROM present.api_keys);
 INSERT OR REPLACE INTO main.api_keys
-    (id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at)
-SELECT id, digest, owner, role, permissions, rate_limit, label, created_at, last_used, expires_at
-FROM present.api_keys WHERE id IN (SELECT id FROM main.api_keys);
+SELECT * FROM present.api_keys WHERE id IN (SELECT id FROM main.api_keys);
 
 DELETE FROM main.access_entries WHERE permission = 'allow' AND (agent, server, tool) NOT IN
     (SELECT agent, server, tool FROM present.access_entries WHERE permission = 'allow');
+-- The numbers of the rows are those of each database.
 INSERT OR REPLACE INTO main.access_entries
     (agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at)
 SELECT agent, server, tool, permission, granted_by, label, justification, granted_at, expires_at
@@ -37,7 +36,13 @@ FROM present.access_entries WHERE permission = 'deny' OR (agent, server, tool) I
 DELETE FROM main.permission_grants WHERE decision = 'approved' AND (server, permission, agent) NOT IN
     (SELECT server, permission, agent FROM present.permission_grants WHERE decision = 'approved');
 INSERT OR REPLACE INTO main.permission_grants
-    (server, permission, agent, decision, scope, expires_at, approver, decided_at)
-SELECT server, permission, agent, decision, scope, expires_at, approver, decided_at
-FROM present.permission_grants WHERE decision = 'denied' OR (server, permission, agent) IN
+SELECT * FROM present.permission_grants WHERE decision = 'denied' OR (server, permission, agent) IN
     (SELECT server, permission, agent FROM main.permission_grants WHERE decision = 'approved');
+
+-- Which definitions are approved follows the present state alone: an approval of the copy may be of what was changed since.
+DELETE FROM main.definition_pins;
+INSERT INTO main.definition_pins SELECT * FROM present.definition_pins;
+DELETE FROM main.definition_remarks;
+INSERT INTO main.definition_remarks SELECT * FROM present.definition_remarks;
+DELETE FROM main.definition_entries;
+INSERT INTO main.definition_entries SELECT * FROM present.definition_entries;

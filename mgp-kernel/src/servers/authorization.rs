@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::policies::Policies;
 use crate::replicas::{LoginFuture, SharedLogins};
+use crate::running::{AcceptedConfig, RunningConfig};
 use crate::settings;
 
 /// Returns the authorization of connections to a server for `owner`, an agent with a connection of its own, or for all. It is
@@ -25,7 +26,7 @@ use crate::settings;
 /// # Errors
 /// The configuration leads nowhere, or the logins cannot be read.
 pub(crate) async fn of_server(
-    config: &Config,
+    config: &RunningConfig,
     server: &ServerConfig,
     owner: Option<&Principal>,
     policies: &Policies,
@@ -38,7 +39,9 @@ pub(crate) async fn of_server(
     let name = owner.and_then(Principal::agent_name);
     let whose = name.map(|agent| format!(" --agent {agent}")).unwrap_or_default();
     let advice = format!("run `mgp login {}{whose}`", server.id);
-    let builder = builder(config, server, name, url, policies.logins.as_ref())?.login_advice(advice);
+    let (config, accepted) = (config.load_full(), &config.accepted);
+    let builder =
+        builder(&config, accepted, server, name, url, policies.logins.as_ref())?.login_advice(advice);
     let grant = server.oauth.as_ref().map(|oauth| oauth.grant);
     let oauth = match (grant, owner) {
         (Some(ServerGrant::TokenExchange), Some(agent)) => {
@@ -79,16 +82,17 @@ pub(crate) fn without_person(server: &ServerConfig) -> Option<&'static str> {
 /// The server is not reached over HTTP, or its configuration leads nowhere.
 pub(crate) fn at_server(
     config: &Config,
+    accepted: &AcceptedConfig,
     server: &ServerConfig,
     owner: Option<&str>,
     shared: Option<&SharedLogins>,
 ) -> Result<OAuthBuilder, Error> {
-    let expanded = server.expanded(&ProcessEnvironment);
+    let expanded = server.expanded(accepted);
     let expanded = expanded.map_err(|fault| Error::invalid_params(fault.to_string()))?;
     let Endpoint::Http { url, .. } = expanded.endpoint else {
         return Err(Error::invalid_params("the server is not reached over HTTP"));
     };
-    builder(config, server, owner, &url, shared)
+    builder(config, accepted, server, owner, &url, shared)
 }
 
 /// Returns the settings of the authorization at a server, as its configuration has them.
@@ -97,6 +101,7 @@ pub(crate) fn at_server(
 /// The configuration leads nowhere.
 fn builder(
     config: &Config,
+    accepted: &AcceptedConfig,
     server: &ServerConfig,
     owner: Option<&str>,
     url: &Secret,
@@ -133,8 +138,7 @@ fn builder(
         _ => builder,
     };
     let Some(id) = oauth.client_id.as_deref() else { return Ok(builder) };
-    let (secret, key) =
-        oauth.expanded_credentials(&ProcessEnvironment).map_err(|fault| wrong(fault.to_string()))?;
+    let (secret, key) = oauth.expanded_credentials(accepted).map_err(|fault| wrong(fault.to_string()))?;
     let client = match (secret, key) {
         (None, None) if id.starts_with("https://") => return Ok(builder.client_metadata_url(id)),
         (Some(secret), _) => ClientCredentials::with_secret(id, secret.expose()),
@@ -245,8 +249,8 @@ mod tests {
         let kernel = crate::test_kernel::TestKernel::with(store).await;
         let mut server = ServerConfig::default();
         server.id = "tickets".into();
-        let (config, url) = (kernel.config.load_full(), Secret::from("https://a.example/mcp".to_owned()));
-        let oauth = of_server(&config, &server, None, &kernel.policies, &url).await.unwrap();
+        let url = Secret::from("https://a.example/mcp".to_owned());
+        let oauth = of_server(&kernel.config, &server, None, &kernel.policies, &url).await.unwrap();
         assert!(oauth.is_some());
     }
 

@@ -1,6 +1,6 @@
 //! The tasks of all servers, which outlive the calls that began them.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use tokio::time::Instant;
 
 use crate::servers::upstream::ConnectionKey;
 
-/// The tasks that callers began, as learned from answers. The oldest are forgotten when there are too many.
+/// The tasks that callers began, as learned from answers. When there are too many, the caller with the most loses one: one
+/// that has ended, or else the oldest.
 ///
 /// A server behind one connection cannot tell its callers apart, so each task belongs to the first principal that was told
 /// of it, and nobody else can ask about it. Ids are the servers' own and stay as they are, unless a principal has two tasks of
@@ -28,8 +29,14 @@ struct KnownTasks {
     /// Ordered, so that the tasks of one connection are next to each other.
     tasks: BTreeMap<TaskKey, OwnedTask>,
     by_shown: HashMap<(Arc<str>, Principal), TaskKey, RandomState>,
-    begun: VecDeque<TaskKey>,
+    /// The tasks of each owner in the order in which they are forgotten.
+    by_owner: HashMap<Principal, BTreeMap<TaskRank, TaskKey>, RandomState>,
+    /// The number of tasks that were ever noted.
+    noted: u64,
 }
+
+/// The place of a task among those of its owner: whether it runs, and its number.
+type TaskRank = (bool, u64);
 
 /// The identity of a task: where it goes on, and its server's own id for it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +56,7 @@ pub(crate) struct TaskPlace {
 
 struct OwnedTask {
     owner: Principal,
+    number: u64,
     /// The id by which the owner knows it.
     shown: Arc<str>,
     /// The time until which the task counts as running; `None` once it is known to have ended.
@@ -125,10 +133,10 @@ impl TaskTable {
     pub(crate) fn hear(&self, place: &Arc<TaskPlace>, status: &mut Object) -> Option<Principal> {
         let key = TaskKey { place: Arc::clone(place), own: status.text("taskId")?.into() };
         let mut known = self.0.lock();
-        let task = known.tasks.get_mut(&key)?;
         if has_ended(status) {
-            task.end();
+            known.set_running(&key, None, None);
         }
+        let task = known.tasks.get(&key)?;
         if task.shown != key.own {
             name(status, &task.shown);
         }
@@ -137,9 +145,7 @@ impl TaskTable {
 
     /// Takes note of the end of a task.
     pub(crate) fn end(&self, key: &TaskKey) {
-        if let Some(task) = self.0.lock().tasks.get_mut(key) {
-            task.end();
-        }
+        self.0.lock().set_running(key, None, None);
     }
 
     /// Removes the tasks of other principals from a server's list of tasks, and puts the owner's ids into it.
@@ -196,29 +202,46 @@ impl KnownTasks {
     /// Notes a task, and returns the id by which the owner knows it; `None` if it is another principal's.
     fn note(&mut self, key: &TaskKey, owner: &Principal, progress: Option<TaskProgress>) -> Option<Arc<str>> {
         let runs_until = Some(Instant::now() + LONGEST);
-        if let Some(known) = self.tasks.get_mut(key) {
-            let is_own = known.owner == *owner;
-            if is_own {
-                (known.runs_until, known.progress) = (runs_until, progress);
-            }
-            return is_own.then(|| Arc::clone(&known.shown));
+        if let Some(known) = self.tasks.get(key) {
+            let shown = (known.owner == *owner).then(|| Arc::clone(&known.shown))?;
+            self.set_running(key, runs_until, progress);
+            return Some(shown);
         }
         let mut shown = (Arc::clone(&key.own), owner.clone());
         while self.by_shown.contains_key(&shown) {
             shown.0 = format!("{}/{}", key.place.connection.server, shown.0).into();
         }
-        if self.begun.len() >= MAX_TASKS
-            && let Some(oldest) = self.begun.pop_front()
-            && let Some(task) = self.tasks.remove(&oldest)
-        {
-            self.by_shown.remove(&(task.shown, task.owner));
+        if self.tasks.len() >= MAX_TASKS {
+            self.forget_one();
         }
-        let task = OwnedTask { owner: owner.clone(), shown: Arc::clone(&shown.0), runs_until, progress };
+        self.noted += 1;
+        let (number, name) = (self.noted, Arc::clone(&shown.0));
+        let task = OwnedTask { owner: owner.clone(), number, shown: name, runs_until, progress };
+        self.by_owner.entry(owner.clone()).or_default().insert(task.rank(), key.clone());
         self.tasks.insert(key.clone(), task);
-        self.begun.push_back(key.clone());
         let name = Arc::clone(&shown.0);
         self.by_shown.insert(shown, key.clone());
         Some(name)
+    }
+
+    /// Takes note of the time until which a task counts as running, and of who gets its progress.
+    fn set_running(&mut self, key: &TaskKey, until: Option<Instant>, progress: Option<TaskProgress>) {
+        let Some(task) = self.tasks.get_mut(key) else { return };
+        let before = task.rank();
+        (task.runs_until, task.progress) = (until, progress);
+        if let Some(own) = self.by_owner.get_mut(&task.owner) {
+            own.remove(&before);
+            own.insert(task.rank(), key.clone());
+        }
+    }
+
+    /// Forgets a task of the owner with the most.
+    fn forget_one(&mut self) {
+        let Some((owner, own)) = self.by_owner.iter_mut().max_by_key(|(_, own)| own.len()) else { return };
+        let Some((_, key)) = own.pop_first() else { return };
+        if let Some(task) = self.tasks.remove(&key) {
+            self.by_shown.remove(&(task.shown, owner.clone()));
+        }
     }
 
     /// Returns the tasks that go on at this place.
@@ -230,7 +253,10 @@ impl KnownTasks {
     fn retain(&mut self, keep: impl Fn(&Arc<TaskPlace>) -> bool) {
         self.tasks.retain(|key, _| keep(&key.place));
         self.by_shown.retain(|_, key| keep(&key.place));
-        self.begun.retain(|key| keep(&key.place));
+        self.by_owner.retain(|_, own| {
+            own.retain(|_, key| keep(&key.place));
+            !own.is_empty()
+        });
     }
 }
 
@@ -239,8 +265,8 @@ impl OwnedTask {
         self.runs_until.is_some_and(|until| until > Instant::now())
     }
 
-    fn end(&mut self) {
-        (self.runs_until, self.progress) = (None, None);
+    const fn rank(&self) -> TaskRank {
+        (self.runs_until.is_some(), self.number)
     }
 }
 

@@ -27,7 +27,9 @@ tests![
     a_stopped_kernel_takes_the_passphrase_as_well,
     only_a_login_sets_the_first_passphrase_once_a_client_was_connected,
     a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_passphrase,
+    commands_use_nothing_of_a_configuration_that_waits,
     a_changed_secret_reaches_no_server_until_it_is_taken_with_the_passphrase,
+    a_changed_secret_signs_no_webhook_until_it_is_taken_with_the_passphrase,
     no_kernel_listens_beyond_this_machine_until_that_is_taken_with_the_passphrase,
 ];
 
@@ -422,6 +424,30 @@ async fn a_changed_configuration_loosens_nothing_until_it_is_taken_with_the_pass
     assert!(waiting(&home) == "null" && has(&home, "evil"));
 }
 
+async fn commands_use_nothing_of_a_configuration_that_waits() {
+    let home = home();
+    let accepted = home.read("mgp.toml");
+    home.configure("[downloads]\nregistry = 'honest'\n");
+    assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
+    let token = run_with(&home, NEW_TOKEN, None, "correct horse\n").out;
+    let token = Some(token.trim());
+    let _kernel = Kernel::start(&home, &[]);
+    let web = "[[servers]]\nid = 'web'\nurl = 'http://127.0.0.1:1/mcp'\n";
+    let key = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
+    let downloads = format!("registry = 'evil'\nreleases = 'evil.json'\nreleases_key = '{key}'\n");
+    home.write("mgp.toml", &format!("{accepted}[downloads]\n{downloads}{web}"));
+    let says = |words: &[&str], what: &str| {
+        let ran = run_with(&home, words, token, "");
+        assert!(ran.code != Some(0) && ran.err.contains(what), "{words:?}: {ran:?}");
+    };
+    says(&["self", "check"], "no list of versions is configured");
+    says(&["login", "web"], "there is no server web");
+    says(&["install", "notes"], "honest");
+    assert_eq!(run_with(&home, &["reload"], token, "").code, Some(0));
+    says(&["self", "check"], "evil.json");
+    says(&["install", "notes"], "evil");
+}
+
 async fn a_changed_secret_reaches_no_server_until_it_is_taken_with_the_passphrase() {
     let home = home();
     let honest = home.read("mgp.toml");
@@ -447,6 +473,20 @@ async fn a_changed_secret_reaches_no_server_until_it_is_taken_with_the_passphras
     // A change by a command that gives the proof is taken.
     assert!(!set(token, "third\n").contains("waits"));
     assert_eq!((restarted().code, waiting().as_str()), (Some(0), "null"));
+}
+
+async fn a_changed_secret_signs_no_webhook_until_it_is_taken_with_the_passphrase() {
+    let home = home();
+    home.configure("[[approvals.notify]]\nwebhook = 'http://127.0.0.1:1/'\nsecret = '${secret:HOOK}'\n");
+    let set = |value: &str| run_with(&home, &["secrets", "set", "HOOK", "--file"], None, value);
+    assert_eq!(set("whsec_Z29vZA==\n").code, Some(0));
+    assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
+    let (kernel, mut talk) = Talk::begin(&home);
+    assert_eq!(set("whsec_ZXZpbA==\n").code, Some(0));
+    let waiting = home.json(["status"])["waiting"].to_string();
+    assert!(waiting.contains("secrets.HOOK"), "{waiting}");
+    talk.tell("tools/call", &json!({"name": "honest.delete_everything", "arguments": {"what": "all"}}));
+    kernel.tells("the secret HOOK was changed without the operator passphrase");
 }
 
 async fn no_kernel_listens_beyond_this_machine_until_that_is_taken_with_the_passphrase() {

@@ -7,9 +7,13 @@ use serde_json::{Value, json};
 use crate::confinement::is_possible;
 use crate::home::Home;
 use crate::kernel::{Kernel, Talk};
+use crate::questions::question;
 use crate::runner::tests;
+use crate::server;
 
 tests![
+    an_approval_of_a_call_starts_no_server_that_bears_its_id,
+    a_program_exchanged_after_it_was_listed_is_not_approved,
     an_operator_sees_the_whole_of_what_was_registered,
     a_program_that_is_given_another_one_is_refused_or_shown_as_such,
     variables_that_load_code_are_refused,
@@ -37,12 +41,17 @@ struct Registering {
 
 impl Registering {
     fn new() -> Self {
+        Self::beside(&[])
+    }
+
+    /// Starts a kernel with these servers: the id of each, and lines for its table.
+    fn beside(servers: &[(&str, &str)]) -> Self {
         let home = Home::with_state();
         home.write("server/serve.py", SCRIPT);
         home.write("server/helper.py", HELPER);
         let more = "[[agents]]\nid = 'coder'\nstdio = true\n[registration]\nagents = ['coder']\n\
                     commands = ['/usr/bin/python3', 'awk', 'docker', 'sed', 'perl', 'find']\nenv = ['LD_PRELOAD', 'TOKEN']\n";
-        home.configure(more);
+        server::configure(&home, more, servers);
         let (kernel, agent) = Talk::begin(&home);
         Self { home, agent, kernel }
     }
@@ -70,8 +79,14 @@ impl Registering {
         self.register("looks", "/usr/bin/python3", &[&script], &json!({}))
     }
 
+    /// The id under which the only registration waits.
+    fn waiting(&self) -> String {
+        let listed = self.home.json(["registrations", "list", "--waiting"]);
+        listed["registrations"][0]["id"].as_str().unwrap().to_owned()
+    }
+
     fn approve(&self) -> crate::home::Ran {
-        self.home.run(["registrations", "approve", "looks"])
+        self.home.run(["registrations", "approve", &self.waiting()])
     }
 
     /// What the tool says, once it is there.
@@ -91,6 +106,37 @@ impl Registering {
     fn audit(&self) -> String {
         self.home.run(["--json", "audit", "query"]).out
     }
+}
+
+async fn an_approval_of_a_call_starts_no_server_that_bears_its_id() {
+    let mut world = Registering::beside(&[("files", "")]);
+    let call = json!({"name": "files.delete_everything", "arguments": {"what": "all of it"}});
+    world.agent.tell("tools/call", &call);
+    let id = question(&world.home)["id"].as_str().unwrap().to_owned();
+    let script = world.home.path("server/serve.py").display().to_string();
+    assert!(world.register(&id, "/usr/bin/python3", &[&script], &json!({})).contains("pending_approval"));
+    assert!(world.home.run(["permissions", "show", &id]).out.contains("all of it"));
+    world.home.done(["permissions", "approve", &id]);
+    let waiting = world.home.json(["registrations", "list"])["registrations"][0].clone();
+    assert_eq!((&waiting["server_id"], &waiting["state"]), (&json!(id), &json!("waiting")));
+}
+
+async fn a_program_exchanged_after_it_was_listed_is_not_approved() {
+    let mut world = Registering::new();
+    assert!(world.register_script().contains("pending_approval"));
+    let shown = world.waiting();
+    let removed = world
+        .agent
+        .ask("tools/call", &json!({"name": "mgp.discovery.deregister", "arguments": {"id": "looks"}}));
+    assert!(removed.to_string().contains("deregistered"), "{removed}");
+    assert!(world.register_script().contains("pending_approval"));
+    for id in [&*shown, "looks"] {
+        for area in ["registrations", "permissions"] {
+            let refused = world.home.run([area, "approve", id]);
+            assert_ne!(refused.code, Some(0), "{area} {id}: {refused:?}");
+        }
+    }
+    assert_eq!(world.home.json(["registrations", "list"])["registrations"][0]["state"], "waiting");
 }
 
 async fn an_operator_sees_the_whole_of_what_was_registered() {

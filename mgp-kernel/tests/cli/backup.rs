@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::doors;
 use crate::home::Home;
@@ -113,6 +114,30 @@ fn what_the_record_says_stays_revoked_where_the_decisions_are_lost() {
     assert!(told["carried"].to_string().contains(&stolen) && told["unknown_since"].is_null(), "{told}");
     assert!(keys(&home, &state).is_empty());
     assert!(home.json(["access", "list"]).to_string().contains("deny"));
+}
+
+#[test]
+fn a_copy_brings_rows_and_no_statements_that_are_carried_out_later() {
+    let home = Home::with_state();
+    let (kept, revoked) = (new_key(&home, "agent.kept"), new_key(&home, "agent.revoked"));
+    home.done(["backup", "copy"]);
+    home.done(["keys", "revoke", &revoked]);
+    let path = home.path("copy/mgp.db");
+    let database = rusqlite::Connection::open(&path).unwrap();
+    let evil = "CREATE TRIGGER evil AFTER DELETE ON api_keys
+        BEGIN INSERT INTO api_keys SELECT old.id, old.digest, old.owner, old.role, old.permissions, old.rate_limit,
+            old.label, old.created_at, old.last_used, old.expires_at, old.member_of; END";
+    database.execute_batch(evil).unwrap();
+    database.close().unwrap();
+    let mut manifest: Value = serde_json::from_str(&home.read("copy/manifest.json")).unwrap();
+    let digest = Sha256::digest(fs::read(&path).unwrap());
+    manifest["files"]["mgp.db"] = digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
+    home.write("copy/manifest.json", &manifest.to_string());
+    let state = home.path("state").display().to_string();
+    restored(&home, &state);
+    assert_eq!(keys(&home, &state), [&*kept]);
+    home.done(["keys", "revoke", &kept]);
+    assert_eq!(keys(&home, &state), [""; 0]);
 }
 
 #[test]

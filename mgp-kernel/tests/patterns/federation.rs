@@ -434,7 +434,7 @@ async fn servers_elsewhere_are_registered_approved_and_used_like_those_here() {
     let waiting = here.home.json(["registrations", "list"]);
     let launch = waiting["registrations"][0]["launch"].as_str().unwrap();
     assert!(launch.contains("--server prod.clock") && !launch.contains(&elsewhere.key), "{launch}");
-    here.home.json(["registrations", "approve", "remote.prod.clock"]);
+    here.home.json(["registrations", "approve", waiting["registrations"][0]["id"].as_str().unwrap()]);
 
     let client = here.client("remote.prod.clock.time_between").await;
     let arguments = json!({"start": 0, "end": 60});

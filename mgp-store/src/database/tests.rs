@@ -57,6 +57,40 @@ fn a_migration_that_fails_leaves_nothing_behind() {
 }
 
 #[test]
+fn rows_alone_are_taken_from_a_copy() {
+    let directory = tempfile::tempdir().unwrap();
+    let (copy, path) = (directory.path().join("copy.db"), directory.path().join("state.db"));
+    let old = Database::open(&copy).unwrap();
+    old.migrate("things", &[FIRST]).unwrap();
+    let evil = "INSERT INTO things (name) VALUES ('kept');
+        CREATE TRIGGER evil AFTER INSERT ON things BEGIN DELETE FROM things WHERE name = 'kept'; END;
+        CREATE TABLE others (name TEXT)";
+    old.connection().execute_batch(evil).unwrap();
+    drop(old);
+    let taken = Database::with_rows_of(&copy, &path).unwrap();
+    taken.migrate("things", &[FIRST, SECOND]).unwrap();
+    taken.migrate("none", &["CREATE TABLE none (name TEXT) STRICT"]).unwrap();
+    drop(taken);
+    let database = Database::open(&path).unwrap();
+    database.migrate("things", &[FIRST, SECOND]).unwrap();
+    database.connection().execute("INSERT INTO things (name) VALUES ('new')", []).unwrap();
+    let all = |query: &str| database.read_all(query, [], |row| Ok(row.get::<_, String>(0)?)).unwrap();
+    assert_eq!(all("SELECT name || size FROM things ORDER BY 1"), ["kept7", "new7"]);
+    assert_eq!(all("SELECT name FROM sqlite_schema WHERE name IN ('evil', 'others')"), [""; 0]);
+}
+
+#[test]
+fn a_view_in_place_of_a_table_is_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let (copy, path) = (directory.path().join("copy.db"), directory.path().join("state.db"));
+    let old = Database::open(&copy).unwrap();
+    old.migrate("things", &[FIRST]).unwrap();
+    old.connection().execute_batch("DROP TABLE things; CREATE VIEW things AS SELECT 'x' AS name").unwrap();
+    drop(old);
+    assert!(Database::with_rows_of(&copy, &path).unwrap().migrate("things", &[FIRST]).is_err());
+}
+
+#[test]
 fn a_second_writer_is_refused_and_a_reader_is_not() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");

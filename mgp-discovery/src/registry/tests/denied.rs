@@ -78,10 +78,19 @@ async fn a_refusal_of_code_says_what_was_found() {
 #[tokio::test]
 async fn there_are_no_more_than_there_may_be_and_none_twice() {
     let world = world();
-    for number in 0..16 {
+    let mut listed = settings();
+    listed.agents.push("other".into());
+    world.registry.set_policy(RegistrationPolicy::new(&listed, []));
+    let other = Principal::new("other");
+    for number in 0..8 {
         world.register(&maker(), script(&format!("a{number}"), "a.py")).await.unwrap();
     }
     let full = world.register(&maker(), script("d", "a.py")).await.unwrap_err();
+    assert!(matches!(full, RegistryError::Full(8)), "an agent leaves room for others: {full}");
+    for number in 0..8 {
+        world.register(&other, script(&format!("b{number}"), "a.py")).await.unwrap();
+    }
+    let full = world.register(&admin(), standard("d")).await.unwrap_err();
     assert_eq!(Error::from(full).code(), code::RESOURCE_EXHAUSTED);
     let twice = world.register(&admin(), standard("A0")).await.unwrap_err();
     assert_eq!(Error::from(twice).code(), code::SERVER_ALREADY_REGISTERED);

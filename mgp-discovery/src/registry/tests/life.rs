@@ -26,7 +26,7 @@ async fn a_sandboxed_server_waits_for_an_operator_and_a_standard_one_does_not() 
     assert_eq!((registered.status, registered.message), (ServerStatus::Registered, None));
     assert_eq!(world.ships.log(), ["+own"]);
 
-    let id = "dynamic.tool".into();
+    let id = world.waiting("dynamic.tool");
     let outcome = world.registry.approve(&maker(), None, &id).await;
     assert!(matches!(outcome, Err(RegistryError::Forbidden(_))), "{outcome:?}");
     let approved = world.registry.approve(&admin(), None, &id).await.unwrap();
@@ -58,9 +58,35 @@ async fn a_script_that_changed_while_it_waited_is_not_started() {
     let world = world();
     world.register(&maker(), script("new", "a.py")).await.unwrap();
     *world.eye.0.lock() += 1;
-    let error = world.registry.approve(&admin(), None, &"new".into()).await.unwrap_err();
+    let error = world.registry.approve(&admin(), None, &world.waiting("new")).await.unwrap_err();
     assert_eq!(Error::from(error).code(), code::CODE_SAFETY_VIOLATION);
     assert!(world.ships.log().is_empty() && !world.registry.registered()[0].is_approved());
+}
+
+#[tokio::test]
+async fn an_approval_is_for_the_registration_that_was_shown_and_no_later_one() {
+    let world = world();
+    world.register(&maker(), script("new", "a.py")).await.unwrap();
+    let shown = world.waiting("new");
+    world.registry.deregister(&maker(), None, &DeregisterServer::new("new".into())).await.unwrap();
+    world
+        .register(&maker(), RegisterServer::new("new".into(), "/opt/tools/server", Vec::new()))
+        .await
+        .unwrap();
+    for id in [shown, "new".into()] {
+        let error = world.registry.approve(&admin(), None, &id).await.unwrap_err();
+        assert!(matches!(&error, RegistryError::NotWaiting(of) if *of == id), "{error}");
+        assert!(world.registry.deny(&admin(), None, &id).await.is_err());
+    }
+    assert!(world.ships.log().is_empty() && !world.registry.registered()[0].is_approved());
+    // Code that changed meanwhile waits under another id as well.
+    world.register(&maker(), script("own", "a.py")).await.unwrap();
+    let shown = world.waiting("own");
+    *world.eye.0.lock() += 1;
+    assert!(world.registry.approve(&admin(), None, &shown).await.is_err());
+    let error = world.registry.approve(&admin(), None, &shown).await.unwrap_err();
+    assert!(matches!(error, RegistryError::NotWaiting(_)), "{error}");
+    world.registry.approve(&admin(), None, &world.waiting("own")).await.unwrap();
 }
 
 #[tokio::test]
@@ -68,7 +94,7 @@ async fn what_the_policy_no_longer_allows_is_not_approved() {
     let world = world();
     world.register(&maker(), script("new", "a.py")).await.unwrap();
     world.registry.set_policy(RegistrationPolicy::default());
-    let outcome = world.registry.approve(&admin(), None, &"new".into()).await;
+    let outcome = world.registry.approve(&admin(), None, &world.waiting("new")).await;
     assert!(matches!(outcome, Err(RegistryError::Forbidden(_))), "{outcome:?}");
 }
 
@@ -76,8 +102,8 @@ async fn what_the_policy_no_longer_allows_is_not_approved() {
 async fn a_denied_server_is_gone_and_was_never_started() {
     let world = world();
     world.register(&maker(), script("new", "a.py")).await.unwrap();
-    assert!(world.registry.deny(&maker(), None, &"new".into()).await.is_err());
-    world.registry.deny(&admin(), None, &"new".into()).await.unwrap();
+    assert!(world.registry.deny(&maker(), None, &world.waiting("new")).await.is_err());
+    world.registry.deny(&admin(), None, &world.waiting("new")).await.unwrap();
     assert!(world.registry.registered().is_empty() && world.ships.log().is_empty());
 }
 
@@ -182,7 +208,7 @@ async fn an_approval_given_beforehand_is_none_of_code_that_nobody_inspected() {
 async fn a_change_beside_another_of_the_same_server_is_put_off() {
     let world = world();
     world.register(&maker(), script("one", "a.py")).await.unwrap();
-    let (by, id) = (admin(), "one".into());
+    let (by, id) = (admin(), world.waiting("one"));
     let (approved, denied) =
         tokio::join!(world.registry.approve(&by, None, &id), world.registry.deny(&by, None, &id));
     assert_eq!(approved.unwrap().status, ServerStatus::Registered);
@@ -195,20 +221,20 @@ async fn a_change_beside_another_of_the_same_server_is_put_off() {
 async fn code_that_changed_before_a_start_is_held_until_it_is_approved_again() {
     let world = world();
     world.register(&maker(), script("new", "a.py")).await.unwrap();
-    world.registry.approve(&admin(), None, &"new".into()).await.unwrap();
+    world.registry.approve(&admin(), None, &world.waiting("new")).await.unwrap();
     let checked = world.registry.check_code(&"new".into()).await.unwrap().unwrap();
     assert_eq!((checked.argument, &*checked.code.script), (0, "a.py"));
     *world.eye.0.lock() += 1;
     let held = world.registry.check_code(&"new".into()).await.unwrap_err();
     assert!(
-        held.to_string().contains("a.py") && held.to_string().contains("registrations approve new"),
+        held.to_string().contains("a.py") && held.to_string().contains("registrations approve"),
         "{held}"
     );
     assert!(!world.registry.registered()[0].is_approved());
     let again = world.registry.check_code(&"new".into()).await;
     assert!(matches!(again, Err(RegistryError::Forbidden(_))), "nobody approved the new code: {again:?}");
     tokio::task::yield_now().await;
-    world.registry.approve(&admin(), None, &"new".into()).await.unwrap();
+    world.registry.approve(&admin(), None, &world.waiting("new")).await.unwrap();
     assert_eq!(world.ships.log(), ["+new", "-new", "+new"]);
     assert!(world.registry.check_code(&"nobody".into()).await.unwrap().is_none());
 }
@@ -221,7 +247,7 @@ async fn where_nothing_can_be_confined_an_operator_decides() {
     let registered = world.registry.register(&maker(), None, script("new", "a.py"), terms).await.unwrap();
     assert!(registered.message.unwrap().contains("it would run unconfined: it is too old"));
     assert!(world.ships.log().is_empty());
-    world.registry.approve(&admin(), None, &"new".into()).await.unwrap();
+    world.registry.approve(&admin(), None, &world.waiting("new")).await.unwrap();
     assert!(!world.registry.registered()[0].is_confined());
     *world.ships.unconfined.lock() = None;
     world.register(&maker(), script("other", "a.py")).await.unwrap();

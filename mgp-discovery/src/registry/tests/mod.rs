@@ -188,6 +188,14 @@ impl World {
         self.registry.register(by, None, wanted, RegistrationTerms::default()).await
     }
 
+    /// Returns the id under which the server waits.
+    #[track_caller]
+    fn waiting(&self, id: &str) -> RegistrationId {
+        let all = self.registry.registered();
+        let server = all.iter().find(|server| server.id.as_str() == id && !server.is_approved());
+        server.expect("it waits").approval_id.clone()
+    }
+
     /// Returns the code of the error that a registration ends in.
     #[track_caller]
     fn refused(&self, by: &Principal, wanted: RegisterServer) -> i64 {

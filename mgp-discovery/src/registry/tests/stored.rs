@@ -27,7 +27,7 @@ async fn a_restart_keeps_what_was_registered_and_starts_what_was_approved() {
     assert!(world.ships.log().is_empty());
     assert!(world.registry.resume().await.is_empty());
     assert_eq!(world.ships.log(), ["+runs"]);
-    world.registry.approve(&admin(), None, &"waits".into()).await.unwrap();
+    world.registry.approve(&admin(), None, &world.waiting("waits")).await.unwrap();
     assert_eq!(world.ships.log(), ["+runs", "+waits"]);
 }
 
@@ -36,7 +36,7 @@ async fn what_changed_while_the_kernel_was_away_is_not_started() {
     let store = Arc::new(SqliteRegistryStore::in_memory().unwrap());
     let world = world_with(store.clone());
     world.register(&maker(), script("own", "a.py")).await.unwrap();
-    world.registry.approve(&admin(), None, &"own".into()).await.unwrap();
+    world.registry.approve(&admin(), None, &world.waiting("own")).await.unwrap();
     let later = world_with(store);
     *later.eye.0.lock() += 1;
     let failed = later.registry.resume().await;
@@ -47,13 +47,24 @@ async fn what_changed_while_the_kernel_was_away_is_not_started() {
     assert!(!later.registry.registered()[0].is_approved(), "it waits again");
     assert_eq!(later.trail.lines(), ["server_held SUCCESS"]);
     assert!(later.registry.resume().await.is_empty());
-    later.registry.approve(&admin(), None, &"own".into()).await.unwrap();
+    later.registry.approve(&admin(), None, &later.waiting("own")).await.unwrap();
     assert_eq!(later.ships.log(), ["+own"]);
     later.registry.set_policy(RegistrationPolicy::default());
     assert!(matches!(&later.registry.resume().await[..], [(_, RegistryError::Forbidden(_))]));
     later.registry.set_policy(RegistrationPolicy::new(&settings(), ["own".into()]));
     assert!(matches!(&later.registry.resume().await[..], [(_, RegistryError::Taken(_))]));
     assert_eq!(later.ships.log(), ["+own"]);
+}
+
+#[tokio::test]
+async fn a_registration_that_an_earlier_version_stored_is_approved_by_an_id_as_well() {
+    let store = Arc::new(SqliteRegistryStore::in_memory().unwrap());
+    world_with(store.clone()).register(&maker(), script("new", "a.py")).await.unwrap();
+    let remove = "UPDATE registered_servers SET record = json_remove(record, '$.approval_id')";
+    store.database().execute(remove, &[]).unwrap();
+    let world = world_with(store);
+    world.registry.approve(&admin(), None, &world.waiting("new")).await.unwrap();
+    assert_eq!(world.ships.log(), ["+new"]);
 }
 
 #[test]
@@ -113,7 +124,7 @@ async fn what_one_kernel_registers_runs_at_the_others_until_it_is_removed() {
     one.register(&maker(), script("new", "a.py")).await.unwrap();
     assert_eq!(caught_up(&other).await, ["+own"]);
     assert_eq!(other.registry.registered().len(), 2, "it waits there as well");
-    one.registry.approve(&admin(), None, &"new".into()).await.unwrap();
+    one.registry.approve(&admin(), None, &one.waiting("new")).await.unwrap();
     for _ in 0..2 {
         assert_eq!(caught_up(&other).await, ["+own", "+new"]);
     }
@@ -135,9 +146,9 @@ async fn of_two_kernels_that_change_a_server_at_once_one_alone_does() {
     // Nobody approves another server than the one that was shown.
     one.registry.deregister(&maker(), None, &DeregisterServer::new("new".into())).await.unwrap();
     one.register(&maker(), script("new", "b.py")).await.unwrap();
-    let error = other.registry.approve(&admin(), None, &"new".into()).await.unwrap_err();
+    let error = other.registry.approve(&admin(), None, &other.waiting("new")).await.unwrap_err();
     assert!(matches!(error, RegistryError::Busy(_)), "{error}");
     assert!(caught_up(&other).await.is_empty());
-    other.registry.approve(&admin(), None, &"new".into()).await.unwrap();
+    other.registry.approve(&admin(), None, &other.waiting("new")).await.unwrap();
     assert_eq!(caught_up(&one).await, ["+new"]);
 }

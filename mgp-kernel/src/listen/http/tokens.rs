@@ -8,7 +8,6 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, Guard};
 use foldhash::quality::RandomState;
 use mgp_discovery::Config;
-use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::{
     DpopUse, ListenOauth, ServerGrant, ServerOauth, TokenAgents, TokenIssuer,
 };
@@ -20,7 +19,7 @@ use mgp_types::ext::scope::Scopes;
 use mgp_types::{AgentGroups, Principal, PrincipalKind};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::running::RunningConfig;
+use crate::running::{AcceptedConfig, RunningConfig};
 
 /// Returns the verification of tokens; `None` if the configuration accepts none. Which agent comes with a token is looked up
 /// in the configuration that holds when it comes.
@@ -41,8 +40,9 @@ pub(super) fn accepted(
     let found = ArcSwap::from_pointee(FoundAgents::of(Arc::clone(&config)));
     let agents = Arc::new(AgentLookup { found, running: Arc::clone(running) });
     let servers = Arc::clone(&agents);
+    let issuers = oauth.issuers.iter().map(|configured| issuer(configured, &running.accepted));
     let settings = ResourceServerSettings {
-        issuers: oauth.issuers.iter().map(issuer).collect::<Result<_, _>>().map_err(wrong)?,
+        issuers: issuers.collect::<Result<_, _>>().map_err(wrong)?,
         required_scopes,
         dpop: if needs_proof { DpopPolicy::Required } else { DpopPolicy::Accepted },
         demands_nonces: needs_proof,
@@ -126,7 +126,10 @@ const OF_SUBJECT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
 const LONGEST_NAME: usize = 512;
 
 /// Returns an issuer as tokens are judged by.
-pub(in crate::listen) fn issuer(configured: &TokenIssuer) -> Result<Issuer, String> {
+pub(in crate::listen) fn issuer(
+    configured: &TokenIssuer,
+    accepted: &AcceptedConfig,
+) -> Result<Issuer, String> {
     let mut issuer = Issuer::new(configured.issuer.as_str());
     if !configured.algorithms.is_empty() {
         let named = configured.algorithms.iter().map(|name| name.parse::<Algorithm>());
@@ -134,7 +137,7 @@ pub(in crate::listen) fn issuer(configured: &TokenIssuer) -> Result<Issuer, Stri
         issuer.algorithms = algorithms.map_err(|_| "an algorithm is not known".to_owned())?;
     }
     if let Some(way) = &configured.introspection {
-        let secret = way.expanded_secret(&ProcessEnvironment).map_err(|fault| fault.to_string())?;
+        let secret = way.expanded_secret(accepted).map_err(|fault| fault.to_string())?;
         issuer.introspection = Some(Introspection {
             url: way.url.as_str().into(),
             client_id: way.client_id.as_str().into(),

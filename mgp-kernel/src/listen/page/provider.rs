@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use mgp_client_sdk::oauth::{ClientCredentials, WebClient};
+use mgp_discovery::config::Secret;
 use mgp_discovery::config::model::PageOauth;
-use mgp_discovery::config::{ProcessEnvironment, Secret};
 use mgp_security::oauth::{ResourceServer, ResourceServerSettings};
 use mgp_types::ext::scope::Scopes;
 use mgp_types::{AgentGroups, Error, GroupMembership, Principal, code};
@@ -37,7 +37,7 @@ impl PageProvider {
         let mut issuers = accepted.issuers.iter();
         let issuer = issuers.find(|known| page.issuer.as_ref().is_none_or(|named| *named == known.issuer));
         let issuer = issuer.ok_or_else(|| wrong("no tokens of this issuer are accepted".to_owned()))?;
-        let secret = page.expanded_secret(&ProcessEnvironment).map_err(|fault| wrong(fault.to_string()))?;
+        let secret = page.expanded_secret(&running.accepted).map_err(|fault| wrong(fault.to_string()))?;
         let (id, groups) = (page.client_id.as_str(), AgentGroups::default());
         let client = WebClient {
             fetcher: tokens::fetcher(accepted).map_err(wrong)?,
@@ -50,7 +50,7 @@ impl PageProvider {
             scopes: accepted.scopes.iter().chain(&page.scopes).map(|scope| scope.as_str().into()).collect(),
         };
         let judged = ResourceServerSettings {
-            issuers: vec![tokens::issuer(issuer).map_err(wrong)?],
+            issuers: vec![tokens::issuer(issuer, &running.accepted).map_err(wrong)?],
             required_scopes: Scopes::read(&accepted.scopes).map_err(|error| wrong(error.to_string()))?,
             // No other operator has such a name.
             principals: Box::new(|issuer, subject| {

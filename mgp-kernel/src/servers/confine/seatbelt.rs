@@ -36,7 +36,10 @@ pub(super) fn profile(to: &Confinement) -> String {
     }
     if to.has_network() {
         say(format_args!("(allow network-outbound (literal \"/private/var/run/mDNSResponder\"))"));
-        say(format_args!("(allow system-socket mach-lookup)"));
+        say(format_args!("(allow system-socket)"));
+        for service in NETWORK_SERVICES {
+            say(format_args!("(allow mach-lookup (global-name \"{service}\"))"));
+        }
     }
     if to.unix_sockets {
         say(format_args!("(allow network-outbound network-bind (local unix-socket) (remote unix-socket))"));
@@ -68,6 +71,18 @@ fn quoted(path: &Path) -> String {
     text
 }
 
+/// The services of the system that resolve names, and check certificates. A program that finds all services could have one of
+/// them open files or start programs outside of the sandbox.
+const NETWORK_SERVICES: [&str; 7] = [
+    "com.apple.SystemConfiguration.DNSConfiguration",
+    "com.apple.SystemConfiguration.configd",
+    "com.apple.dnssd.service",
+    "com.apple.networkd",
+    "com.apple.securityd",
+    "com.apple.trustd",
+    "com.apple.trustd.agent",
+];
+
 /// The rules that every program needs to start. Names of files may be looked up anywhere, as on Linux; their content
 /// may not be read.
 const BASE: &str = include_str!("base.sb");
@@ -98,6 +113,15 @@ mod tests {
             assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
         }
         assert!(!text.contains("(remote ip)") && !text.contains("unix-socket"), "{text}");
+    }
+
+    #[test]
+    fn a_network_opens_the_services_that_it_needs_and_no_others() {
+        let text = profile(&Confinement { connect: Ports::Only(vec![443]), ..Confinement::default() });
+        assert!(text.contains("(allow mach-lookup (global-name \"com.apple.trustd\"))"), "{text}");
+        let is_limited =
+            |line: &str| !line.contains("mach-lookup") || line.contains("mach-lookup (global-name");
+        assert!(text.lines().all(is_limited), "{text}");
     }
 
     #[test]

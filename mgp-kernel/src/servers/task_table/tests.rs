@@ -96,6 +96,28 @@ fn the_oldest_task_is_forgotten_when_there_are_too_many() {
 }
 
 #[test]
+fn the_caller_with_the_most_tasks_loses_one_that_has_ended_or_else_the_oldest() {
+    let (tasks, a) = (TaskTable::default(), remote("a"));
+    let (one, other) = (Principal::new("one"), Principal::new("other"));
+    let begin = |owner: &Principal, id: &str| learned(&tasks, owner, &a, &format!(r#"{{"taskId":"{id}"}}"#));
+    begin(&one, "first");
+    for number in 1..MAX_TASKS {
+        begin(&other, &number.to_string());
+    }
+    tasks.hear(&a, &mut status("7", "completed"));
+    tasks.end(&key(&a, "9"));
+    // A task that goes on again has not ended.
+    begin(&other, "9");
+    for id in ["new", "newer"] {
+        begin(&other, id);
+    }
+    let is_known = |owner, id| tasks.find(owner, id).is_some();
+    assert!(is_known(&one, "first"), "nobody loses a task to another one who has more");
+    assert!(!is_known(&other, "7") && !is_known(&other, "1"));
+    assert!(["2", "9", "new", "newer"].into_iter().all(|id| is_known(&other, id)));
+}
+
+#[test]
 fn a_program_takes_its_tasks_with_it_and_a_server_that_goes_on_keeps_them() {
     let (tasks, caller) = (TaskTable::default(), Principal::new("one"));
     let (program, lasting) = (place("a", r#"{"command":"x"}"#), remote("b"));

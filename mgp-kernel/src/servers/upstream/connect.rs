@@ -140,9 +140,8 @@ fn limits(shared: &ConnectionShared) -> ConnectionLimits {
 
 /// Returns the endpoint of the server for the agent of this connection.
 fn endpoint(shared: &ConnectionShared) -> Result<Endpoint, Error> {
-    shared.support.config.accepted.check_secrets(&shared.config)?;
-    let expanded =
-        shared.config.expanded(&ProcessEnvironment).map_err(|fault| not_reached(shared, &fault))?;
+    let accepted = &shared.support.config.accepted;
+    let expanded = shared.config.expanded(accepted).map_err(|fault| not_reached(shared, &fault))?;
     let mut agents = expanded.agents;
     let agent = shared.key.agent.as_ref().and_then(Principal::agent_name);
     let groups = shared.support.policies.access.groups();
@@ -245,9 +244,9 @@ async fn transport(
         header(name, value).ok_or_else(|| not_reached(shared, &why()))
     });
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
-    let (config, policies) = (shared.support.config.load_full(), &shared.support.policies);
+    let (config, policies) = (&shared.support.config, &shared.support.policies);
     let owner = shared.key.agent.as_ref();
-    let oauth = authorization::of_server(&config, &shared.config, owner, policies, url).await?;
+    let oauth = authorization::of_server(config, &shared.config, owner, policies, url).await?;
     let places = settings::server_places(&shared.config).get();
     Ok(move |transport: HttpClientBuilder| {
         let transport = oauth.iter().fold(transport.max_idle_connections(places), |transport, oauth| {

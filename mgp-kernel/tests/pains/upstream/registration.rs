@@ -63,6 +63,13 @@ fn registration(id: &str, script: &std::path::Path) -> Value {
     })
 }
 
+/// Returns the parameters by which the registration of a server that waits is decided.
+async fn waiting<S: RpcService>(operator: &Client<S>, server: &str) -> Value {
+    let listed = ask(operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
+    let row = listed["registrations"].as_array().unwrap().iter().find(|row| row["server_id"] == server);
+    json!({"id": row.unwrap()["id"]})
+}
+
 async fn refused<S: RpcService>(client: &Client<S>, params: Value) -> i64 {
     ask(client, "mgp/discovery/register", params).await.unwrap_err().code()
 }
@@ -116,8 +123,8 @@ async fn what_a_registration_says_is_kept_and_shown_to_who_decides() {
     });
     assert_eq!(listed, json!({"servers": [expected]}));
 
-    let waiting = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
-    let row = &waiting["registrations"][0];
+    let listed = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
+    let row = &listed["registrations"][0];
     let line = format!("python3 {}", script.display());
     for (member, expected) in [
         ("server_id", json!("adds")),
@@ -155,15 +162,14 @@ async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
     let reply = ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     assert_eq!((&reply["id"], &reply["status"]), (&json!("adds"), &json!("pending_approval")));
     assert!(reply["message"].as_str().unwrap().contains("approve"), "{reply}");
-    let waiting = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
-    assert_eq!(waiting["registrations"][0]["confined"], true);
+    let listed = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
+    assert_eq!(listed["registrations"][0]["confined"], true);
 
-    let named = json!({"server_id": "adds"});
-    ask(&operator, "kernel/registrations/approve", named.clone()).await.unwrap();
+    ask(&operator, "kernel/registrations/approve", waiting(&operator, "adds").await).await.unwrap();
     host.up("adds").await;
     assert_eq!(say(&coder, "adds.add", json!({"a": 20, "b": 22})).await, "42");
-    let waiting = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
-    assert_eq!(waiting, json!({"registrations": []}));
+    let listed = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
+    assert_eq!(listed, json!({"registrations": []}));
     let pid = host.view("adds").pid.unwrap();
 
     let (other, gone_now) = (host.client("other").await, json!({"id": "adds", "reason": "no_longer_needed"}));
@@ -197,7 +203,7 @@ async fn what_waits_for_approval_is_not_connected_because_it_is_recommended() {
     let status = async || coder.list_servers(&ListServers::default()).await.unwrap().servers[0].status;
     assert_eq!(status().await, ServerStatus::PendingApproval);
     assert!(host.kernel.servers().is_empty(), "nothing is started");
-    ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
+    ask(&operator, "kernel/registrations/approve", waiting(&operator, "adds").await).await.unwrap();
     host.up("adds").await;
     until_found("the server is recommended", async || {
         let found = coder.recommend_servers(&wanted).await.unwrap().recommendations;
@@ -238,7 +244,7 @@ async fn what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload(
     for id in ["adds", "waits"] {
         ask(&coder, "mgp/discovery/register", registration(id, &script)).await.unwrap();
     }
-    ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
+    ask(&operator, "kernel/registrations/approve", waiting(&operator, "adds").await).await.unwrap();
     let before = host.up("adds").await.pid;
     let applied = host.kernel.reload(allowing(config(vec![child("files")]))).await.unwrap();
     assert_eq!((applied.added, applied.removed), (vec!["files".into()], vec![]));
@@ -263,10 +269,10 @@ async fn a_script_that_changed_is_not_started_again() {
     let (host, script, coder, operator) = with_script().await;
     ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     written(&host, &SCRIPT.replace("return arguments", "return 0 + arguments"));
-    let approve = ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await;
+    let approve = ask(&operator, "kernel/registrations/approve", waiting(&operator, "adds").await).await;
     assert_eq!(approve.unwrap_err().code(), code::CODE_SAFETY_VIOLATION);
     // Now it was shown as it is.
-    ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
+    ask(&operator, "kernel/registrations/approve", waiting(&operator, "adds").await).await.unwrap();
     host.up("adds").await;
     written(&host, SCRIPT);
     let restarted = ask(&operator, "kernel/server/restart", json!({"server_id": "adds"})).await;
@@ -276,7 +282,7 @@ async fn a_script_that_changed_is_not_started_again() {
     let host = host.start_again(allowing(config(vec![]))).await;
     assert!(host.kernel.servers().is_empty());
     let operator = host.operator().await;
-    ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
+    ask(&operator, "kernel/registrations/approve", waiting(&operator, "adds").await).await.unwrap();
     host.up("adds").await;
 }
 
@@ -287,7 +293,7 @@ async fn the_script_that_is_started_is_the_one_that_was_inspected() {
     std::fs::write(&script, SCRIPT).unwrap();
     let (coder, operator) = (host.client("coder").await, host.operator().await);
     ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
-    ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await.unwrap();
+    ask(&operator, "kernel/registrations/approve", waiting(&operator, "adds").await).await.unwrap();
     host.up("adds").await;
     assert_eq!(names(&coder).await, ["adds.add"]);
 }
@@ -295,16 +301,17 @@ async fn the_script_that_is_started_is_the_one_that_was_inspected() {
 async fn operators_alone_decide_about_what_was_registered() {
     let (host, script, coder, operator) = with_script().await;
     ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
-    let named = json!({"server_id": "adds"});
-    for method in ["approve", "deny", "keep", "list"] {
+    let (named, waits) = (json!({"server_id": "adds"}), waiting(&operator, "adds").await);
+    for (method, params) in [("approve", &waits), ("deny", &waits), ("keep", &named), ("list", &named)] {
         let method: &'static str = format!("kernel/registrations/{method}").leak();
-        let answer = ask(&coder, method, named.clone()).await;
+        let answer = ask(&coder, method, params.clone()).await;
         assert_eq!(answer.unwrap_err().code(), code::METHOD_NOT_FOUND, "{method}");
     }
-    assert!(ask(&operator, "kernel/registrations/approve", json!({"server_id": "no"})).await.is_err());
+    // The agent chose the id of the server, and so nobody approves that.
+    assert!(ask(&operator, "kernel/registrations/approve", json!({"id": "adds"})).await.is_err());
     assert_eq!(ask(&operator, "kernel/registrations/keep", named.clone()).await.unwrap(), named);
-    assert_eq!(ask(&operator, "kernel/registrations/deny", named.clone()).await.unwrap(), named);
-    assert!(ask(&operator, "kernel/registrations/deny", named).await.is_err());
+    assert_eq!(ask(&operator, "kernel/registrations/deny", waits.clone()).await.unwrap(), named);
+    assert!(ask(&operator, "kernel/registrations/deny", waits).await.is_err());
     let listed = ask(&operator, "kernel/registrations/list", json!({})).await.unwrap();
     assert_eq!(listed, json!({"registrations": []}));
     until("no server is left", || host.kernel.servers().is_empty().then_some(())).await;

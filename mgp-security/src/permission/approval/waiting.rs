@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{Decision, RiskLevel, ServerId, Timestamp};
-use mgp_types::{Context, Error, Method, Params, Principal, RawJson, Request, random_bytes};
+use mgp_types::{Context, Error, Method, Params, Principal, RawJson, Request, random_letters};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -242,9 +242,7 @@ impl ApprovalId {
     /// again for another question.
     pub(super) fn unlike(is_taken: impl Fn(&Self) -> bool) -> Self {
         loop {
-            let bytes: [u8; ID_CHARS] = random_bytes();
-            let letters = bytes.map(|byte| char::from(ID_ALPHABET[usize::from(byte) % ID_ALPHABET.len()]));
-            let id = Self(String::from_iter(letters).into());
+            let id = Self(random_letters::<ID_CHARS>().into());
             if !is_taken(&id) {
                 return id;
             }
@@ -261,8 +259,6 @@ mgp_types::convert!(&str => ApprovalId, text => Self(text.into()));
 
 /// The number of characters of an id: far more ids than there may be open questions.
 const ID_CHARS: usize = 4;
-/// Characters that are not taken for each other, and make no words.
-const ID_ALPHABET: &[u8] = b"bcdfghjkmnpqrstvwxyz23456789";
 
 impl WaitingQuestion {
     /// Returns the command that approves the question.

@@ -53,7 +53,8 @@ async fn what_decides_reaches_the_kernel_or_runs_another_program_does_not_pass_i
         let answer = ran(&mut scene, command);
         assert!(server::calls(&scene.home, "box").is_empty(), "{command} came through: {answer}");
         let answer = answer.to_string();
-        let is_judged = answer.contains("`/command` is blocked (") || answer.contains("an operator's rule refuses");
+        let is_judged =
+            answer.contains("`/command` is blocked (") || answer.contains("an operator's rule refuses");
         assert!(is_judged, "{command} is refused by something else: {answer}");
     }
 }

@@ -54,25 +54,31 @@ async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     listed(&client, "shell.execute_command").await;
     let permission = json!({"server_id": "shell", "permission": "shell.execute"});
     ask(&host.operator().await, "kernel/permissions/grant", permission).await;
-    // Whatever was permitted, a person is asked about each command that removes, overwrites, sends or publishes something.
-    assert_eq!(
-        stopped(&client, "shell.execute_command", "command", rows(HARMLESS)).await,
-        [
-            "find . -user tom | xargs rm",
-            "shopt -s extglob; rm !(*.txt)",
-            "yes n | rm -i *.txt",
-            "rsync -avz --delete -e \"ssh -p 22\" ./build/ u@h:/var/www/site/",
-            "pg_dump app > dump.sql",
-        ]
-    );
-    let harmless = rows(HARMLESS).count() - 5;
-    assert_eq!(script.calls().len(), harmless);
+    // What is known passes, and a person is asked about everything else.
+    let known = [
+        "ls -la src | head -n 3",
+        "grep -rn TODO src 2>/dev/null",
+        "find . -name '*.rs' -type f | xargs wc -l",
+        "cat README.md && wc -l notes.txt",
+        "awk '{print $1}' sales.csv | sort | uniq -c",
+        "sed -n 1,20p src/main.rs",
+        "git -C site status --short",
+        "git log --oneline -5",
+        "mkdir -p src/new",
+        "cargo test --workspace",
+        "npm run build",
+    ];
+    let known_rows = known.iter().map(|command| (*command).to_owned());
+    let stopped_known = stopped(&client, "shell.execute_command", "command", known_rows).await;
+    assert_eq!(stopped_known, Vec::<String>::new());
+    let harmless = stopped(&client, "shell.execute_command", "command", rows(HARMLESS)).await;
+    let passed = known.len() + rows(HARMLESS).count() - harmless.len();
+    assert_eq!(script.calls().len(), passed);
 
     // The server is plain MCP and declares nothing; the kernel looks all the same.
-    let dangerous = rows(DANGEROUS).map(|row| row.split_once('\t').unwrap().1.to_owned());
-    let stopped = stopped(&client, "shell.execute_command", "command", dangerous).await;
-    assert_eq!(stopped.len(), rows(DANGEROUS).count());
-    assert_eq!(script.calls().len(), harmless);
+    let dangerous = stopped(&client, "shell.execute_command", "command", rows(DANGEROUS)).await;
+    assert_eq!(dangerous, rows(DANGEROUS).collect::<Vec<_>>());
+    assert_eq!(script.calls().len(), passed);
 }
 
 async fn pain_20_harmless_words_pass() {

@@ -119,17 +119,17 @@ async fn every_security_relevant_action_is_recorded() {
     });
     let host = Host::ready_with(config).await;
     let (ada, operator) = (host.client("ada").await, host.operator().await);
-    let ls = async || ada.call_tool("shell.execute_command", json!({"command": "ls"})).await;
+    let status = async || ada.call_tool("shell.execute_command", json!({"command": "git status"})).await;
     let mut record = Record { host: &host, read: 0 };
     record.has("SERVER_CONNECTED", ["kernel", "kernel"], SHELL, "SUCCESS").await;
 
     // A permission that is missing, given, and taken back.
-    refused(ls().await);
+    refused(status().await);
     record.has("PERMISSION_DENIED", ada_acts, COMMAND, "BLOCKED").await;
     let permission = json!({"server_id": "shell", "permission": "shell.execute"});
     ask(&operator, "kernel/permissions/grant", permission.clone()).await;
     record.has("PERMISSION_GRANTED", root_acts, SHELL, "SUCCESS").await;
-    assert!(ls().await.is_ok_and(|result| !result.is_error()));
+    assert!(status().await.is_ok_and(|result| !result.is_error()));
     record.has("TOOL_EXECUTED", ada_acts, COMMAND, "SUCCESS").await;
     refused(ada.call_tool("shell.execute_command", json!({"command": "rm -rf /"})).await);
     record.has("VALIDATION_FAILED", ada_acts, COMMAND, "BLOCKED").await;
@@ -141,7 +141,7 @@ async fn every_security_relevant_action_is_recorded() {
     });
     ask(&operator, "mgp/access/grant", access.clone()).await;
     record.has("ACCESS_GRANTED", root_acts, SHELL, "SUCCESS").await;
-    refused(ls().await);
+    refused(status().await);
     record.has("TOOL_BLOCKED", ada_acts, COMMAND, "BLOCKED").await;
     ask(&operator, "mgp/access/revoke", access).await;
     record.has("ACCESS_REVOKED", root_acts, SHELL, "SUCCESS").await;

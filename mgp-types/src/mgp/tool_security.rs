@@ -291,7 +291,8 @@ mod tests {
     #[test]
     fn an_effect_is_read_by_its_word_and_a_later_word_is_worse() {
         let words = [
-            "reads", "writes", "runs_later", "unknown", "runs", "sends", "destroys", "spends", "gives_access",
+            "reads", "writes", "runs_later", "unknown", "runs", "runs_unknown", "sends", "destroys",
+            "spends", "gives_access",
         ];
         let effects = words.map(|word| {
             let effect: CallEffect = serde_json::from_str(&format!("{word:?}")).unwrap();

@@ -184,7 +184,7 @@ async fn what_operators_decide_is_told_with_who_decided() {
         "agent_id": "ada", "server_id": "shell", "entry_type": "server_grant", "permission": "allow",
     });
     let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
-    ada.refused("shell.execute_command", json!({"command": "ls"})).await;
+    ada.refused("shell.execute_command", json!({"command": "git status"})).await;
     let denied = received_events(&collector, "PERMISSION_DENIED", 1).await.remove(0);
     assert_eq!(denied["actor"], json!({"type": "agent", "id": "ada"}), "{denied}");
     for (method, params, event_type) in [

@@ -14,9 +14,26 @@ pub(crate) fn check_word(word: &str) -> Result<(), Finding> {
         text::check(&reading)
             .map_err(|_| Finding::new("invisible-character", "leave out characters that cannot be seen"))?;
         never::check(&reading)?;
+        if runs_known_command(&reading) {
+            return Err(Finding::new("separator", "a shell would run a command in it: write plain data"));
+        }
     }
     Ok(())
 }
+
+/// Returns whether a known program stands behind a sign of the shell in a text that is no prose.
+fn runs_known_command(text: &str) -> bool {
+    let is_program = |part: &str| {
+        let name =
+            part.trim_start_matches([' ', '{', '(']).split([' ', ')', '`', ';']).next().unwrap_or_default();
+        !name.is_empty() && (KnownCommand::has(program(name)) || RUNS_ANYTHING.contains(&program(name)))
+    };
+    text.split_whitespace().count() <= MOST_WORDS
+        && text.split([';', '|', '&', '`', '$', '\n', '\r']).skip(1).any(is_program)
+}
+
+/// The number of words that a text has at most that is no prose.
+const MOST_WORDS: usize = 3;
 
 /// Returns whether an argument has signs by which a shell or a template would read more than one word of data in it, begins
 /// as an option does, or is a command with its arguments.

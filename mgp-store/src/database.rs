@@ -14,7 +14,7 @@ use rusqlite::{
     TransactionBehavior, params,
 };
 
-use crate::copied_rows::{CopiedRows, tables};
+use crate::copied_rows::CopiedRows;
 use crate::reserve::{Reserve, private};
 use crate::shared::{self, Shared};
 use crate::{Change, Entry, Order, OrderKey, Result, StoreError};
@@ -68,15 +68,13 @@ impl Database {
         Self::prepare(connection, Some(lock))
     }
 
-    /// Creates the database at `path` with the rows of the one at `copy`, which somebody else may have changed: each section
-    /// makes its own tables as the copy has them, takes their rows, and brings them up to date. Nothing else of the copy is
-    /// taken, neither triggers nor views.
+    /// Creates the database at `path` with the rows of the one at `copy`: each section makes its own tables, takes their rows,
+    /// and brings them up to date. Triggers and views of the copy are left behind.
     ///
     /// # Errors
     /// The errors of [`Database::open`], and those of reading the copy.
     pub fn with_rows_of(copy: &Path, path: &Path) -> Result<Self> {
         let database = Self::open(path)?;
-        // A section's own triggers are about changes, and not about rows that were there before.
         database.connection().set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
         let _ = database.inner.copied.set(CopiedRows::open(copy)?);
         Ok(database)
@@ -184,15 +182,10 @@ impl Database {
             self.copy_to(&copy, &[])?;
         }
         self.transaction(|transaction| {
-            let run = |migrations: &[&str]| {
-                migrations.iter().try_for_each(|migration| transaction.execute_batch(migration))
-            };
-            if let Some(copied) = copied {
-                let before = tables(transaction)?;
-                run(&migrations[..begun as usize])?;
-                copied.fill(transaction, &before)?;
+            copied.map_or(Ok(()), |copied| copied.take(transaction, &migrations[..begun as usize]))?;
+            for migration in migrations.iter().skip(found.max(begun) as usize) {
+                transaction.execute_batch(migration)?;
             }
-            run(&migrations[found.max(begun) as usize..])?;
             transaction.execute(
                 "INSERT INTO mgp_schema (section, version) VALUES (?1, ?2)
              ON CONFLICT (section) DO UPDATE SET version = excluded.version",
@@ -379,7 +372,7 @@ impl Database {
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
         connection.pragma_update(None, "trusted_schema", "OFF")?;
-        // No section has a view: one that is there stands in place of a table.
+        // No section has one: a view stands in place of a table.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
         let connection = Mutex::new(connection);
         let (reserve, shared, copied) = (OnceLock::new(), OnceLock::new(), OnceLock::new());

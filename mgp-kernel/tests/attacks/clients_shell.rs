@@ -430,22 +430,19 @@ async fn commands_use_nothing_of_a_configuration_that_waits() {
     home.configure("[downloads]\nregistry = 'honest'\n");
     assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
     let token = run_with(&home, NEW_TOKEN, None, "correct horse\n").out;
-    let token = Some(token.trim());
     let _kernel = Kernel::start(&home, &[]);
-    let web = "[[servers]]\nid = 'web'\nurl = 'http://127.0.0.1:1/mcp'\n";
-    let key = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
-    let downloads = format!("registry = 'evil'\nreleases = 'evil.json'\nreleases_key = '{key}'\n");
-    home.write("mgp.toml", &format!("{accepted}[downloads]\n{downloads}{web}"));
+    let evil =
+        "[downloads]\nreleases = 'evil.json'\n[[servers]]\nid = 'web'\nurl = 'http://127.0.0.1:1/mcp'\n";
+    home.write("mgp.toml", &format!("{accepted}{evil}"));
     let says = |words: &[&str], what: &str| {
-        let ran = run_with(&home, words, token, "");
+        let ran = run_with(&home, words, Some(token.trim()), "");
         assert!(ran.code != Some(0) && ran.err.contains(what), "{words:?}: {ran:?}");
     };
     says(&["self", "check"], "no list of versions is configured");
     says(&["login", "web"], "there is no server web");
     says(&["install", "notes"], "honest");
-    assert_eq!(run_with(&home, &["reload"], token, "").code, Some(0));
-    says(&["self", "check"], "evil.json");
-    says(&["install", "notes"], "evil");
+    assert_eq!(run_with(&home, &["reload"], Some(token.trim()), "").code, Some(0));
+    says(&["self", "check"], "releases_key");
 }
 
 async fn a_changed_secret_reaches_no_server_until_it_is_taken_with_the_passphrase() {
@@ -479,12 +476,11 @@ async fn a_changed_secret_signs_no_webhook_until_it_is_taken_with_the_passphrase
     let home = home();
     home.configure("[[approvals.notify]]\nwebhook = 'http://127.0.0.1:1/'\nsecret = '${secret:HOOK}'\n");
     let set = |value: &str| run_with(&home, &["secrets", "set", "HOOK", "--file"], None, value);
-    assert_eq!(set("whsec_Z29vZA==\n").code, Some(0));
+    set("whsec_Z29vZA==\n");
     assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
     let (kernel, mut talk) = Talk::begin(&home);
-    assert_eq!(set("whsec_ZXZpbA==\n").code, Some(0));
-    let waiting = home.json(["status"])["waiting"].to_string();
-    assert!(waiting.contains("secrets.HOOK"), "{waiting}");
+    set("whsec_ZXZpbA==\n");
+    assert!(home.json(["status"])["waiting"].to_string().contains("secrets.HOOK"));
     talk.tell("tools/call", &json!({"name": "honest.delete_everything", "arguments": {"what": "all"}}));
     kernel.tells("the secret HOOK was changed without the operator passphrase");
 }

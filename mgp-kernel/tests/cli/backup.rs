@@ -130,8 +130,8 @@ fn a_copy_brings_rows_and_no_statements_that_are_carried_out_later() {
     database.execute_batch(evil).unwrap();
     database.close().unwrap();
     let mut manifest: Value = serde_json::from_str(&home.read("copy/manifest.json")).unwrap();
-    let digest = Sha256::digest(fs::read(&path).unwrap());
-    manifest["files"]["mgp.db"] = digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
+    let digest: [u8; 64] = mgp_types::hex(&Sha256::digest(fs::read(&path).unwrap()));
+    manifest["files"]["mgp.db"] = json!(String::from_utf8_lossy(&digest));
     home.write("copy/manifest.json", &manifest.to_string());
     let state = home.path("state").display().to_string();
     restored(&home, &state);

@@ -4,6 +4,7 @@ mod creation;
 mod graph;
 mod modules;
 
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
@@ -82,6 +83,9 @@ impl CodeInspector for StrictInspector {
         // a server of it is shown to an operator before it starts.
         if pattern_servers::is_by_command(command, args.first().map_or("", String::as_str)) {
             return Ok(());
+        }
+        if Path::new(command).file_stem().is_some_and(|name| name == "mgp") {
+            return Err("only `mgp server` can be registered, and no other command of `mgp`".to_owned());
         }
         let line =
             LaunchMethod::Program { command: command.into(), args: args.to_vec(), env: Vec::new() }.line();

@@ -169,7 +169,8 @@ async fn every_security_relevant_action_is_recorded() {
     std::fs::write(&file, "print(1)\n").unwrap();
     ask(&ada, "mgp/discovery/register", adds).await;
     record.has("dev.cloto.mgp.server_registered", ada_acts, ADDS, "SUCCESS").await;
-    ask(&operator, "kernel/registrations/deny", json!({"server_id": "adds"})).await;
+    let waiting = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await;
+    ask(&operator, "kernel/registrations/deny", json!({"id": waiting["registrations"][0]["id"]})).await;
     record.has("dev.cloto.mgp.server_denied", root_acts, ADDS, "SUCCESS").await;
 
     // A key, from its beginning to its end.

@@ -86,7 +86,8 @@ fn readings(line: &str) -> impl Iterator<Item = Cow<'_, str>> {
 /// Returns plain commands as one text. What a known program gets in quotes is a text for people.
 fn shown(commands: &[PlainCommand]) -> String {
     let shown = commands.iter().map(|command| {
-        let is_known = KnownCommand::has(program(&command.words[0].text));
+        let name = program(&command.words[0].text);
+        let is_known = KnownCommand::has(name) && !RUNS_ANYTHING.contains(&name);
         let words = command.words.iter().map(|word| &*word.text);
         let words = words.filter(|word| !is_known || !word.contains(char::is_whitespace));
         let written = command.writes.iter().map(|(file, _)| format!("> {}", file.text));

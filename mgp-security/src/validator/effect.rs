@@ -315,18 +315,20 @@ impl CallEffects {
         let Judging { natures, folders } = *judging;
         match (value, natures.nature(name)) {
             (Value::String(text), ArgumentNature::Code) if !text.is_empty() => {
-                found.push(CommandVerdict::of_code())
+                found.push(CommandVerdict::of_code());
             }
             // What is typed into a program may be read by a shell or by an interpreter.
             (Value::String(_), ArgumentNature::Command) if name == "input" => {
-                found.push(CommandVerdict::of_code())
+                found.push(CommandVerdict::of_code());
             }
             (Value::String(line), ArgumentNature::Command) => found.push(CommandVerdict::of(line, folders)),
             (Value::Array(values), ArgumentNature::Command) => {
                 found.push(CommandVerdict::of_words(&texts(values), folders));
             }
             (Value::Array(values), _) => {
-                values.iter().for_each(|value| self.add_verdicts(name, value, judging, found));
+                for value in values {
+                    self.add_verdicts(name, value, judging, found);
+                }
             }
             (Value::Object(members), _) => {
                 let further = self.further_words(members);

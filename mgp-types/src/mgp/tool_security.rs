@@ -300,6 +300,6 @@ mod tests {
             effect
         });
         assert_eq!(effects, CallEffect::ALL);
-        assert!(effects.is_sorted() && effects[8] == CallEffect::GivesAccess, "{effects:?}");
+        assert!(effects.is_sorted() && effects[9] == CallEffect::GivesAccess, "{effects:?}");
     }
 }

@@ -58,12 +58,11 @@ pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Findin
         text::check(&reading)
             .map_err(|_| Finding::new("invisible-character", "leave out characters that cannot be seen"))?;
         let commands = plain_commands(&reading);
-        match &commands {
-            Ok(commands) => never::check(&shown(commands))?,
-            Err(_) => {
-                never::check(&reading)?;
-                never::check(&reading.replace(['\'', '"', '\\'], ""))?;
-            }
+        if let Ok(commands) = &commands {
+            never::check(&shown(commands))?;
+        } else {
+            never::check(&reading)?;
+            never::check(&reading.replace(['\'', '"', '\\'], ""))?;
         }
         let is_between = |sign: char| sign.is_whitespace() || "'\"`;|&<>(){}=,".contains(sign);
         if reading.split(is_between).any(is_metadata_address) {
@@ -218,7 +217,8 @@ fn judge(command: &PlainCommand, folders: Option<&ClientFolders>) -> CommandVerd
     let mut paths = command.words[1..].iter().chain(files).flat_map(|word| parts(&word.text));
     let outside = paths.find(|part| leads_outside(part, folders));
     let mut words = wrapped(&command.words).unwrap_or(&command.words).to_vec();
-    words[0].text = program(&words[0].text).to_owned();
+    let first = PlainWord { text: program(&words[0].text).to_owned(), ..PlainWord::default() };
+    words[0] = first;
     // Options of git before its subcommand that choose the folder and the output.
     while words[0].text == "git"
         && words.get(1).is_some_and(|word| matches!(&*word.text, "-C" | "--no-pager"))

@@ -118,16 +118,17 @@ static TABLE: LazyLock<HashMap<&'static str, Vec<KnownCommand>>> = LazyLock::new
                     words.push(word);
                 }
             }
+            let program = words[0];
             let row = KnownCommand {
+                words,
                 without,
                 most,
                 signs,
                 deed,
                 #[cfg(test)]
                 examples: entry.below,
-                words,
             };
-            table.entry(row.words[0]).or_default().push(row);
+            table.entry(program).or_default().push(row);
         }
     }
     table

@@ -431,8 +431,7 @@ async fn commands_use_nothing_of_a_configuration_that_waits() {
     assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
     let token = run_with(&home, NEW_TOKEN, None, "correct horse\n").out;
     let _kernel = Kernel::start(&home, &[]);
-    let evil =
-        "[downloads]\nreleases = 'evil.json'\n[[servers]]\nid = 'web'\nurl = 'http://127.0.0.1:1/mcp'\n";
+    let evil = "[downloads]\nreleases = 'evil'\n[[servers]]\nid = 'web'\nurl = 'http://127.0.0.1:1/'\n";
     home.write("mgp.toml", &format!("{accepted}{evil}"));
     let says = |words: &[&str], what: &str| {
         let ran = run_with(&home, words, Some(token.trim()), "");

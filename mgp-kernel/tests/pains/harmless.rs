@@ -57,7 +57,7 @@ async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     // What is known passes, and a person is asked about everything else.
     let known = [
         "ls -la src | head -n 3",
-        "grep -rn TODO src 2>/dev/null",
+        "grep -rn main src 2>/dev/null",
         "find . -name '*.rs' -type f | xargs wc -l",
         "cat README.md && wc -l notes.txt",
         "awk '{print $1}' sales.csv | sort | uniq -c",

@@ -231,13 +231,13 @@ fn fetch(
     command.env_clear().envs(inherited).envs(npx.variables.iter().cloned());
     command.stderr(Stdio::piped()).kill_on_drop(true);
     let run = async {
-        let mut npx = command.spawn()?;
+        let mut running = command.spawn()?;
         let mut said = Vec::new();
-        if let Some(stderr) = &mut npx.stderr {
+        if let Some(stderr) = &mut running.stderr {
             stderr.take(MOST_SAID).read_to_end(&mut said).await?;
             tokio::io::copy(stderr, &mut tokio::io::sink()).await?;
         }
-        Ok((npx.wait().await?, said))
+        Ok((running.wait().await?, said))
     };
     let limited = Handle::current().block_on(async { tokio::time::timeout(limit, run).await });
     let (status, said): (ExitStatus, Vec<u8>) = limited.unwrap_or_else(|_| {

@@ -38,7 +38,7 @@ async fn a_validator_stops_what_it_is_for_and_nothing_else() {
         (
             // In a word that is no command, what a shell would run is none of its business.
             declaring("check_out", "branch", &json!({"risk_level": "safe", "validator": "sandbox"})),
-            &["main; id", "main & id", "main | id", "main && id", "$(id)", "`id`"],
+            &["main; id", "main && id", "main || id", "$(id)", "`id`"],
             &["main", "feature/new-parser"],
             1010,
         ),

@@ -51,9 +51,9 @@ pub(super) fn plain_commands(line: &str) -> Result<Vec<PlainCommand>, NotPlain> 
             }
         } else if let Some(redirect) = reader.redirect()? {
             match redirect {
-                Redirect::ToDescriptor => {}
-                Redirect::From(file) => command.reads.push(file),
-                Redirect::To(file, mode) => command.writes.push((file, mode)),
+                PlainRedirect::ToDescriptor => {}
+                PlainRedirect::From(file) => command.reads.push(file),
+                PlainRedirect::To(file, mode) => command.writes.push((file, mode)),
             }
         } else {
             command.words.push(reader.word()?);
@@ -70,7 +70,7 @@ struct Reader<'a> {
     rest: &'a str,
 }
 
-enum Redirect {
+enum PlainRedirect {
     /// As `2>&1`.
     ToDescriptor,
     From(PlainWord),
@@ -105,7 +105,7 @@ impl Reader<'_> {
         if is_background { Err("a command in the background") } else { Ok(None) }
     }
 
-    fn redirect(&mut self) -> Result<Option<Redirect>, NotPlain> {
+    fn redirect(&mut self) -> Result<Option<PlainRedirect>, NotPlain> {
         let signs = self.rest.trim_start_matches(|sign: char| sign.is_ascii_digit());
         // Digits are a descriptor only right before the sign.
         if !signs.starts_with(['<', '>']) && !self.rest.starts_with("&>") {
@@ -122,7 +122,7 @@ impl Reader<'_> {
             let is_descriptor = digits.len() < self.rest.len() && !digits.starts_with(is_of_word);
             self.rest = digits;
             return if is_descriptor {
-                Ok(Some(Redirect::ToDescriptor))
+                Ok(Some(PlainRedirect::ToDescriptor))
             } else {
                 Err("a redirection that is no file")
             };
@@ -140,7 +140,7 @@ impl Reader<'_> {
             return Err("a redirection without a file");
         }
         let file = self.word()?;
-        Ok(Some(if reads { Redirect::From(file) } else { Redirect::To(file, mode) }))
+        Ok(Some(if reads { PlainRedirect::From(file) } else { PlainRedirect::To(file, mode) }))
     }
 
     fn word(&mut self) -> Result<PlainWord, NotPlain> {

@@ -28,8 +28,10 @@ fn runs_known_command(text: &str) -> bool {
             part.trim_start_matches([' ', '{', '(']).split([' ', ')', '`', ';']).next().unwrap_or_default();
         !name.is_empty() && (KnownCommand::has(program(name)) || RUNS_ANYTHING.contains(&program(name)))
     };
+    // A single `&` or `|` stands between words, too.
+    let parted = text.replace("&&", ";").replace("||", ";");
     text.split_whitespace().count() <= MOST_WORDS
-        && text.split([';', '|', '&', '`', '$', '\n', '\r']).skip(1).any(is_program)
+        && parted.split([';', '`', '$', '\n', '\r']).skip(1).any(is_program)
 }
 
 /// The number of words that a text has at most that is no prose.

@@ -80,7 +80,7 @@ fn a_text_for_people_is_no_command() {
 fn the_effect_of_a_line_is_that_of_its_worst_command() {
     for (line, expected) in [
         ("ls -la src | head", CallEffect::Reads),
-        ("cat README.md && grep -rn TODO src 2>/dev/null", CallEffect::Reads),
+        ("cat README.md && grep -rn main src 2>/dev/null", CallEffect::Reads),
         ("find . -name '*.rs' | xargs -n1 wc -l", CallEffect::Reads),
         ("timeout 5 cat a.txt", CallEffect::Reads),
         ("mkdir -p src/new", CallEffect::Writes),

@@ -68,6 +68,16 @@ impl CallEffects {
                         _ => self.add_verdicts(name, value, judging, found),
                     }
                 }
+                // As in `{"command":"ls","env":{"LD_PRELOAD":"./a.so"}}`.
+                let has_command = members.keys().any(|name| natures.nature(name) == ArgumentNature::Command);
+                let is_set = |(name, value): &(&String, &Value)| {
+                    value.as_object().is_some_and(|settings| !settings.is_empty())
+                        && natures.nature(name) != ArgumentNature::Command
+                        && !self.member(name).lists.has(MemberList::FurtherWords)
+                };
+                if let Some((name, _)) = members.iter().find(is_set).filter(|_| has_command) {
+                    found.push(CommandVerdict::of_settings(name));
+                }
                 // As in `run_gcloud_command` with `{"args":["sql","instances","delete"]}`.
                 if !self.program.is_empty() && !is_said && !further.is_empty() {
                     let words: Vec<_> = self.program.iter().cloned().chain(further).collect();

@@ -175,6 +175,11 @@ impl CommandVerdict {
         Self::of_read(if command.words.is_empty() { Err("no command") } else { Ok(vec![command]) }, folders)
     }
 
+    /// Returns the verdict on settings beside a command, such as its environment, which may have it run anything.
+    pub(in crate::validator) fn of_settings(name: &str) -> Self {
+        Self::unknown(unknown(format!("runs with `{name}`, which mgp does not judge"), Vec::new()), None)
+    }
+
     /// Returns the verdict on what has no bounds, such as code or the input of a program.
     pub(in crate::validator) fn of_code() -> Self {
         Self::of_read(Err("code, which mgp does not judge"), None)

@@ -59,10 +59,11 @@ impl KnownCommand {
         TABLE.contains_key(program)
     }
 
-    /// Returns whether the row is about the command with whatever words behind it.
+    /// Returns whether the row is about the command with whatever words behind it, and shows no content of the files that
+    /// they name.
     pub(super) fn takes_anything(&self) -> bool {
         let are_long = self.without.iter().all(|option| option.starts_with("--"));
-        self.deed <= Deed::Reads && are_long && self.most == usize::MAX
+        self.deed == Deed::Names && are_long && self.most == usize::MAX
     }
 
     fn is_about(&self, words: &[PlainWord]) -> bool {

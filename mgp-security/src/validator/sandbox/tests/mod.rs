@@ -99,6 +99,7 @@ fn the_effect_of_a_line_is_that_of_its_worst_command() {
         ("sort -o out.txt in.txt", CallEffect::RunsUnknown),
         ("sort *", CallEffect::RunsUnknown),
         ("find . -name '*.rs' | xargs grep -l x", CallEffect::RunsUnknown),
+        ("printf '\\x2fetc\\x2fshadow' | xargs cat", CallEffect::RunsUnknown),
         ("cat /etc/hosts", CallEffect::RunsUnknown),
         ("cat ../secret", CallEffect::RunsUnknown),
         ("cat ~/notes.txt", CallEffect::RunsUnknown),

@@ -133,7 +133,7 @@ impl Policies {
                 stale_reads: config.store.stale_reads,
             },
             own_files: own_files(state, files),
-            definitions: Arc::new(DefinitionGuard::new(pins)),
+            definitions: Arc::new(DefinitionGuard::new(pins)?),
             limit: LimitGate::with(limits, None, Arc::clone(&limiter)),
             scopes,
             keyed_calls: config.effects.enabled.then(|| keyed_calls(state, link)).transpose()?,

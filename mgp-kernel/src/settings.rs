@@ -11,6 +11,7 @@ use mgp_discovery::config::model::{
 };
 use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_security::auth::reserved_owner;
+use mgp_security::command::CommandPolicy;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::ConfiguredServer;
 use mgp_security::limit::{Limits, Rates};
@@ -19,7 +20,6 @@ use mgp_security::path::ProtectedPaths;
 use mgp_security::permission::{GrantBook, GrantTerms, PermissionSettings};
 use mgp_security::scope::ScopeRules;
 use mgp_security::tool::ToolRules;
-use mgp_security::validator::sandbox::CommandPolicy;
 use mgp_security::validator::{
     AddressesValidator, NetworkValidator, PathsValidator, SandboxValidator, ValidateGate, Validators,
 };

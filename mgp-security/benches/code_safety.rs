@@ -43,10 +43,8 @@ export async function fetchCity(client, city) {
 }
 "#;
 const BASH: &str = r#"
-for name in a b c; do
-  count=$(grep -c "$name" data.txt | sort | head -n 1)
-  if [[ "$count" -gt 3 ]]; then echo "$name: $count"; fi
-done
+grep -c name data.txt | sort | head -n 1
+ls | wc -l
 "#;
 const RUBY: &str = r#"
 def mean(values)

@@ -14,14 +14,14 @@
 use std::io::{self, BufRead, Read, Write};
 use std::str::FromStr;
 
-use mgp_types::mgp::{CodeSafety, SafetyLevel};
+use mgp_types::mgp::{CallEffect, CodeSafety, SafetyLevel};
 use mgp_types::{Object, RawJson};
 use serde::{Deserialize, Serialize};
 
 use crate::code_safety::{CodePolicy, scan};
-use crate::definition::{Definition, DefinitionKind, judge_definition, scan_text};
+use crate::command;
+use crate::definition::{Definition, DefinitionKind, is_flag, judge_definition, keep_signs, scan_text};
 use crate::tool::Profile;
-use crate::validator::sandbox;
 use crate::{Finding, Schema, network, path, text};
 
 /// One kind of check, chosen by its name, like `shell_command` or `tool_def`.
@@ -108,6 +108,7 @@ impl InputCheck {
     /// Fails if a line is not a row, or on an I/O error. The verdicts on the lines before it are written.
     pub fn judge_rows(self, mut rows: impl BufRead, out: &mut impl Write) -> Result<(u64, u64), CheckError> {
         let (mut denied, mut judged) = (0, 0);
+        let _signs = keep_signs();
         let mut bytes = Vec::new();
         for line in 1.. {
             bytes.clear();
@@ -164,27 +165,32 @@ fn on_text(input: &RawJson, check: impl Fn(&str) -> Result<(), Finding>) -> Resu
 
 fn shell_command(input: &RawJson) -> Result<CheckAnswer, String> {
     let line = plain(input)?;
-    sandbox::check_command(&line, &sandbox::CommandPolicy::default())
+    command::check_command(&line, &command::CommandPolicy::default())
         .map_err(|finding| finding.to_string())?;
-    Ok(sandbox::question_about(&line).map_or(CheckAnswer::Allow, |reason| CheckAnswer::Ask { reason }))
+    Ok(command::question_about(&line, CallEffect::Writes)
+        .map_or(CheckAnswer::Allow, |reason| CheckAnswer::Ask { reason }))
 }
 
 fn shell_arg(input: &RawJson) -> Result<CheckAnswer, String> {
     let word = plain(input)?;
-    sandbox::check_word(&word).map_err(|finding| finding.to_string())?;
-    let asks = sandbox::is_more_than_data(&word);
+    command::check_word(&word).map_err(|finding| finding.to_string())?;
+    let asks = command::is_more_than_data(&word);
     let reason = || "a shell would read more than one word of data in it".to_owned();
     Ok(if asks { CheckAnswer::Ask { reason: reason() } } else { CheckAnswer::Allow })
 }
 
 fn on_code(input: &RawJson, language: &str) -> Result<CheckAnswer, String> {
-    let policy = CodePolicy::new(&CodeSafety::new(SafetyLevel::Strict).with_language(language));
-    scan(&plain(input)?, &policy).map(|_| CheckAnswer::Allow).map_err(|rejection| rejection.to_string())
+    let policy = CodePolicy::new(&CodeSafety::new(SafetyLevel::Standard).with_language(language));
+    let asks = || CheckAnswer::Ask { reason: "it is code, which mgp does not judge".to_owned() };
+    scan(&plain(input)?, &policy).map(|_| asks()).map_err(|rejection| rejection.to_string())
 }
 
 fn definition(input: &RawJson) -> Result<CheckAnswer, String> {
-    let judged = judge_definition(DefinitionKind::Tool, &object(input)?, &|_| false, &|_| false);
-    let flag = judged.map_err(|finding| finding.to_string())?;
+    let findings = judge_definition(DefinitionKind::Tool, &object(input)?);
+    if let Some(hold) = findings.iter().find(|finding| !is_flag(finding.rule)) {
+        return Err(hold.to_string());
+    }
+    let flag = findings.first();
     Ok(flag.map_or(CheckAnswer::Allow, |finding| CheckAnswer::Flag { reason: finding.to_string() }))
 }
 

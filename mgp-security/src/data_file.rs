@@ -52,19 +52,6 @@ fn heading(text: &str) -> Option<&str> {
     (words.len() > 1 && words.chars().all(is_plain)).then_some(words)
 }
 
-impl Entry {
-    /// Returns the entry and what is below it as one text.
-    pub(crate) fn joined(&self) -> String {
-        with_blanks(self.line) + &with_blanks(&self.below.concat())
-    }
-
-    /// Returns the entry and what is below it as one text, with a blank in place of each end of a line.
-    #[cfg(feature = "code-safety")]
-    pub(crate) fn spaced(&self) -> String {
-        format!("{} {}", self.line, self.below.join(" "))
-    }
-}
-
 /// Returns the parts of `line` before and behind `separator`.
 pub(crate) fn split(line: &'static str, separator: &str) -> (&'static str, &'static str) {
     line.split_once(separator).unwrap_or_else(|| panic!("no `{separator}` is in `{line}`"))
@@ -86,11 +73,12 @@ mod tests {
 
     #[test]
     fn entries_stand_in_sections_and_lines_below_them() {
-        let text = "# A comment.\n[first part]\none\n  more␣\n[^a-z]\n#{2}\n\n[second]\n";
+        let text = "# A comment.\n[first part]\none\n  more\n[^a-z]\n#{2}\n\n[second]\n";
         let sections = sections(text);
         let [first, second] = &sections[..] else { panic!("there are two") };
         assert_eq!((first.heading, second.heading), ("first part", "second"));
-        let texts: Vec<_> = first.entries.iter().map(Entry::joined).collect();
-        assert_eq!(texts, ["onemore ", "[^a-z]", "#{2}"]);
+        let texts: Vec<_> = first.entries.iter().map(|entry| entry.line).collect();
+        assert_eq!(texts, ["one", "[^a-z]", "#{2}"]);
+        assert_eq!(first.entries[0].below, ["more"]);
     }
 }

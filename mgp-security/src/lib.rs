@@ -9,7 +9,7 @@
 //! ```
 //! # #[cfg(feature = "validate")] {
 //! use mgp_security::tool::{ToolRules, effective};
-//! use mgp_security::validator::sandbox::{CommandPolicy, check_command};
+//! use mgp_security::command::{CommandPolicy, check_command};
 //! use mgp_types::Object;
 //! use mgp_types::mgp::RiskLevel;
 //!
@@ -25,7 +25,7 @@
 //! | feature | module | purpose |
 //! |---|---|---|
 //! | `permission` | `permission`, `confirmation` | permissions of servers; human approval of one call (§3, §4.4) |
-//! | `validate` | `tool`, `validator`, `definition` | tools, their arguments and their definitions (§4) |
+//! | `validate` | `tool`, `validator`, `command`, `definition` | tools, their arguments and their definitions (§4) |
 //! | `access` | `access` | which agent may use which tool (§5) |
 //! | `audit` | `audit` | a tamper-evident record of events (§6) |
 //! | `code-safety` | `code_safety` | what submitted code may do (§7) |
@@ -56,6 +56,8 @@ pub mod check;
 mod clock;
 #[cfg(feature = "code-safety")]
 pub mod code_safety;
+#[cfg(feature = "validate")]
+pub mod command;
 #[cfg(feature = "permission")]
 pub mod confirmation;
 #[cfg(feature = "validate")]
@@ -97,10 +99,6 @@ pub mod scope;
 #[cfg(feature = "permission")]
 mod secret;
 #[cfg(feature = "validate")]
-#[cfg_attr(
-    not(feature = "code-safety"),
-    expect(dead_code, reason = "only code safety asks where something stands")
-)]
 mod shell;
 #[cfg(feature = "validate")]
 pub(crate) mod text;

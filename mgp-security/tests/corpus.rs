@@ -19,7 +19,7 @@ use serde_json::Value;
 /// What was reached in each set: how many attacks are refused or asked about at least, and how many harmless inputs are
 /// refused at most. A set must not get worse.
 const REACHED: [(&str, usize, usize); 12] = [
-    ("js_code.first", 34, 0),
+    ("js_code.first", 35, 0),
     ("js_code.second", 20, 0),
     ("js_code.third", 20, 0),
     ("path.first", 116, 0),
@@ -27,7 +27,7 @@ const REACHED: [(&str, usize, usize); 12] = [
     ("path.third", 99, 0),
     ("python_code.first", 55, 0),
     ("python_code.second", 40, 0),
-    ("python_code.third", 39, 0),
+    ("python_code.third", 40, 0),
     ("shell_command.first", 290, 0),
     ("shell_command.second", 200, 0),
     ("shell_command.third", 200, 0),

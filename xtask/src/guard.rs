@@ -135,9 +135,9 @@ const GATES: [Gate; 9] = [
     Gate { kind: "shell_command", silent: 0.5, wrongly: 0.5 },
     Gate { kind: "ssrf_url", silent: 0.0, wrongly: 0.2 },
     Gate { kind: "path", silent: 0.0, wrongly: 0.2 },
-    Gate { kind: "python_code", silent: 2.0, wrongly: 3.0 },
-    Gate { kind: "js_code", silent: 5.0, wrongly: 3.0 },
-    Gate { kind: "tool_def", silent: 5.0, wrongly: 1.0 },
+    Gate { kind: "python_code", silent: 0.0, wrongly: 0.5 },
+    Gate { kind: "js_code", silent: 0.0, wrongly: 0.5 },
+    Gate { kind: "tool_def", silent: 8.0, wrongly: 0.5 },
     Gate { kind: "rug_pull", silent: 0.0, wrongly: 0.0 },
-    Gate { kind: "prompt_injection", silent: 30.0, wrongly: 2.0 },
+    Gate { kind: "prompt_injection", silent: 8.0, wrongly: 2.0 },
 ];

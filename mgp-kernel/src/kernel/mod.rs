@@ -8,7 +8,6 @@ use std::time::Duration;
 use mgp_client_sdk::{Client, ClientBuilder, PlainStack};
 use mgp_discovery::Config;
 use mgp_security::auth::AuthLayer;
-use mgp_security::definition::free_unused_patterns;
 use mgp_security::path::usable_folder;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_transport::era::{ServerEra, ServerEraGate, ServerIdentity};
@@ -127,7 +126,6 @@ impl Kernel {
         beside.spawn(record::forget(Arc::clone(config), Arc::clone(audit)));
         beside.spawn(record_push::push(Arc::clone(config), Arc::clone(audit)));
         beside.spawn(record::watch_disk(config.state().to_owned(), audit.log.clone()));
-        beside.spawn(free_unused_patterns());
         if let Some(link) = &sections.link {
             let (audit, servers) = (Arc::clone(audit), Arc::clone(&sections.fleet));
             beside.spawn(Arc::clone(link).run(audit, Arc::clone(config), servers));

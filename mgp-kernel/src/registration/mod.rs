@@ -15,7 +15,7 @@ use mgp_discovery::registry::{
     CodeInspector, Inspection, LaunchMethod, ProgramScript, RegistrationPolicy, Registry, RunningServers,
     ServerRegistration, ServerView, SqliteRegistryStore,
 };
-use mgp_security::validator::sandbox::{CommandPolicy, check_command};
+use mgp_security::command::{CommandPolicy, check_command};
 use mgp_store::Database;
 use mgp_types::mgp::{AuditPort, ListedServer, Permission, ServerId, ServerStatus};
 use mgp_types::{AgentGroups, Context, Error, Principal, PrincipalRole};

@@ -13,11 +13,9 @@ tests![
     a_permission_that_is_never_automatic_is_asked_for_before_a_new_file_too,
 ];
 
-const HARMLESS: &str =
-    include_str!("../../../mgp-security/src/validator/sandbox/tests/harmless_commands.txt");
-const DANGEROUS: &str =
-    include_str!("../../../mgp-security/src/validator/sandbox/tests/dangerous_commands.txt");
-const WORDS: &str = include_str!("../../../mgp-security/src/validator/sandbox/tests/harmless_words.txt");
+const HARMLESS: &str = include_str!("../../../mgp-security/src/command/tests/harmless_commands.txt");
+const DANGEROUS: &str = include_str!("../../../mgp-security/src/command/tests/dangerous_commands.txt");
+const WORDS: &str = include_str!("../../../mgp-security/src/command/tests/harmless_words.txt");
 
 /// A sample of the rows of a table, which the validator itself is tested with as a whole; `⏎` stands for a line end.
 fn rows(table: &str) -> impl Iterator<Item = String> + '_ {

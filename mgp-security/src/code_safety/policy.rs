@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use mgp_types::mgp::{CodeHints, CodeSafety, SafetyLevel};
 
-use super::{Language, Pattern, javascript, python};
+use super::{Language, NAMES, Pattern};
 
 /// The rules for what code may do: a declaration (§7.3), together with what is always dangerous in its language.
 ///
@@ -65,10 +65,7 @@ impl CodePolicy {
         let root = module.split('.').next().unwrap_or(module);
         let is_allowed = || match &self.declared_allowed {
             Some(allowed) => covers(module, |name| allowed.contains(name)),
-            None => {
-                self.is_listed("allowed", module)
-                    || (self.language == Language::Python && python::is_own_module(module))
-            }
+            None => self.is_listed("allowed", module),
         };
         self.blocks_import(module)
             || self.level >= SafetyLevel::Strict && !is_allowed() && !self.beside.contains(root)
@@ -76,25 +73,18 @@ impl CodePolicy {
 
     /// Returns whether the module is blocked by name, at any level.
     pub(super) fn blocks_import(&self, module: &str) -> bool {
-        covers(module, |name| self.declared_blocked.contains(name))
-            || (self.is_listed("blocked", module)
-                && !python::LISTS.has("blocked-in-parts", module)
-                && !python::LISTS.names("exempt").iter().any(|exempt| is_within(module, exempt)))
+        covers(module, |name| self.declared_blocked.contains(name)) || self.is_listed("blocked", module)
     }
 
     /// Returns whether the list of the language has the module.
     fn is_listed(&self, list: &str, module: &str) -> bool {
-        let lists = match self.language {
-            Language::Python => &*python::LISTS,
-            Language::JavaScript | Language::TypeScript => &*javascript::LISTS,
+        let language = match self.language {
+            Language::Python => "python",
+            Language::JavaScript | Language::TypeScript => "javascript",
             Language::Bash | Language::Other(_) => return false,
         };
-        covers(module, |name| lists.has(list, name))
+        covers(module, |name| NAMES.has(&format!("{language} {list}"), name))
     }
-}
-
-fn is_within(module: &str, root: &str) -> bool {
-    module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(']))
 }
 
 /// Returns a list of module names, each standing for everything that it [`covers`].

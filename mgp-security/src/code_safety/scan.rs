@@ -3,14 +3,17 @@
 use std::sync::LazyLock;
 
 use mgp_types::mgp::SafetyLevel::{Readonly, Standard, Strict};
-use mgp_types::mgp::{CodeRejection, SafetyLevel};
+use mgp_types::mgp::{CallEffect, CodeRejection, SafetyLevel};
 use regex::Regex;
 
 use super::{
-    CodePolicy, Findings, Grammar, Language, Lists, Pattern, Token, Tree, bash, blanked, find_declared,
-    javascript, python, tokens_of, tree_tokens,
+    CodeFacts, CodePolicy, Findings, Grammar, Language, NAMES, Pattern, Token, blanked, find_declared,
+    tokens_of,
 };
+use crate::command::{self, CommandPolicy};
 use crate::data_file::expression;
+use crate::network::is_metadata_url;
+use crate::path::{PathAccess, ProtectedPaths};
 
 /// The method by which code was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,12 +89,11 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
         findings.whole(format!("Code nested too deeply: at most {MAX_DEPTH} brackets within one another"));
         return Method::Patterns;
     }
-    let readings: &[CodeReading] = match &policy.language {
-        Language::Python => python::READINGS,
-        Language::JavaScript => javascript::JAVASCRIPT,
-        Language::TypeScript => javascript::TYPESCRIPT,
+    let grammar = match &policy.language {
+        Language::Python => Grammar::python(),
+        Language::JavaScript | Language::TypeScript => Grammar::javascript(),
         Language::Bash => {
-            bash::check(code, policy, findings);
+            check_script(code, policy, findings);
             return Method::SyntaxTree;
         }
         Language::Other(_) => {
@@ -99,45 +101,142 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
             return Method::Patterns;
         }
     };
-    let (mut whole, mut broken) = (None, None);
-    for (grammar, prefix, suffix) in readings {
-        let Some(tree) = Tree::parse(*grammar, prefix, code, suffix) else { continue };
-        if !tree.has_errors {
-            whole = Some(tree);
-            break;
-        }
-        broken.get_or_insert(tree);
-    }
-    // A fragment may become a whole program once everything it leaves open is closed.
-    let (grammar, prefix, _) = readings[0];
-    let closed = || Tree::parse(grammar, prefix, code, &closing(code, &policy.language)?);
-    let whole = whole.or_else(|| closed().filter(|tree| !tree.has_errors));
+    let Some(facts) = grammar.read(code) else {
+        findings.whole(format!("Code cannot be read as {}", policy.language));
+        return Method::SyntaxTree;
+    };
     // An interpreter may run code that this parser cannot read: below strict its pieces are checked, from strict on it
-    // is refused.
-    match (whole, broken) {
-        (Some(tree), _) => check_tree(&tree, code, policy, findings),
-        (None, Some(tree)) if policy.level < SafetyLevel::Strict => {
-            check_tree(&tree, code, policy, findings);
-            check_other(code, policy, findings);
+    // is refused. The types of TypeScript are no JavaScript.
+    if facts.has_errors {
+        if policy.level >= Strict && policy.language != Language::TypeScript {
+            findings.whole(format!("Code cannot be read as {}", policy.language));
         }
-        _ => findings.whole(format!("Code cannot be read as {}", policy.language)),
+        check_other(code, policy, findings);
     }
+    check_facts(&facts, grammar.name, code, policy, findings);
     Method::SyntaxTree
 }
 
-fn check_tree(tree: &Tree, code: &str, policy: &CodePolicy, findings: &mut Findings) {
-    match &policy.language {
-        Language::Python => python::check(tree, policy, findings),
-        Language::JavaScript | Language::TypeScript => javascript::check(tree, policy, findings),
-        Language::Bash | Language::Other(_) => {}
+/// Records the violations of `policy` in what was read of `code`.
+fn check_facts(
+    facts: &CodeFacts,
+    language: &'static str,
+    code: &str,
+    policy: &CodePolicy,
+    findings: &mut Findings,
+) {
+    for (module, name, at) in &facts.imports {
+        check_import(module, name.as_deref(), *at, language, policy, findings);
+    }
+    // Names that the lists know, by whatever name the code calls them.
+    let resolved = |name: &str| {
+        let first = name.split('.').next().unwrap_or(name);
+        let module = facts.aliases.get(first)?;
+        Some(format!("{module}{}", &name[first.len()..]))
+    };
+    let names = facts.names.iter().chain(&facts.paths);
+    for (written, at) in names {
+        let name = resolved(written).unwrap_or_else(|| written.clone());
+        for (level, list) in LEVELS {
+            if let Some(listed) = NAMES.covering(&format!("{language} {list}"), &name) {
+                findings.pattern(level, listed, *at);
+            }
+        }
+        if let Some(pattern) = policy.patterns.iter().find(|pattern| pattern.dotted() == name) {
+            findings.pattern(Standard, &pattern.text, *at);
+        }
+    }
+    for (member, at) in &facts.members {
+        for (level, list) in LEVELS {
+            if NAMES.has(&format!("{language} {list}"), &format!(".{member}")) {
+                findings.pattern(level, member, *at);
+            }
+        }
+    }
+    for (name, at) in &facts.computed {
+        findings.pattern(Strict, &format!("{name}("), *at);
+    }
+    for (mode, at) in &facts.modes {
+        let text = mode.trim_matches(['"', '\'']);
+        if text.len() == mode.len() || text.contains(['w', 'a', 'x', '+']) {
+            findings.pattern(Readonly, &format!("open(…, {mode}"), *at);
+        }
+    }
+    for (text, range) in &facts.texts {
+        let is_placed = text.starts_with(['/', '~']) && !text.contains(char::is_whitespace);
+        let is_protected = is_placed && ProtectedPaths::default().check(text, PathAccess::Read).is_err();
+        if is_protected || is_metadata_url(text) {
+            findings.pattern(Strict, text, range.start);
+        }
     }
     if !policy.patterns.is_empty() {
-        let comments = tree.nodes().filter(|node| node.kind() == "comment");
-        let with_texts =
-            blanked(code, comments.map(|comment| comment.at()..comment.at() + comment.text().len()));
-        find_declared(&policy.patterns, &tree_tokens(tree), &with_texts, findings);
+        let with_texts = blanked(code, facts.comments.iter().cloned());
+        let bare = blanked(&with_texts, facts.texts.iter().map(|(_, range)| range.clone()));
+        find_declared(&policy.patterns, &tokens_of(&bare, 0).collect::<Vec<_>>(), &with_texts, findings);
     }
 }
+
+fn check_import(
+    module: &str,
+    name: Option<&str>,
+    at: usize,
+    language: &'static str,
+    policy: &CodePolicy,
+    findings: &mut Findings,
+) {
+    if language == "javascript" {
+        findings.imported.insert(Import::JavaScript(module.into()));
+        let is_relative = module.starts_with("./") || module.starts_with("../");
+        if !is_relative && policy.refuses_import(module)
+            || module.contains(':') && !module.starts_with("node:")
+        {
+            findings.import(module, at);
+        }
+        return;
+    }
+    let path = module.trim_start_matches('.');
+    let dots = module.len() - path.len();
+    let below = match name {
+        Some("*") | None => None,
+        Some(name) if path.is_empty() => Some(name.to_owned()),
+        Some(name) => Some(format!("{path}.{name}")),
+    };
+    for path in [Some(path.to_owned()), below.clone()].into_iter().flatten() {
+        findings.imported.insert(Import::Python { dots, path: path.into() });
+    }
+    let is_refused =
+        |module: &str| dots == 0 && policy.refuses_import(module) || policy.blocks_import(module);
+    if let Some(refused) = [Some(path), below.as_deref()].into_iter().flatten().find(|it| is_refused(it)) {
+        findings.import(refused, at);
+    }
+    let below = below.unwrap_or_default();
+    for (level, list) in LEVELS {
+        if let Some(listed) = NAMES.covering(&format!("{language} {list}"), &below) {
+            findings.pattern(level, listed, at);
+        }
+    }
+    if let Some(pattern) = policy.patterns.iter().find(|pattern| pattern.dotted() == below) {
+        findings.pattern(Standard, &pattern.text, at);
+    }
+}
+
+/// Records the violations of `policy` in a shell script, which is judged like a command.
+fn check_script(code: &str, policy: &CodePolicy, findings: &mut Findings) {
+    if let Err(finding) = command::check_command(code, &CommandPolicy::default()) {
+        findings.whole(format!("Blocked pattern: '{}'", finding.rule));
+    }
+    let most = if policy.level >= Readonly { CallEffect::Reads } else { CallEffect::Writes };
+    if policy.level >= Strict
+        && let Some(why) = command::question_about(code, most)
+    {
+        findings.whole(format!("Not allowed: the script {why}"));
+    }
+    let (_, with_texts) = strip(code);
+    find_declared(&policy.patterns, &tokens_of(&with_texts, 0).collect::<Vec<_>>(), &with_texts, findings);
+}
+
+/// The levels that lists are for, each with the word in the headings of names.txt.
+const LEVELS: [(SafetyLevel, &str); 3] = [(Standard, "standard"), (Strict, "strict"), (Readonly, "readonly")];
 
 /// Returns the deepest nesting that brackets could have, strings and comments included: a cheap test before parsing.
 fn bracket_depth(code: &str) -> usize {
@@ -158,9 +257,6 @@ fn is_deceptive(c: char) -> bool {
     matches!(c, '\0' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}' | '\u{2060}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A grammar, and the code to put before and after a piece of a program so that it becomes a whole one.
-pub(super) type CodeReading = (Grammar, &'static str, &'static str);
-
 /// The largest number of bytes that is parsed, whatever is declared: a parser's tree takes many times the space of the
 /// code.
 const MAX_READ_BYTES: u64 = 1024 * 1024;
@@ -180,7 +276,7 @@ pub(super) fn check_other(code: &str, policy: &CodePolicy, findings: &mut Findin
     for found in IMPORT.captures_iter(&with_texts) {
         let Some(module) = found.get(1) else { continue };
         let name = module.as_str().trim_end_matches(['.', ':', '/']).replace("::", ".");
-        if policy.refuses_import(&name) || LISTS.has("blocked-modules", &name) {
+        if policy.refuses_import(&name) || NAMES.has("other blocked", &name) {
             findings.import(&name, module.start());
         }
     }
@@ -238,14 +334,12 @@ fn text(rest: &str, quote: char) -> usize {
 
 /// The patterns of the lists, each with the level from which on it is refused.
 static PATTERNS: LazyLock<Vec<(SafetyLevel, Pattern)>> = LazyLock::new(|| {
-    [(Standard, "dangerous"), (Strict, "reflection"), (Readonly, "writes")]
-        .into_iter()
-        .flat_map(|(level, list)| LISTS.names(list).iter().map(move |text| (level, Pattern::new(text))))
-        .collect()
+    let list = |(level, list)| {
+        let names = NAMES.names(&format!("other {list}"));
+        names.iter().map(move |text| (level, Pattern::new(text))).collect::<Vec<_>>()
+    };
+    LEVELS.into_iter().flat_map(list).collect()
 });
-
-/// The lists of `other.txt`, which explains each.
-static LISTS: LazyLock<Lists> = LazyLock::new(|| Lists::read(include_str!("other.txt")));
 
 /// The forms of imports: `import x`, `use x`, `require 'x'`, `#include <x>`, `using x`, at the start of a line or
 /// statement.
@@ -255,76 +349,3 @@ static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 const IMPORT_SIGNS: [&str; 3] = ["#include", "# include", "#["];
-
-/// Returns the text that closes everything `code` leaves open; `None` if nothing is open, or if its brackets do not
-/// match. A language other than Python is read like JavaScript.
-///
-/// A piece of a program may end in the middle of a function. Closing it adds nothing that runs, so the piece can be
-/// judged like a whole program.
-fn closing(code: &str, language: &Language) -> Option<String> {
-    // What is open, by the text that closes it.
-    let mut open: Vec<&'static str> = Vec::new();
-    let mut rest = code;
-    while let Some(first) = rest.chars().next() {
-        let in_text = open.last().copied().filter(|end| end.starts_with(['"', '\'', '`']));
-        let step = match in_text {
-            Some(end) if rest.starts_with(end) => {
-                open.pop();
-                end.len()
-            }
-            Some("`") if rest.starts_with("${") => {
-                open.push("}");
-                2
-            }
-            Some(_) if first == '\\' => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
-            Some(_) => first.len_utf8(),
-            None => step_in_code(rest, first, *language == Language::Python, &mut open)?,
-        };
-        rest = rest.get(step..)?;
-    }
-    let closing: String = open.into_iter().rev().collect();
-    (!closing.is_empty()).then(|| format!("\n{closing}\n"))
-}
-
-fn step_in_code(rest: &str, first: char, is_python: bool, open: &mut Vec<&'static str>) -> Option<usize> {
-    let is_comment = if is_python { first == '#' } else { rest.starts_with("//") };
-    if is_comment {
-        return Some(rest.find('\n').unwrap_or(rest.len()));
-    }
-    if !is_python && rest.starts_with("/*") {
-        return Some(rest.find("*/").map_or(rest.len(), |end| end + 2));
-    }
-    let ends: &[&'static str] = if is_python { &["\"\"\"", "'''", "\"", "'"] } else { &["`", "\"", "'"] };
-    if let Some(end) = ends.iter().find(|end| rest.starts_with(**end)) {
-        open.push(end);
-        return Some(end.len());
-    }
-    match first {
-        '(' => open.push(")"),
-        '[' => open.push("]"),
-        '{' => open.push("}"),
-        ')' | ']' | '}' if !open.pop().is_some_and(|end| end.starts_with(first)) => return None,
-        _ => {}
-    }
-    Some(first.len_utf8())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_open_is_closed_from_the_inside_out() {
-        assert_eq!(closing("f(() => { [1, `a${b", &Language::JavaScript).as_deref(), Some("\n}`]})\n"));
-        assert_eq!(closing("f('(', \"[\") // {", &Language::JavaScript), None);
-        assert_eq!(closing("x = ['a',  # (\n", &Language::Python).as_deref(), Some("\n]\n"));
-        assert_eq!(closing("x = '''it's", &Language::Python).as_deref(), Some("\n'''\n"));
-    }
-
-    #[test]
-    fn brackets_that_do_not_match_are_not_mended() {
-        assert_eq!(closing("f(]", &Language::JavaScript), None);
-        assert_eq!(closing("}", &Language::Python), None);
-        assert_eq!(closing("", &Language::Python), None);
-    }
-}

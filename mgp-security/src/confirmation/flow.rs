@@ -72,6 +72,11 @@ impl FlowGate {
         let Some(agent) = request.context.principal.as_ref().map(|agent| Box::from(agent.access_id())) else {
             return Ok(None);
         };
+        if request.context.source == Some(CallSource::Orders) {
+            // Who calls a tool has read its definition.
+            let source = source_of(&tool, "its definition", CallSource::Orders);
+            self.0.lock().take_in(&agent, source);
+        }
         let is_known = self.0.lock().known(&agent).is_some();
         let only_reads = effect < CallEffect::Runs;
         let may_name_host = || arguments.as_ref().is_some_and(|it| URL.find(it.as_bytes()).is_some());
@@ -112,8 +117,14 @@ impl Gate for FlowGate {
             known.note_hosts(&call.hosts);
         }
         let has_key = || PRIVATE_KEY.find(response.result.as_bytes()).is_some();
-        if let Some(kind) = call.source.or_else(|| has_key().then_some(CallSource::Private)) {
-            self.0.lock().take_in(&call, kind);
+        let kind = match call.source {
+            Some(CallSource::Orders) => return,
+            Some(CallSource::Foreign) if gives_orders(&response.result) => Some(CallSource::Orders),
+            source => source.or_else(|| has_key().then_some(CallSource::Private)),
+        };
+        if let Some(kind) = kind {
+            let source = source_of(&call.tool, &in_brief(call.arguments.as_ref()), kind);
+            self.0.lock().take_in(&call.agent, source);
         }
     }
 }
@@ -161,20 +172,19 @@ impl AgentFlows {
         self.agents.entry(agent.clone()).or_default()
     }
 
-    fn take_in(&mut self, call: &FollowedCall, kind: CallSource) {
-        let is_remembered = self.known(&call.agent).is_some();
-        let known = self.entry(&call.agent);
+    fn take_in(&mut self, agent: &FlowAgent, source: FlowSource) {
+        let is_remembered = self.known(agent).is_some();
+        let known = self.entry(agent);
         known.taken_in = Some(Instant::now());
         if !is_remembered {
             known.sources = Arc::default();
         }
-        let is_first = !known.sources.iter().any(|source| source.kind == kind);
+        let is_first = !known.sources.iter().any(|known| known.kind == source.kind);
         if is_first {
             known.has_left = false;
         } else if known.sources.len() >= MAX_SOURCES {
             return;
         }
-        let source = source_of(call, kind);
         if !known.sources.contains(&source) {
             known.sources = known.sources.iter().cloned().chain([source]).collect();
         }
@@ -192,11 +202,27 @@ impl AgentFlow {
     }
 }
 
-fn source_of(call: &FollowedCall, kind: CallSource) -> FlowSource {
-    let shown = ShownArguments::of(call.arguments.as_ref());
-    let arguments = shown.map(|shown| shown.brief().split_whitespace().collect::<Vec<_>>().join(" "));
-    let arguments: String = arguments.unwrap_or_default().chars().take(MAX_ARGUMENT_CHARS).collect();
-    FlowSource { kind, tool: format!("{}.{}", call.tool.server, call.tool.name), arguments }
+fn source_of(tool: &ResolvedTool, arguments: &str, kind: CallSource) -> FlowSource {
+    FlowSource { kind, tool: format!("{}.{}", tool.server, tool.name), arguments: arguments.to_owned() }
+}
+
+/// Returns the start of the arguments in one line, for a person.
+fn in_brief(arguments: Option<&RawJson>) -> String {
+    let shown = ShownArguments::of(arguments);
+    let text = shown.map(|shown| shown.brief().split_whitespace().collect::<Vec<_>>().join(" "));
+    text.unwrap_or_default().chars().take(MAX_ARGUMENT_CHARS).collect()
+}
+
+/// Returns whether a text in the result is worded like orders to a model, as far as texts can be judged in this build.
+fn gives_orders(result: &RawJson) -> bool {
+    #[cfg(feature = "validate")]
+    let found = crate::definition::has_orders(result);
+    #[cfg(not(feature = "validate"))]
+    let found = {
+        let _ = result;
+        false
+    };
+    found
 }
 
 /// The words in a result by which a private key is known.
@@ -216,37 +242,26 @@ const MAX_ARGUMENT_CHARS: usize = 120;
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::Object;
-    use mgp_types::mgp::{EffectiveSecurity, RiskLevel};
-
     use super::*;
 
-    fn call(caller: String, tool: &str) -> FollowedCall {
-        let security = EffectiveSecurity::new(RiskLevel::Safe);
-        FollowedCall {
-            agent: caller.into(),
-            tool: ResolvedTool::new("s".into(), tool.into(), Object::new(), security),
-            arguments: None,
-            source: Some(CallSource::Private),
-            may_carry_out: false,
-            hosts: Vec::new(),
-        }
+    fn source(tool: &str, kind: CallSource) -> FlowSource {
+        FlowSource { kind, tool: format!("s.{tool}"), arguments: String::new() }
     }
 
     #[test]
     fn agents_and_their_sources_are_bounded_and_the_first_sources_stay() {
         let mut flows = AgentFlows::default();
         for number in 0..=MAX_AGENTS {
-            flows.take_in(&call(format!("caller{number}"), "t"), CallSource::Private);
+            flows.take_in(&format!("caller{number}").into(), source("t", CallSource::Private));
         }
         assert_eq!((flows.agents.len(), flows.order.len()), (MAX_AGENTS, MAX_AGENTS));
-        let (first, last) = (call("caller0".into(), "t"), call("caller1".into(), "t"));
-        assert!(flows.flow(&first.agent).is_none() && flows.flow(&last.agent).is_some());
+        let last: FlowAgent = "caller1".into();
+        assert!(flows.flow("caller0").is_none() && flows.flow(&last).is_some());
         for number in 0..20 {
-            flows.take_in(&call("caller1".into(), &format!("t{number}")), CallSource::Private);
+            flows.take_in(&last, source(&format!("t{number}"), CallSource::Private));
         }
-        flows.take_in(&call("caller1".into(), "web"), CallSource::Foreign);
-        let sources = flows.flow(&last.agent).unwrap();
+        flows.take_in(&last, source("web", CallSource::Foreign));
+        let sources = flows.flow(&last).unwrap();
         let tools: Vec<_> = sources.sources.iter().map(|source| source.tool.as_str()).collect();
         assert_eq!(tools, ["s.t", "s.t0", "s.t1", "s.t2", "s.web"]);
     }

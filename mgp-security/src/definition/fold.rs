@@ -31,14 +31,11 @@ impl FoldedText {
         folded
     }
 
-    /// Returns the number of the sentence that the byte `at` is in.
-    pub(super) fn sentence(&self, at: usize) -> usize {
-        self.sentences.partition_point(|start| *start <= at)
-    }
-
-    /// Returns whether a sentence, or the text itself, starts at the byte `at`.
-    pub(super) fn starts_sentence(&self, at: usize) -> bool {
-        at == 0 || self.sentences.binary_search(&at).is_ok()
+    /// Returns the sentences of the text in order; a long one comes in several pieces.
+    pub(super) fn sentences(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(0).chain(self.sentences.iter().copied());
+        let ends = self.sentences.iter().copied().chain([self.text.len()]);
+        starts.zip(ends).flat_map(|(start, end)| pieces(&self.text[start..end]))
     }
 
     /// Writes the white space before `next` and notes a sentence that starts there. `lines` is the number of ends of lines
@@ -49,8 +46,8 @@ impl FoldedText {
             self.text.push(' ');
         }
         let ended = match last {
-            Some('.') => lines.is_some(),
-            Some('!' | '?' | ';' | '。' | '।' | '؟') => true,
+            Some('.' | '!' | '?' | ';') => lines.is_some(),
+            Some('。' | '।' | '؟') => true,
             Some('"' | '\'' | ')') => {
                 lines.is_some()
                     && self.text.trim_end_matches(['"', '\'', ')', ' ']).ends_with(['.', '!', '?'])
@@ -62,6 +59,19 @@ impl FoldedText {
             self.sentences.push(self.text.len());
         }
     }
+}
+
+/// Returns `sentence` in pieces of a bounded length, each of whole words where it can be.
+fn pieces(sentence: &str) -> impl Iterator<Item = &str> {
+    let mut rest = sentence;
+    std::iter::from_fn(move || {
+        let bound = rest.floor_char_boundary(MAX_SENTENCE);
+        let end =
+            if bound == rest.len() { bound } else { rest[..bound].rfind(' ').map_or(bound, |at| at + 1) };
+        let (piece, behind) = rest.split_at(end);
+        rest = behind;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// Returns the characters of `text` that are visible.
@@ -197,6 +207,8 @@ pub(super) fn look_alike(character: char) -> char {
 /// Latin letters, each with the letters of other scripts that look like it.
 const LOOK_ALIKES: &str = "aаαɑАΑ bьЬВΒ cсϲСᴄ dԁɗ eеєεҽЕΕё gɡց hһнНΗհ iіιıІΙӏɩї jјЈ kкκКΚ lⅼʟ mмМΜ nηпոΝ oоοσОΟօᴏ pрρРΡ qԛ rгᴦ sѕЅꜱ tтτТΤ uυսᴜ vνѵᴠ wԝωѡ xхχХΧ yуγУΥү zᴢΖ";
 
+/// The largest number of bytes that are judged as one sentence.
+const MAX_SENTENCE: usize = 320;
 /// The smallest number of separated letters that count as a disguised word; fewer are a list, like "a, b" or "x y z".
 const MIN_SET_APART: usize = 6;
 
@@ -221,9 +233,18 @@ mod tests {
     #[test]
     fn sentences_start_behind_stops_lists_and_empty_lines() {
         let folded = FoldedText::new("One two. Three v1.2 four\nfive!\n- six\n\nseven。八");
-        let starts: Vec<_> = folded.sentences.iter().map(|at| &folded.text[*at..]).collect();
-        let first: Vec<_> = starts.iter().map(|it| it.split(' ').next().unwrap()).collect();
-        assert_eq!(first, ["three", "-", "seven。八", "八"]);
+        let sentences: Vec<_> = folded.sentences().map(str::trim).collect();
+        assert_eq!(sentences, ["one two.", "three v1.2 four five!", "- six", "seven。", "八"]);
+    }
+
+    #[test]
+    fn a_long_sentence_comes_in_pieces_of_whole_words() {
+        let folded = FoldedText::new(&"word ".repeat(100));
+        let pieces: Vec<_> = folded.sentences().collect();
+        assert_eq!(pieces.concat(), folded.text);
+        assert!(pieces.len() == 2 && pieces.iter().all(|it| it.starts_with("word")), "{pieces:?}");
+        let folded = FoldedText::new(&"語".repeat(200));
+        assert_eq!(folded.sentences().count(), 2);
     }
 
     #[test]

@@ -8,9 +8,11 @@ use arc_swap::ArcSwap;
 use mgp_types::Object;
 
 use super::order::are_alike;
+use super::scan::rule_called;
+use super::verdicts::Verdicts;
 use super::{
     ApproveError, Definition, DefinitionKind, DefinitionName, DefinitionStatus, PinState, PinnedDefinitions,
-    RemarkKind, ServerId, hold, is_rule, judge_definition, well_formed,
+    RemarkKind, ServerId, hold, is_flag, well_formed,
 };
 use crate::tool::MAX_TOOLS;
 use crate::{Digest, Finding, Schema, StoreError};
@@ -23,6 +25,7 @@ use crate::{Digest, Finding, Schema, StoreError};
 #[derive(Debug)]
 pub struct DefinitionGuard {
     pins: PinnedDefinitions,
+    verdicts: Verdicts,
     /// The findings in the last lists of each server, by kind, whether or not the definitions were approved before.
     found: ArcSwap<HashMap<ServerId, FoundByKind>>,
 }
@@ -55,13 +58,13 @@ pub struct DefinitionFindings {
 
 impl DefinitionFindings {
     fn held(findings: Vec<Finding>, definition: Option<Definition>) -> Self {
-        let definition = definition.filter(|_| findings.iter().all(|finding| is_rule(finding.rule)));
-        Self { findings, is_held: true, definition }
+        let can_accept = findings.iter().all(|finding| rule_called(finding.rule).is_some());
+        Self { findings, is_held: true, definition: definition.filter(|_| can_accept) }
     }
 
-    /// Returns the findings of a definition that is used, and marked if there is one.
-    fn usable(flag: Option<Finding>, definition: Definition) -> Self {
-        Self { findings: flag.into_iter().collect(), is_held: false, definition: Some(definition) }
+    /// Returns the findings of a definition that is used, and marked if there are any.
+    fn usable(findings: Vec<Finding>, definition: Definition) -> Self {
+        Self { findings, is_held: false, definition: Some(definition) }
     }
 
     /// Returns the definition if it is not held for what was found in it.
@@ -130,9 +133,13 @@ impl ConfiguredServer {
 }
 
 impl DefinitionGuard {
-    /// Returns a guard that remembers approvals in `pins`.
-    pub fn new(pins: PinnedDefinitions) -> Self {
-        Self { pins, found: ArcSwap::default() }
+    /// Returns a guard that remembers approvals in `pins`, and beside them what was found in definitions.
+    ///
+    /// # Errors
+    /// Fails if the store of the pins cannot be read.
+    pub fn new(pins: PinnedDefinitions) -> Result<Self, StoreError> {
+        let verdicts = pins.verdicts()?;
+        Ok(Self { pins, verdicts, found: ArcSwap::default() })
     }
 
     /// Returns whether the definition of this name may be used: it is approved, unless its kind is not pinned, and
@@ -142,6 +149,12 @@ impl DefinitionGuard {
         let found = found.get(server).and_then(|kinds| kinds[kind as usize].get(name));
         !found.is_some_and(|found| found.is_held)
             && (!kind.is_pinned() || self.pins.is_approved(server, kind, name))
+    }
+
+    /// Returns whether the definition of this name is used although its wording is that of orders to a model.
+    pub(super) fn is_flagged(&self, server: &ServerId, kind: DefinitionKind, name: &str) -> bool {
+        let found = self.found.load();
+        found.get(server).and_then(|kinds| kinds[kind as usize].get(name)).is_some_and(|found| !found.is_held)
     }
 
     /// Returns whether the definition may be used on any connection to `server`.
@@ -327,61 +340,47 @@ impl DefinitionGuard {
         listed: &[Object],
         configured: &ConfiguredServer,
     ) -> Vec<DefinitionFindings> {
-        let names = self.pins.names();
+        let list: Vec<_> = listed.iter().map(|listed| (listed, Definition::read(kind, listed))).collect();
+        let verdicts = self.verdicts.of(kind, &list);
         let mut known = HashSet::new();
-        let judge = |listed: &Object| {
+        let judge = |((listed, definition), verdict): ((&Object, Result<_, _>), Arc<[Finding]>)| {
             let held = |finding: Finding| DefinitionFindings::held(vec![finding], None);
             if let Err(fault) = well_formed(kind, listed) {
                 return held(Finding::new("malformed-definition", fault.to_string()));
             }
-            let definition = Definition::read(kind, listed);
             if let Some(schema) = listed.get("inputSchema").filter(|_| kind == DefinitionKind::Tool)
                 && Schema::unfolds_too_far(&schema)
             {
                 let message = "the schema of its arguments unfolds to more than can be checked";
                 return held(Finding::new("costly-schema", message));
             }
-            let approved = definition.as_ref().ok().and_then(|it| self.pins.recognized(server, it));
-            let accepted = |rule: &str| {
-                definition.as_ref().is_ok_and(|it| {
-                    let digest = approved.as_ref().unwrap_or(it).digest();
-                    configured.allows(it.name(), rule)
-                        || self.pins.has_remark(server, it.name(), digest, RemarkKind::Accepted(rule.into()))
-                })
-            };
-            let is_foreign = |word: &str| names.is_of_another(server, word);
-            let mut findings: Vec<Finding> = Vec::new();
-            // Each turn spares one rule more, so that the operator who decides is shown all that is found.
-            let flag = loop {
-                let spared =
-                    |rule: &str| accepted(rule) || findings.iter().any(|finding| finding.rule == rule);
-                match judge_definition(kind, listed, &is_foreign, &spared) {
-                    Err(finding) if !findings.iter().any(|known| known.rule == finding.rule) => {
-                        findings.push(finding);
-                    }
-                    Err(_) => break None,
-                    // What a server says of itself stands above all that a model reads, so wording is enough.
-                    Ok(Some(finding)) if kind == DefinitionKind::Text => findings.push(finding),
-                    Ok(flag) => break flag,
-                }
-            };
-            if !findings.is_empty() {
-                return DefinitionFindings::held(findings, definition.ok());
-            }
-            let definition = match definition {
+            let definition: Definition = match definition {
                 Ok(definition) => definition,
                 Err(error) => {
                     let message = format!("the definition cannot be pinned: {error}");
                     return held(Finding::new("malformed-definition", message));
                 }
             };
+            let approved = self.pins.recognized(server, &definition);
+            let digest = approved.as_ref().unwrap_or(&definition).digest();
+            let is_accepted = |finding: &&Finding| {
+                let (name, rule) = (definition.name(), finding.rule);
+                configured.allows(name, rule)
+                    || self.pins.has_remark(server, name, digest, RemarkKind::Accepted(rule.into()))
+            };
+            let findings: Vec<_> = verdict.iter().filter(|it| !is_accepted(it)).cloned().collect();
+            // What a server says of itself stands above all that a model reads, and nothing is lost without it.
+            let is_held = |finding: &Finding| kind == DefinitionKind::Text || !is_flag(finding.rule);
+            if findings.iter().any(is_held) {
+                return DefinitionFindings::held(findings, Some(definition));
+            }
             if kind.is_pinned() && !known.insert(definition.name().clone()) {
                 let message = format!("the server lists two {kind}s of this name");
                 return held(Finding::new("shadowed-name", message));
             }
-            DefinitionFindings::usable(flag, definition)
+            DefinitionFindings::usable(findings, definition)
         };
-        listed.iter().map(judge).collect()
+        list.into_iter().zip(verdicts).map(judge).collect()
     }
 
     fn note_found(

@@ -18,6 +18,7 @@ mod pin;
 mod scan;
 mod shape;
 mod store;
+mod verdicts;
 
 pub use self::diff::{DefinitionChange, Diff};
 pub use self::gate::{DefinitionGate, DefinitionGuardLayer};
@@ -27,10 +28,12 @@ pub use self::kind::{Definition, DefinitionError, DefinitionKind, DefinitionName
 #[cfg(feature = "auth")]
 pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, PinnedDefinitions};
-use self::scan::is_rule;
-pub use self::scan::{RULES, free_unused_patterns, judge_definition, scan_text};
+#[cfg(feature = "permission")]
+pub(crate) use self::scan::has_orders;
+pub(crate) use self::scan::keep_signs;
+pub use self::scan::{RULES, is_flag, judge_definition, scan_text};
 pub use self::shape::{ShapeFault, well_formed};
 use self::store::{PinAnnotations, Remark, RemarkKind};
 pub use self::store::{PinState, pinned_for, server_of};
 
-use mgp_types::mgp::{ServerId, ToolName};
+use mgp_types::mgp::ServerId;

@@ -1,35 +1,13 @@
-//! The names of tools: which names are allowed, and which server owns a name.
+//! The names of tools: which names are allowed.
 
 use std::borrow::Cow;
 
-use foldhash::HashMap;
 use mgp_types::MethodRule;
 use unicode_normalization::UnicodeNormalization;
 
 use super::fold::{look_alike, strip_invisible};
-use super::{ServerId, ToolName, server_of};
 use crate::Finding;
 use crate::visible::visible;
-
-/// The names that tools already have, so that orders about another server's tool are recognised.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ClaimedNames {
-    /// The owners of the names, by the skeleton of each name: the name without everything that people and models
-    /// overlook.
-    owners: HashMap<Box<str>, ServerId>,
-}
-
-impl ClaimedNames {
-    /// Notes that `server` has a tool called `tool`. The first owner of a name keeps it.
-    pub(super) fn insert(&mut self, server: &ServerId, tool: &ToolName) {
-        self.owners.entry(skeleton(tool.as_str()).into()).or_insert_with(|| server.clone());
-    }
-
-    /// Returns whether another server than `server` has a tool whose name is `tool` or is easily mistaken for it.
-    pub(super) fn is_of_another(&self, server: &ServerId, tool: &str) -> bool {
-        self.owners.get(skeleton(tool).as_str()).is_some_and(|owner| server_of(owner) != server_of(server))
-    }
-}
 
 /// Checks that a tool may be called `tool`: two servers may use the same name, because models call each tool by the name of
 /// its server and its own.
@@ -147,18 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_for_another_servers_is_known_as_one() {
-        let mut others = ClaimedNames::default();
-        let (files, mine) = (ServerId::new("files"), ServerId::new("mine"));
-        others.insert(&files, &ToolName::new("list_files10"));
-        // Whoever has a name first keeps it.
-        others.insert(&mine, &ToolName::new("list_files10"));
-        for name in ["list_files10", "listFiles10", "LIST-FILES.10", "1ist_filesl0", "iist_filesIO"] {
-            assert!(others.is_of_another(&mine, name) && !others.is_of_another(&files, name), "{name}");
-        }
-        for name in ["list_files11", "list_file10"] {
-            assert!(!others.is_of_another(&mine, name), "{name}");
-        }
+    fn a_name_that_could_be_one_of_another_server_is_refused() {
         assert_eq!(rule("files__list_files10"), Some("shadowed-name"));
     }
 }

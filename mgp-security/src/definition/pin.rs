@@ -8,11 +8,11 @@ use arc_swap::ArcSwap;
 use foldhash::HashMap;
 use parking_lot::Mutex;
 
-use super::names::ClaimedNames;
 use super::store::{PinStore, server_of};
+use super::verdicts::Verdicts;
 use super::{
     ConfiguredServer, Definition, DefinitionKind, DefinitionName, DefinitionStatus, PinAnnotations, PinState,
-    Remark, RemarkKind, ServerId, ToolName,
+    Remark, RemarkKind, ServerId,
 };
 use crate::StoreError;
 use mgp_store::Database;
@@ -36,8 +36,6 @@ pub struct PinnedDefinitions {
 struct Snapshot {
     servers: HashMap<ServerId, ByKind>,
     beside: Arc<PinAnnotations>,
-    /// The names of the tools that have an approved definition.
-    names: Arc<ClaimedNames>,
 }
 
 /// The pinned definitions of one server, by the number of their kind.
@@ -76,11 +74,6 @@ impl PinnedDefinitions {
             // The snapshot is not shared yet, so nothing is copied.
             Arc::make_mut(&mut kinds[kind as usize]).insert(name, state);
         }
-        let mut names = ClaimedNames::default();
-        for (server, kinds) in &snapshot.servers {
-            add_approved(&mut names, server, &kinds[DefinitionKind::Tool as usize]);
-        }
-        snapshot.names = Arc::new(names);
         snapshot.beside = Arc::new(self.store.load_beside()?);
         self.snapshot.store(Arc::new(snapshot));
         Ok(())
@@ -213,9 +206,9 @@ impl PinnedDefinitions {
         waiting.collect()
     }
 
-    /// Returns the names of the tools that have an approved definition.
-    pub(super) fn names(&self) -> Arc<ClaimedNames> {
-        Arc::clone(&self.snapshot.load().names)
+    /// Returns the verdicts on definitions that are stored beside the pins.
+    pub(super) fn verdicts(&self) -> Result<Verdicts, StoreError> {
+        self.store.verdicts()
     }
 
     /// Returns the pins of `kind` for `server`.
@@ -314,11 +307,6 @@ impl<'p> PinWrite<'p> {
             return Ok(false);
         }
         let mut snapshot = Snapshot::clone(&self.pins.snapshot.load());
-        if self.kind == DefinitionKind::Tool {
-            let mut names = ClaimedNames::clone(&snapshot.names);
-            add_approved(&mut names, self.server, &states);
-            snapshot.names = Arc::new(names);
-        }
         let kinds = snapshot.servers.entry(self.server.clone()).or_default();
         kinds[self.kind as usize] = Arc::new(states);
         self.pins.snapshot.store(Arc::new(snapshot));
@@ -329,13 +317,6 @@ impl<'p> PinWrite<'p> {
 impl Snapshot {
     fn of(&self, server: &ServerId, kind: DefinitionKind) -> Option<&Arc<ByName>> {
         Some(&self.servers.get(server)?[kind as usize])
-    }
-}
-
-/// Adds to `names` the tools among `states` that have an approved definition.
-fn add_approved(names: &mut ClaimedNames, server: &ServerId, states: &ByName) {
-    for (name, _) in states.iter().filter(|(_, state)| state.approved().is_some()) {
-        names.insert(server, &ToolName::from(&**name));
     }
 }
 

@@ -8,6 +8,7 @@ use mgp_types::canonical::Digest;
 use mgp_types::mgp::ServerId;
 use rusqlite::{Row, params};
 
+use super::verdicts::Verdicts;
 use super::{Definition, DefinitionKind, DefinitionName};
 use crate::StoreError;
 use mgp_store::{Database, text};
@@ -62,6 +63,11 @@ impl PinStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
         database.section("definition", MIGRATIONS).map(Self)
+    }
+
+    /// Returns the verdicts on definitions, which lie in the same database.
+    pub(super) fn verdicts(&self) -> Result<Verdicts, StoreError> {
+        Verdicts::load(self.0.clone())
     }
 
     /// Returns all pins, each with the id that it is pinned for.
@@ -196,10 +202,11 @@ fn damaged(what: &str) -> StoreError {
     StoreError::Damaged(format!("a pin has {what}"))
 }
 
-const MIGRATIONS: &[&str] = &[
+pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("schema/1_pins_of_tools.sql"),
     include_str!("schema/2_pins_of_kinds.sql"),
     include_str!("schema/3_remarks.sql"),
+    include_str!("schema/4_verdicts.sql"),
 ];
 
 /// The separator between the id of a server and that of an agent. No server id contains it.

@@ -22,8 +22,6 @@ use crate::{Finding, text};
 
 pub(crate) use later::{is_run_later, may_be_there};
 pub(crate) use protected::ProtectedKind;
-#[cfg(feature = "code-safety")]
-pub(crate) use protected::ProtectedReason;
 pub use protected::{PathAccess, ProtectedPaths};
 pub(crate) use roots::{CallFolders, UNASKED, declared_roots};
 pub use roots::{Roots, usable_folder};

@@ -19,7 +19,7 @@ use self::commands::Judging;
 use self::edit::empties;
 use self::member::{MAX_CHOICE_BYTES, Member, MemberList, MemberLists, chosen, of_member};
 use super::readonly::{check_sql, only_adds_rows};
-use super::sandbox::{CommandVerdict, Deed};
+use crate::command::{CommandVerdict, Deed};
 use crate::path::{is_run_later, may_be_there};
 use crate::tool::{
     ArgumentNature, ArgumentNatures, NameManner, effect_if_told_to_read, is_listed, list, phrase_effects,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
+use mgp_types::mgp::{CallSource, CodeRejection, EventType, Recovery, Refusal};
 use mgp_types::{AskedRule, Error, Flow, Gate, GateKind, RawJson, Request, code};
 use serde::Serialize;
 
@@ -140,7 +140,9 @@ fn decided(request: &mut Request, judged: Judged) -> Result<(), Error> {
     request.context.converted = checked.converted;
     request.context.effect = checked.effect;
     request.context.command = checked.command;
-    request.context.source = checked.source;
+    // What was found in the definition of the tool counts, whatever the call takes in.
+    let orders = request.context.source.filter(|source| *source == CallSource::Orders);
+    request.context.source = orders.or(checked.source);
     Ok(())
 }
 

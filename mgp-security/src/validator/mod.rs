@@ -2,14 +2,13 @@
 //!
 //! [`ValidateGate`] checks each call with the [`Validators`] that the security of its tool requires. These come from
 //! the specification or from third parties ([`Validator`]). The engines underneath can be used
-//! alone: [`sandbox`] for shell commands, [`network`](crate::network) for addresses, and [`path`](crate::path) for files.
+//! alone: [`command`](crate::command) for shell commands, [`network`](crate::network) for addresses, and [`path`](crate::path) for files.
 
 mod call;
 mod effect;
 mod gate;
 mod prepared;
 mod readonly;
-pub mod sandbox;
 mod standard;
 #[cfg(test)]
 mod tests;

@@ -213,12 +213,17 @@ const MAX_TARGET_ARGUMENTS: usize = 8;
 
 /// The kind of data that a call takes into its session, where that is worth a question later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "data is somebody's secret, or somebody else's words")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "data is somebody's secret, or somebody else's words, as they are or as orders"
+)]
 pub enum CallSource {
     /// Private data, such as mail, secrets, and files outside the folders of the client.
     Private,
     /// The words of others, such as web pages and issues, which may hold orders to models.
     Foreign,
+    /// Words in which orders to models were found: a result, or the definition of the called tool.
+    Orders,
 }
 
 impl CallSource {
@@ -227,6 +232,7 @@ impl CallSource {
         match self {
             Self::Private => "private data",
             Self::Foreign => "text of others",
+            Self::Orders => "text worded like orders to a model",
         }
     }
 }

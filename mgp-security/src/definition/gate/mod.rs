@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mgp_types::mgp::{
-    Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ToolName, TraceId, code,
+    Actor, AuditEvent, AuditPort, AuditTarget, CallSource, EventType, Outcome, ToolName, TraceId, code,
 };
 use mgp_types::{
     AskedRule, Error, Flow, Gate, Gated, Object, RawJson, Request, RequestKind, Response, RpcService,
@@ -126,7 +126,7 @@ mgp_types::partial_debug!(DefinitionGuardLayer, self => server: self.0.server);
 ///
 /// The gate belongs behind access control, so that no caller learns here about what it may not see, and in front of
 /// the gates that check arguments or ask a human. It reads `context.tool`, or else the names in the body, and writes
-/// `context.trail`. Each request is judged by the current list: the first request, and the first after the list has
+/// `context.trail`, and `context.source` where the definition of the called tool is flagged. Each request is judged by the current list: the first request, and the first after the list has
 /// changed, has the list fetched. A list is answered by the gate, and no gate behind it sees the request.
 ///
 /// All pages of tools, prompts and templates are fetched and examined together and returned as one, because a
@@ -150,12 +150,12 @@ impl<S: RpcService + Sync> Gate for DefinitionGate<S> {
             Err(error) => return Flow::refuse(error),
         };
         if self.shared.is_current(used.kind()) {
-            return self.shared.admit(request, &used).into();
+            return self.shared.enter(request, &used).into();
         }
-        let (shared, lists, request) = (self.shared.clone(), self.lists.clone(), request.take());
+        let (shared, lists, mut request) = (self.shared.clone(), self.lists.clone(), request.take());
         Flow::wait(async move {
             let examined = shared.look(lists, &request, used.kind()).await;
-            let flow = examined.and_then(|()| shared.admit(&request, &used)).into();
+            let flow = examined.and_then(|()| shared.enter(&mut request, &used)).into();
             (request, flow)
         })
     }
@@ -210,6 +210,18 @@ impl DefinitionGuardShared {
     /// 1010 if a definition is held back, or the called tool is not listed; -32602 if the request does not say what it uses.
     fn admits(&self, request: &Request) -> Result<(), Error> {
         UsedDefinitions::by(request)?.map_or(Ok(()), |used| self.admit(request, &used))
+    }
+
+    /// Admits the request, and notes in it that the called tool is worded like orders to a model.
+    fn enter(&self, request: &mut Request, used: &UsedDefinitions) -> Result<(), Error> {
+        self.admit(request, used)?;
+        let tool = request.context.tool.as_deref();
+        if tool
+            .is_some_and(|tool| self.guard.is_flagged(&self.holder, DefinitionKind::Tool, tool.name.as_str()))
+        {
+            request.context.source = Some(CallSource::Orders);
+        }
+        Ok(())
     }
 
     fn admit(&self, request: &Request, used: &UsedDefinitions) -> Result<(), Error> {

@@ -175,7 +175,6 @@ fn a_server_cannot_have_pins_without_end() {
     kinds[DefinitionKind::Tool as usize] = Arc::new(many.iter().map(approved).collect());
     pins.snapshot.store(Arc::new(Snapshot {
         servers: std::iter::once((server(), kinds)).collect(),
-        names: Arc::default(),
         beside: Arc::default(),
     }));
     assert_eq!(

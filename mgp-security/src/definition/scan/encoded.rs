@@ -32,8 +32,7 @@ fn runs(text: &str, is_digit: impl Fn(char) -> bool) -> impl Iterator<Item = &st
 
 /// Returns the ROT13 reading of `text`, and `text` in reverse.
 ///
-/// Honest texts turn into gibberish here: it has the punctuation of a text but no words, so only words are searched for
-/// in it.
+/// Honest texts turn into gibberish here.
 pub(super) fn turned(text: &str) -> [String; 2] {
     [text.chars().map(rot13).collect(), text.chars().rev().collect()]
 }

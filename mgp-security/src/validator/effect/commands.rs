@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::member::MemberList;
 use super::{CallEffects, Members, texts};
+use crate::command::CommandVerdict;
 use crate::tool::{ArgumentNature, ArgumentNatures};
-use crate::validator::sandbox::CommandVerdict;
 
 /// What the commands of a call are judged by.
 #[derive(Clone, Copy)]

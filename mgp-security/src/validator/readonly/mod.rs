@@ -23,7 +23,7 @@ use crate::{Finding, text};
 
 use self::lists::is_listed;
 pub(crate) use self::sql::{check_sql, only_adds_rows};
-use super::sandbox::{CommandVerdict, Deed};
+use crate::command::{CommandVerdict, Deed};
 
 /// Checks the method of a request: `GET`, `HEAD` and `OPTIONS` pass.
 pub(crate) fn check_http_method(method: &str) -> Result<(), Finding> {

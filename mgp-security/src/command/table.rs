@@ -10,7 +10,7 @@ use crate::named::{Named as _, named};
 named! {
     /// The worst that a known command does.
     #[derive(PartialOrd, Ord)]
-    pub(in crate::validator) enum Deed {
+    pub(crate) enum Deed {
         /// The command shows what is there, and no content of files.
         "names" => Names,
         /// The command shows something, and neither changes nor runs anything.

@@ -22,7 +22,7 @@ use mgp_types::ClientFolders;
 use mgp_types::mgp::{CallEffect, UnknownCommand};
 
 use self::plain::{NotPlain, PlainCommand, PlainWord, WriteMode, plain_commands};
-pub(in crate::validator) use self::table::Deed;
+pub(crate) use self::table::Deed;
 use self::table::KnownCommand;
 pub(crate) use self::word::{check_word, is_more_than_data};
 use crate::Finding;
@@ -111,7 +111,9 @@ fn check_files(line: &str, commands: Option<&[PlainCommand]>, policy: &CommandPo
         refused.map_or(Ok(()), |reason| Err(Finding::from(reason)))
     };
     let is_between = |sign: char| sign.is_whitespace() || "'\"`;|&<>(){}".contains(sign);
-    line.split(is_between).try_for_each(|token| check(token, PathAccess::Read, &[ProtectedKind::Kernel]))?;
+    // A plain word is the name of no file of the kernel.
+    let placed = line.split(is_between).filter(|token| token.contains(['/', '\\', '.', '~', '$', '%', ':']));
+    placed.into_iter().try_for_each(|token| check(token, PathAccess::Read, &[ProtectedKind::Kernel]))?;
     for command in commands.into_iter().flatten() {
         let (access, kinds) = match KnownCommand::of(&command.words).map(|known| known.deed) {
             Some(Deed::Reads) => (PathAccess::Read, &SECRETS[..]),
@@ -152,23 +154,23 @@ const UNWRITTEN: [ProtectedKind; 6] = [
 
 /// The verdict on a line that is not refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::validator) struct CommandVerdict {
+pub(crate) struct CommandVerdict {
     /// The effect of running the line.
-    pub(in crate::validator) effect: CallEffect,
+    pub(crate) effect: CallEffect,
     /// The worst of its commands, if all are known.
-    pub(in crate::validator) deed: Option<Deed>,
+    pub(crate) deed: Option<Deed>,
     /// The first thing that is not known.
-    pub(in crate::validator) unknown: Option<UnknownCommand>,
+    pub(crate) unknown: Option<UnknownCommand>,
 }
 
 impl CommandVerdict {
     /// Judges a line that runs for a client with these folders.
-    pub(in crate::validator) fn of(line: &str, folders: Option<&ClientFolders>) -> Self {
+    pub(crate) fn of(line: &str, folders: Option<&ClientFolders>) -> Self {
         Self::of_read(plain_commands(line), folders)
     }
 
     /// Judges a program with its arguments, which no shell reads.
-    pub(in crate::validator) fn of_words(words: &[String], folders: Option<&ClientFolders>) -> Self {
+    pub(crate) fn of_words(words: &[String], folders: Option<&ClientFolders>) -> Self {
         let words: Vec<_> =
             words.iter().map(|word| PlainWord { text: word.clone(), ..PlainWord::default() }).collect();
         let command = PlainCommand { words, ..PlainCommand::default() };
@@ -176,12 +178,12 @@ impl CommandVerdict {
     }
 
     /// Returns the verdict on settings beside a command, such as its environment, which may have it run anything.
-    pub(in crate::validator) fn of_settings(name: &str) -> Self {
+    pub(crate) fn of_settings(name: &str) -> Self {
         Self::unknown(unknown(format!("runs with `{name}`, which mgp does not judge"), Vec::new()), None)
     }
 
     /// Returns the verdict on what has no bounds, such as code or the input of a program.
-    pub(in crate::validator) fn of_code() -> Self {
+    pub(crate) fn of_code() -> Self {
         Self::of_read(Err("code, which mgp does not judge"), None)
     }
 
@@ -209,10 +211,11 @@ impl CommandVerdict {
     }
 }
 
-/// Returns what a person is told who is asked about a line of a client without folders; `None` if nobody is asked.
-pub(crate) fn question_about(line: &str) -> Option<String> {
+/// Returns what a person is told who is asked about a line of a client without folders; `None` if all of its commands are
+/// known and have at `most` this effect.
+pub(crate) fn question_about(line: &str, most: CallEffect) -> Option<String> {
     let verdict = CommandVerdict::of(line, None);
-    let known = (verdict.effect > CallEffect::Writes).then(|| verdict.effect.phrase().to_owned());
+    let known = (verdict.effect > most).then(|| verdict.effect.phrase().to_owned());
     verdict.unknown.map(|unknown| unknown.why.into()).or(known)
 }
 

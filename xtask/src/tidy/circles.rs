@@ -168,7 +168,7 @@ const MAX_FILES: usize = 5;
 
 /// The crates that have larger circles, each with the size of its largest; the numbers only ever go down.
 const LARGER: [(&str, usize); 4] =
-    [("mgp-discovery", 7), ("mgp-security", 11), ("mgp-types", 16), ("xtask", 7)];
+    [("mgp-discovery", 7), ("mgp-security", 6), ("mgp-types", 16), ("xtask", 7)];
 
 /// The crates with modules that need each other, each with how many do; the numbers only ever go down.
 const KNOTS: [(&str, usize); 1] = [("mgp-types", 16)];

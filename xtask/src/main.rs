@@ -15,6 +15,7 @@
 //! cargo xtask interop       other SDKs against ours, in both directions
 //! cargo xtask servers       published servers, directly and through the kernel
 //! cargo xtask bench         speed beside rmcp and a hand-written floor
+//! cargo xtask weight        crates, bytes, tests and settings, and what a clean build takes
 //! cargo xtask guard         what the validators stop, and what they stop wrongly
 //! cargo xtask mutants       whether the tests notice changes of the code that decides
 //! cargo xtask embed         the table of word vectors, built anew
@@ -48,6 +49,7 @@ mod table;
 mod team;
 mod tidy;
 mod walk;
+mod weight;
 mod workspace;
 
 use std::path::PathBuf;
@@ -98,6 +100,8 @@ enum Chore {
     Servers(servers::Args),
     /// Speed beside rmcp and a hand-written floor
     Bench(bench::Args),
+    /// Crates, bytes, tests and settings, and what a clean build takes
+    Weight(weight::Args),
     /// What the validators stop, and what they stop wrongly
     Guard(guard::Args),
     /// Whether the tests notice changes of the code that decides
@@ -140,6 +144,7 @@ fn run(Cli { programs, chore }: Cli) -> Result<()> {
         Chore::Interop(args) => interop::run(&workspace, &args),
         Chore::Servers(args) => servers::run(&workspace, &args),
         Chore::Bench(args) => bench::run(&workspace, &args),
+        Chore::Weight(args) => weight::run(&workspace, &args),
         Chore::Guard(args) => guard::run(&workspace, &args),
         Chore::Mutants(args) => mutants::run(&workspace, &args),
         Chore::Embed(args) => embed::run(&workspace, &args),

@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use std::{fs, io};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use mgp_security::check::InputCheck;
 use mgp_types::mgp::ServerId;
 use serde_json::json;
 
+use super::help::root;
 use super::output::{Global, Output};
 use super::{
     access, apply, audit, backup, call, call_rules, config, export, import, login, new_server, page,
@@ -205,7 +206,7 @@ pub(super) enum Command {
     /// Check and show the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Show what the mgp.toml of a folder and its files for other clients start, and trust it
+    /// Show what the configuration of a folder starts, and trust it
     Trust(trust::TrustArgs),
     /// Stop trusting the mgp.toml of a folder
     Untrust {
@@ -308,7 +309,7 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
 /// has too many to name them.
 fn unknown_choice(error: &clap::Error, args: &[OsString]) -> Option<(String, String, String)> {
     let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let root = Cli::command();
+    let root = root();
     let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
     let mut command = &root;
     for word in words.take_while(|word| word != written) {
@@ -334,7 +335,7 @@ fn lacks_dashes(error: &clap::Error, args: &[OsString]) -> Option<String> {
 
 /// Prints the manual page, or writes the pages of all commands to a folder.
 pub(super) fn manual(output: &Output, dir: Option<&Path>) -> Result {
-    let mut root = Cli::command();
+    let mut root = root();
     root.build();
     let Some(folder) = dir else {
         let mut page = Vec::new();
@@ -350,7 +351,7 @@ pub(super) fn manual(output: &Output, dir: Option<&Path>) -> Result {
 /// Prints a completion script for a shell.
 pub(super) fn completions(output: &Output, shell: Shell) -> Result {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "mgp", &mut script);
+    clap_complete::generate(shell, &mut root(), "mgp", &mut script);
     output.print(&script)
 }
 

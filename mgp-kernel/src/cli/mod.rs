@@ -18,6 +18,7 @@ mod config;
 mod context;
 mod doctor;
 mod export;
+mod help;
 mod import;
 mod input;
 mod kernel_connector;
@@ -51,7 +52,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use mgp_security::check::{CheckError, InputCheck};
 
 use self::args::{
@@ -75,7 +76,8 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
 /// each program that calls [`run`].
 fn run_words(args: &[OsString]) -> ExitCode {
     proof::take_token();
-    let cli = match Cli::try_parse_from(args) {
+    let parsed = help::root().try_get_matches_from(args).and_then(|words| Cli::from_arg_matches(&words));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return args::misused(&error, args),
     };

@@ -10,14 +10,22 @@ fn commands(home: &Home, words: &[String], found: &mut Vec<Vec<String>>) {
         assert!(line.chars().count() <= 100, "{words:?}: {line}");
     }
     found.push(words.to_vec());
-    let listed = help.out.split("\nCommands:\n").nth(1).unwrap_or_default();
-    for line in listed.lines().take_while(|line| line.starts_with("  ")) {
-        let is_name = !line.starts_with("   ");
-        let name = line.split_whitespace().next().filter(|name| is_name && *name != "help");
-        if let Some(name) = name {
-            commands(home, &[words, &[name.to_owned()]].concat(), found);
-        }
+    for name in listed(words, &help.out) {
+        commands(home, &[words, &[name]].concat(), found);
     }
+}
+
+/// The commands that a help lists: `mgp` itself lists groups of them, and names others in lines of their own.
+fn listed(words: &[String], help: &str) -> Vec<String> {
+    let (before, _) = help.split_once("\nOptions:\n").unwrap_or((help, ""));
+    let first = if words.is_empty() { "\nRun:\n" } else { "\nCommands:\n" };
+    let Some((_, list)) = before.split_once(first) else { return Vec::new() };
+    let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let names = list.lines().filter(is_name).flat_map(|line| match line.split_once(", ") {
+        Some(_) if !line.trim_start().contains("  ") => line.split(", ").collect::<Vec<_>>(),
+        _ => line.split_whitespace().take(1).collect(),
+    });
+    names.map(|name| name.trim().to_owned()).filter(|name| name != "help").collect()
 }
 
 #[test]

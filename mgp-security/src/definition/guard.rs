@@ -340,10 +340,9 @@ impl DefinitionGuard {
         listed: &[Object],
         configured: &ConfiguredServer,
     ) -> Vec<DefinitionFindings> {
-        let list: Vec<_> = listed.iter().map(|listed| (listed, Definition::read(kind, listed))).collect();
-        let verdicts = self.verdicts.of(kind, &list);
+        let verdicts = self.verdicts.of(kind, listed);
         let mut known = HashSet::new();
-        let judge = |((listed, definition), verdict): ((&Object, Result<_, _>), Arc<[Finding]>)| {
+        let judge = |(listed, verdict): (&Object, Arc<[Finding]>)| {
             let held = |finding: Finding| DefinitionFindings::held(vec![finding], None);
             if let Err(fault) = well_formed(kind, listed) {
                 return held(Finding::new("malformed-definition", fault.to_string()));
@@ -354,7 +353,7 @@ impl DefinitionGuard {
                 let message = "the schema of its arguments unfolds to more than can be checked";
                 return held(Finding::new("costly-schema", message));
             }
-            let definition: Definition = match definition {
+            let definition = match Definition::read(kind, listed) {
                 Ok(definition) => definition,
                 Err(error) => {
                     let message = format!("the definition cannot be pinned: {error}");
@@ -380,7 +379,7 @@ impl DefinitionGuard {
             }
             DefinitionFindings::usable(findings, definition)
         };
-        list.into_iter().zip(verdicts).map(judge).collect()
+        listed.iter().zip(verdicts).map(judge).collect()
     }
 
     fn note_found(

@@ -101,7 +101,7 @@ pub(crate) fn has_orders(result: &RawJson) -> bool {
 
 /// The largest number of bytes of texts in a result that are judged.
 #[cfg(feature = "permission")]
-const MAX_RESULT: usize = 64 << 10;
+const MAX_RESULT: usize = 32 << 10;
 
 /// A reader of the texts of one definition, or of a single text.
 struct DefinitionReader {

@@ -91,12 +91,21 @@ impl Installed {
                 node.compile(package)?;
             }
         }
+        let mut left_out = Vec::new();
         for server in servers.iter().filter(|s| s.registry == Registry::Pypi) {
             let release = server.release();
             let packages: Vec<_> =
                 std::iter::once(&release).chain(&server.with).map(String::as_str).collect();
-            python::environment(&folder.join(&server.id), &packages)?;
+            // Some packages need a newer Python than this machine has.
+            match python::environment(&folder.join(&server.id), &packages) {
+                Err(error) if only.is_none() => {
+                    println!("{} is left out, because it cannot be installed here: {error:#}", server.id);
+                    left_out.push(server.id.clone());
+                }
+                installed => drop(installed?),
+            }
         }
+        servers.retain(|server| !left_out.contains(&server.id));
         let installed = Self { folder: folder.to_owned(), node, servers };
         installed.make_work_folder()?;
         Ok(installed)

@@ -184,7 +184,7 @@ pub(super) enum Command {
     },
     /// Show counters: calls, times, and the tokens that tool lists save
     Stats,
-    /// Check the configuration, the servers and the audit log, and print how to repair them
+    /// Check the configuration, servers, and audit log, and print how to repair them
     Doctor,
     /// Print a completion script for a shell
     Completions {

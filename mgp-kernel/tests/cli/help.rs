@@ -21,6 +21,7 @@ fn listed(words: &[String], help: &str) -> Vec<String> {
     let first = if words.is_empty() { "\nRun:\n" } else { "\nCommands:\n" };
     let Some((_, list)) = before.split_once(first) else { return Vec::new() };
     let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let list = if words.is_empty() { list } else { list.split("\n\n").next().unwrap_or_default() };
     let names = list.lines().filter(is_name).flat_map(|line| match line.split_once(", ") {
         Some(_) if !line.trim_start().contains("  ") => line.split(", ").collect::<Vec<_>>(),
         _ => line.split_whitespace().take(1).collect(),

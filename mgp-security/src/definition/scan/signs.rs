@@ -75,12 +75,13 @@ impl Signs {
 
     fn compile() -> Self {
         let signs = sections(SIGNS);
+        assert!(signs.len() <= SignSet::BITS as usize, "each sign has a bit");
         let set_of = |names: &str| -> SignSet {
             let bit = |name| signs.iter().position(|sign| sign.heading == name).map(|at| 1 << at);
-            names
+            let bits = names
                 .split(' ')
-                .map(|name| bit(name).unwrap_or_else(|| panic!("no sign is called `{name}`")))
-                .sum()
+                .map(|name| bit(name).unwrap_or_else(|| panic!("no sign is called `{name}`")));
+            bits.fold(0, |set, bit: SignSet| set | bit)
         };
         let mut rules = Vec::new();
         for section in sections(RULES) {

@@ -42,10 +42,10 @@ export async function fetchCity(client, city) {
   return { city, mean, at: new Date().toISOString(), tags: hours.length > 3 ? ["long"] : [] };
 }
 "#;
-const BASH: &str = r#"
+const BASH: &str = "
 grep -c name data.txt | sort | head -n 1
 ls | wc -l
-"#;
+";
 const RUBY: &str = r#"
 def mean(values)
   # The mean of a list.

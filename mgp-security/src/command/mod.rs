@@ -213,6 +213,7 @@ impl CommandVerdict {
 
 /// Returns what a person is told who is asked about a line of a client without folders; `None` if all of its commands are
 /// known and have at `most` this effect.
+#[cfg(feature = "code-safety")]
 pub(crate) fn question_about(line: &str, most: CallEffect) -> Option<String> {
     let verdict = CommandVerdict::of(line, None);
     let known = (verdict.effect > most).then(|| verdict.effect.phrase().to_owned());

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::departure::Departure;
+use crate::definition::has_orders;
 use crate::permission::ShownArguments;
 
 /// A gate that remembers which calls of an agent took in private data or the words of others, and notes it in
@@ -119,7 +120,7 @@ impl Gate for FlowGate {
         let has_key = || PRIVATE_KEY.find(response.result.as_bytes()).is_some();
         let kind = match call.source {
             Some(CallSource::Orders) => return,
-            Some(CallSource::Foreign) if gives_orders(&response.result) => Some(CallSource::Orders),
+            Some(CallSource::Foreign) if has_orders(&response.result) => Some(CallSource::Orders),
             source => source.or_else(|| has_key().then_some(CallSource::Private)),
         };
         if let Some(kind) = kind {
@@ -211,18 +212,6 @@ fn in_brief(arguments: Option<&RawJson>) -> String {
     let shown = ShownArguments::of(arguments);
     let text = shown.map(|shown| shown.brief().split_whitespace().collect::<Vec<_>>().join(" "));
     text.unwrap_or_default().chars().take(MAX_ARGUMENT_CHARS).collect()
-}
-
-/// Returns whether a text in the result is worded like orders to a model, as far as texts can be judged in this build.
-fn gives_orders(result: &RawJson) -> bool {
-    #[cfg(feature = "validate")]
-    let found = crate::definition::has_orders(result);
-    #[cfg(not(feature = "validate"))]
-    let found = {
-        let _ = result;
-        false
-    };
-    found
 }
 
 /// The words in a result by which a private key is known.

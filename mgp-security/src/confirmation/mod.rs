@@ -16,13 +16,16 @@
 
 mod ask;
 mod binding;
+#[cfg(feature = "validate")]
 mod departure;
+#[cfg(feature = "validate")]
 mod flow;
 mod gate;
 mod standing;
 
 pub use self::ask::AskGate;
 pub use self::binding::{EditedCall, EditedCallGate};
+#[cfg(feature = "validate")]
 pub use self::flow::FlowGate;
 pub use self::gate::{ConfirmationGate, ConfirmationSettings};
 pub use self::standing::{ConfirmedBatch, ConfirmedCalls};

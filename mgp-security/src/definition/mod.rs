@@ -30,6 +30,7 @@ pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, PinnedDefinitions};
 #[cfg(feature = "permission")]
 pub(crate) use self::scan::has_orders;
+#[cfg(feature = "code-safety")]
 pub(crate) use self::scan::keep_signs;
 pub use self::scan::{RULES, is_flag, judge_definition, scan_text};
 pub use self::shape::{ShapeFault, well_formed};

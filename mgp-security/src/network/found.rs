@@ -1,10 +1,14 @@
 //! URLs and addresses found in free text.
 
-use std::net::{IpAddr, Ipv6Addr};
+#[cfg(feature = "permission")]
+use std::net::IpAddr;
+use std::net::Ipv6Addr;
 
 use crate::Finding;
 
-use super::target::{bare_host, host_of, is_of_scheme};
+#[cfg(feature = "permission")]
+use super::target::host_of;
+use super::target::{bare_host, is_of_scheme};
 use super::{NetworkPolicy, check_url, is_network_scheme, target};
 use crate::percent::percent_decoded;
 
@@ -99,11 +103,13 @@ pub(super) fn find_urls(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the hosts beyond this machine that the URLs in free text name, each with what stands behind it in its URL.
+#[cfg(feature = "permission")]
 pub(crate) fn outer_hosts(text: &str) -> impl Iterator<Item = (String, &str)> {
     find_urls(text).filter_map(|url| outer_host(url.split_once("://").map_or(url, |(_, rest)| rest)))
 }
 
 /// Returns the host at the beginning of a word without a scheme that is nothing but a host, as in `docs.rs/tokio`.
+#[cfg(feature = "permission")]
 pub(crate) fn bare_outer_host(word: &str) -> Option<(String, &str)> {
     let word = word.trim_start_matches('/');
     let is_host = |host: &str| {
@@ -114,6 +120,7 @@ pub(crate) fn bare_outer_host(word: &str) -> Option<(String, &str)> {
     outer_host(word).filter(|(host, _)| is_host(host) && !word.contains(char::is_whitespace))
 }
 
+#[cfg(feature = "permission")]
 fn outer_host(rest: &str) -> Option<(String, &str)> {
     let host = host_of(rest);
     let behind = rest.split_once(host).map_or("", |(_, behind)| behind);

@@ -31,8 +31,10 @@ use crate::Finding;
 pub use connect::{FetchError, GuardedConnector};
 #[cfg(feature = "network")]
 pub use fetch::{Fetched, Fetcher, JudgedHttp, issuer_metadata_urls};
+#[cfg(all(feature = "permission", feature = "validate"))]
+pub(crate) use found::{bare_outer_host, outer_hosts};
 #[cfg(feature = "validate")]
-pub(crate) use found::{bare_outer_host, check_addresses, check_text, outer_hosts};
+pub(crate) use found::{check_addresses, check_text};
 #[cfg(feature = "validate")]
 pub(crate) use policy::is_network_scheme;
 pub use policy::{HostPattern, InvalidHostPattern, NetworkPolicy};

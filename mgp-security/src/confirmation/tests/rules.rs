@@ -60,6 +60,7 @@ async fn a_yes_that_is_asked_for_once_covers_no_other_effect_and_no_other_caller
     }
 }
 
+#[cfg(feature = "validate")]
 #[tokio::test]
 async fn the_first_call_that_may_carry_out_what_a_session_took_in_is_asked_about_by_name() {
     use CallEffect::{Reads, Runs, Sends};
@@ -136,6 +137,7 @@ async fn text_worded_like_orders_is_asked_about_even_if_the_agent_acted_on_other
     assert!(message.contains("text worded like orders to a model by s.t"), "{message}");
 }
 
+#[cfg(feature = "validate")]
 #[tokio::test]
 async fn the_definition_of_a_called_tool_counts_as_read() {
     let (asks, approver) = (AskGate::default(), answering(Decision::Approved));
@@ -156,6 +158,7 @@ async fn the_definition_of_a_called_tool_counts_as_read() {
     assert!(message.contains("text worded like orders to a model by s.t with its definition"), "{message}");
 }
 
+#[cfg(feature = "validate")]
 #[tokio::test]
 async fn a_flow_that_somebody_refused_is_asked_about_again_and_none_where_it_is_switched_off() {
     let no = answering(Decision::Denied);
@@ -180,6 +183,7 @@ async fn a_flow_that_somebody_refused_is_asked_about_again_and_none_where_it_is_
     }
 }
 
+#[cfg(feature = "validate")]
 #[tokio::test]
 async fn a_question_about_a_permission_names_the_flow_and_is_the_only_one() {
     let (book, approver) = (book(&Arc::default()).await, answering(Decision::Approved));

@@ -182,7 +182,7 @@ fn test_lines(workspace: &Workspace) -> Result<usize> {
 /// Returns the number of settings in the reference, which a test compares with the program.
 fn settings(workspace: &Workspace) -> Result<usize> {
     let reference = fs::read_to_string(workspace.root.join("docs/configuration.md"))?;
-    Ok(reference.lines().filter(|line| line.trim_start().starts_with("* `")).count())
+    Ok(reference.lines().filter(|line| line.starts_with("* `") && line.contains("` (")).count())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a query reads of code in a language with a grammar.
+//! Python and JavaScript, parsed: their imports, names, and texts, as tree-sitter queries find them.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -17,7 +17,7 @@ pub(super) struct Grammar {
     query: Query,
 }
 
-/// What a query read of code, each with the byte where it starts.
+/// The imports, names, and texts in a piece of code, each with the byte where it starts.
 ///
 /// Captures of a query have these names: `import`, or `from` with `imported`, a module and what is taken from it; `alias`,
 /// another name for either, or for the module `aliased`; `name`, a name that may be read, unless it is an `other`;
@@ -127,8 +127,8 @@ impl Grammar {
     }
 }
 
-/// Returns whether the tree is no deeper than real code is, and has no longer parts that could not be read: with both grows
-/// what a query takes.
+/// Returns whether the depth of the tree and the length of its unreadable parts are those of real code. The time of a query
+/// grows with both.
 fn is_flat(tree: &Tree) -> bool {
     let mut cursor = tree.walk();
     let mut depth = 0;

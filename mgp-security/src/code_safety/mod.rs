@@ -5,7 +5,7 @@
 //! of their syntax trees, so comments and string literals are no findings and spacing does not matter; shell scripts are
 //! judged like commands; other languages are searched for pieces of code, and the [`Scan`] says which method was used.
 //!
-//! What code does is not understood: a name that is put together at run time is not found. The check keeps mistakes out
+//! The check does not understand code: it misses a name that is put together at run time. The check keeps mistakes out
 //! and tells a model what to write instead. It is no sandbox, and a person is asked before code runs.
 //!
 //! ```

@@ -134,12 +134,13 @@ fn check_facts(
         let module = facts.aliases.get(first)?;
         Some(format!("{module}{}", &name[first.len()..]))
     };
+    let lists = LEVELS.map(|(level, list)| (level, format!("{language} {list}")));
     let names = facts.names.iter().chain(&facts.paths);
     for (written, at) in names {
         let name = resolved(written).unwrap_or_else(|| written.clone());
-        for (level, list) in LEVELS {
-            if let Some(listed) = NAMES.covering(&format!("{language} {list}"), &name) {
-                findings.pattern(level, listed, *at);
+        for (level, list) in &lists {
+            if let Some(listed) = NAMES.covering(list, &name) {
+                findings.pattern(*level, listed, *at);
             }
         }
         if let Some(pattern) = policy.patterns.iter().find(|pattern| pattern.dotted() == name) {
@@ -147,9 +148,9 @@ fn check_facts(
         }
     }
     for (member, at) in &facts.members {
-        for (level, list) in LEVELS {
-            if NAMES.has(&format!("{language} {list}"), &format!(".{member}")) {
-                findings.pattern(level, member, *at);
+        for (level, list) in &lists {
+            if NAMES.has(list, &format!(".{member}")) {
+                findings.pattern(*level, member, *at);
             }
         }
     }

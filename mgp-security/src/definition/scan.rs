@@ -202,34 +202,39 @@ impl DefinitionReader {
         self.judge_readings(text, TextPlace::Definition, pointer);
     }
 
-    /// Judges `text` as it is written; if nothing is found, also without its disguises, and decoded.
+    /// Judges `text` as it is written, without its disguises, and decoded.
     fn judge_readings(&mut self, text: &str, place: TextPlace, pointer: &str) {
-        if self.judge(text, place, pointer, None) {
-            return;
-        }
+        self.judge(text, place, pointer, None);
+        let written = FoldedText::new(text);
         if let Some(plain) = undisguised(text) {
-            self.judge(&plain, place, pointer, Some("in disguised letters"));
+            self.judge(&plain, place, pointer, Some((&written, "in disguised letters")));
         }
         for reading in encoded::readings(text) {
-            self.judge(&reading, place, pointer, Some("once decoded"));
+            self.judge(&reading, place, pointer, Some((&written, "once decoded")));
         }
         for reading in encoded::turned(text) {
-            self.judge(&reading, TextPlace::Turned, pointer, Some("once decoded"));
+            self.judge(&reading, TextPlace::Turned, pointer, Some((&written, "once decoded")));
         }
     }
 
-    /// Notes the finding of the rules in a reading of a text, which may be hidden by a `disguise`. Returns whether there is
-    /// one.
-    fn judge(&mut self, reading: &str, place: TextPlace, pointer: &str, disguise: Option<&str>) -> bool {
+    /// Notes the finding of the rules in a reading of a text. If the text as it is written hides it by a `disguise`, sentences
+    /// that are not disguised are no part of that.
+    fn judge(
+        &mut self,
+        reading: &str,
+        place: TextPlace,
+        pointer: &str,
+        disguise: Option<(&FoldedText, &str)>,
+    ) {
         let folded = FoldedText::new(reading);
-        let Some(broken) = self.signs.broken_rule(&folded, place) else { return false };
+        let written = disguise.map(|(written, _)| written);
+        let Some(broken) = self.signs.broken_rule(&folded, place, written) else { return };
         let excerpt: String = broken.sentence.trim().chars().take(MAX_EXCERPT).collect();
         let message = format!("{} {}: \"{}\"", place_of(pointer), broken.meaning, visible(&excerpt));
         self.note(match disguise {
             None => Finding::new(broken.name, message),
-            Some(disguise) => Finding::new(ENCODED, format!("{message}, {disguise}")),
+            Some((_, disguise)) => Finding::new(ENCODED, format!("{message}, {disguise}")),
         });
-        true
     }
 }
 

@@ -1,8 +1,8 @@
 //! The signs of orders to a model, and the rules that make findings of them.
 //!
-//! One expression stands for each sign. A rule is broken by a sentence that has one sign of each of its sets; a sign is
-//! looked for when the first rule needs it, and once in each sentence. One automaton for all signs would have millions
-//! of states.
+//! Each sign is one regular expression. A sentence breaks a rule if it has one sign of each set of the rule. A sign is
+//! searched for only when a rule needs it, and at most once in each sentence. A single automaton for all signs would have
+//! millions of states.
 
 use std::sync::{Arc, Weak};
 
@@ -100,14 +100,20 @@ impl Signs {
         }
     }
 
-    /// Returns the first rule that a sentence of `folded` breaks in this place.
-    pub(super) fn broken_rule<'t>(&self, folded: &'t FoldedText, place: TextPlace) -> Option<BrokenRule<'t>> {
+    /// Returns the first rule that a sentence of `folded` breaks in this place, except for sentences that `judged` has, too.
+    pub(super) fn broken_rule<'t>(
+        &self,
+        folded: &'t FoldedText,
+        place: TextPlace,
+        judged: Option<&FoldedText>,
+    ) -> Option<BrokenRule<'t>> {
         let rules: Vec<_> = self.rules.iter().filter(|rule| rule.places.contains(&place.name())).collect();
         folded.sentences().find_map(|sentence| {
             let mut seen = SeenSigns { signs: self, sentence, tried: 0, found: 0 };
             let broken = rules.iter().find(|rule| rule.needs.iter().all(|set| seen.has_one_of(*set)))?;
             let is_example = sentence.contains(['"', '`']) && seen.has_one_of(self.about_attacks);
-            let is_harmless = is_example || seen.has_one_of(self.caution);
+            let is_judged = judged.is_some_and(|judged| judged.text.contains(sentence.trim()));
+            let is_harmless = is_example || is_judged || seen.has_one_of(self.caution);
             (!is_harmless).then_some(BrokenRule { name: broken.name, meaning: broken.meaning, sentence })
         })
     }
@@ -136,7 +142,7 @@ impl SeenSigns<'_> {
     }
 }
 
-/// Returns the expression of a sign.
+/// Compiles the lines of a sign into one expression.
 fn expression(sign: &Section) -> Regex {
     let lines =
         sign.entries.iter().map(|entry| match (entry.line.strip_prefix('/'), entry.line.strip_suffix('*')) {

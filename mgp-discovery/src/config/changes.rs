@@ -63,10 +63,10 @@ impl Config {
         held.validators.allowed_hosts.retain(|host| self.validators.allowed_hosts.contains(host));
         held.validators.allow_paths.retain(|path| self.validators.allow_paths.contains(path));
         held.listen.require_keys |= self.listen.require_keys;
-        // Whoever types the command could listen there without it.
-        if self.listen.is_on_command_line
-            || self.listen.address().is_ok_and(|address| address.is_none_or(is_loopback))
-        {
+        // Whoever types the command could listen there without it. A listener that was accepted may stop, or move to
+        // this machine; a new one opens the tools to every account of it.
+        let is_near = self.listen.address().is_ok_and(|address| address.is_none_or(is_loopback));
+        if self.listen.is_on_command_line || (held.listen.http.is_some() && is_near) {
             held.listen.http.clone_from(&self.listen.http);
         }
         let waiting = differences(&held, self);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_beyond_this_machine_waits_unless_the_command_line_names_it() {
+    fn a_new_address_waits_unless_the_command_line_names_it() {
         let listening = |http: Option<&str>| {
             let mut config = Config::default();
             config.listen.http = http.map(str::to_owned);
@@ -224,6 +224,7 @@ mod tests {
             (Some("[::]:7332"), &near, false),
             (Some("192.168.1.5:7332"), &listening(None), false),
             (Some("no address"), &near, false),
+            (Some("127.0.0.1:7332"), &listening(None), false),
             (Some("[::1]:7332"), &near, true),
             (Some("127.0.0.1:80"), &listening(Some("0.0.0.0:80")), true),
             (None, &near, true),

@@ -175,8 +175,9 @@ async fn who_may_not_delegate_yet_is_told_how_that_is_allowed() {
 
 async fn the_command_of_the_program_becomes_one_of_its_servers() {
     let home = Home::new();
-    let help = home.run(["--help"]).out;
+    let help = home.run(["help", "server"]).out;
     assert!(help.contains("one of the servers of `mgp-patterns`"), "{help}");
+    let help = home.run(["--help"]).out;
     assert!(help.contains("List the configured servers"), "{help}");
     patterns(&home);
     let server = |words: &[&str]| {

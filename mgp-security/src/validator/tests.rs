@@ -253,7 +253,7 @@ async fn directories_that_were_named_hold_what_exists_beside_them_out() {
     std::fs::create_dir(&open).unwrap();
     let roots = Roots::named(&open, [open.clone()]).unwrap();
     let paths = PathsValidator::new(ProtectedPaths::default()).within(roots);
-    let read = paths_alone("read_file", "path").validator(paths);
+    let read = paths_alone("read_file", "path").validator(paths.clone());
     read.passes(r#"{"path":"new/a.txt"}"#).await;
     read.passes(r#"{"path":"/v1-of-no-machine/pages"}"#).await;
     read.is_blocked(r#"{"path":"../b.txt"}"#).await;
@@ -271,6 +271,21 @@ async fn directories_that_were_named_hold_what_exists_beside_them_out() {
     read.passes(r#"{"path":"@scope/{a,b}.txt"}"#).await;
     read.is_blocked(&format!(r#"{{"request":"{{\"paths\": [\"{other}\"]}}"}}"#)).await;
     read.passes(r#"{"request":"{\"paths\": [\"new/a.txt\"]}"}"#).await;
+    let text = paths_alone("draw_chart", "text").validator(paths.clone());
+    let written = paths_alone("write_file", "path").validator(paths);
+    for holds in [
+        "<svg><image href='file://{}/a.svg'/></svg>",
+        "![a]({}/a.png)",
+        "<img src={}/a.png>",
+        "url({}/a.css)",
+        "@{}/a.txt",
+    ] {
+        let named = holds.replace("{}", &other.to_string());
+        text.is_blocked(&serde_json::json!({"text": named}).to_string()).await;
+        text.passes(&serde_json::json!({"text": holds.replace("{}", "new")}).to_string()).await;
+        written.passes(&serde_json::json!({"path": "a.md", "text": named}).to_string()).await;
+    }
+    text.passes(&serde_json::json!({"text": format!("see {other}/a.txt")}).to_string()).await;
     let error = read.is_blocked(&format!(r#"{{"path":"{}"}}"#, directory.path().display())).await;
     assert!(error.message().contains("`mgp open "), "{error}");
 }

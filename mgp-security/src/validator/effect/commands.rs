@@ -63,6 +63,10 @@ impl CallEffects {
                                 let words: Vec<_> =
                                     of_name.into_iter().chain(words).chain(further.iter().cloned()).collect();
                                 found.push(CommandVerdict::of_words(&words, folders));
+                                // Some servers join the words to a line, and give it to a shell.
+                                if further.iter().any(|word| word.contains(SIGNS_OF_A_SHELL)) {
+                                    found.push(CommandVerdict::of(&words.join(" "), folders));
+                                }
                             }
                         }
                         _ => self.add_verdicts(name, value, judging, found),
@@ -100,3 +104,6 @@ impl CallEffects {
         words.collect()
     }
 }
+
+/// The characters with which another command begins in a line.
+const SIGNS_OF_A_SHELL: [char; 8] = ['|', '&', ';', '<', '>', '$', '`', '\n'];

@@ -4,6 +4,7 @@
 #[cfg(feature = "code-safety")]
 mod code;
 mod network;
+mod references;
 
 use std::cell::LazyCell;
 use std::collections::HashMap;
@@ -214,6 +215,8 @@ impl Validator for PathsValidator {
     }
 
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
+        // What a file is to hold may name other files; whoever draws or converts a text opens those that it names.
+        let is_kept = call.of(ArgumentNature::Path).next().is_some();
         for argument in &call.arguments {
             let access = LazyCell::new(|| access(call.access, argument));
             let protected = |path: &str| self.protected.check(path, *access);
@@ -243,6 +246,9 @@ impl Validator for PathsValidator {
                 }
                 Some(PathLikeness::Written) => written(text),
                 Some(PathLikeness::Perhaps) => protected(text),
+                None if argument.nature == ArgumentNature::Text && !is_kept => {
+                    references::in_text(text).try_for_each(written)
+                }
                 None => Ok(()),
             })?;
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use mgp_discovery::config::model::FolderRule;
+use mgp_security::command::can_begin_a_rule;
 use mgp_security::path::usable_folder;
 use mgp_types::mgp::{AskRule, Asking, CallEffect, ToolPattern};
 use serde_json::json;
@@ -111,6 +112,13 @@ pub(super) async fn ask(cx: &CommandContext, ask: AskCommand) -> Result {
         AskCommand::Forget(calls) => (calls, None),
     };
     let AskedCalls { tool, force, agent, effect, command } = calls;
+    if let Some(begin) = command.as_deref().filter(|begin| asking.is_some() && !can_begin_a_rule(begin)) {
+        let none = Failure::usage(format!("no rule can be about the commands that begin with `{begin}`"));
+        return Err(none.hint(
+            "write a program, or a program and its subcommand, as in `npm run`; shells, interpreters and other \
+             programs that run whatever they are given are asked about each time",
+        ));
+    }
     if asking.is_some() && !force {
         check(cx, CheckAskRule { tool: tool.clone(), agent: agent.as_deref().map(str::to_owned) }).await?;
     }

@@ -69,6 +69,8 @@ fn a_rule_about_questions_names_what_exists_or_is_forced() {
     home.done(["ask", "never", "late.anything"]);
     let effect = home.run(["ask", "once", "clock.now", "--effect", "destroy"]);
     assert!(effect.code == Some(1) && effect.err.contains("destroys"), "{effect:?}");
+    let shell = home.run(["ask", "never", "clock.now", "--command", "sh -c"]);
+    assert!(shell.code == Some(1) && shell.err.contains("as in `npm run`"), "{shell:?}");
     let sometimes = home.run(["ask", "sometimes", "clock.now"]);
     assert_eq!(sometimes.code, Some(1), "{sometimes:?}");
     assert!(sometimes.err.contains("never, once, always, refuse, forget or list"), "{sometimes:?}");

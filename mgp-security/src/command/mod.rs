@@ -190,7 +190,10 @@ impl CommandVerdict {
     fn of_read(commands: Result<Vec<PlainCommand>, NotPlain>, folders: Option<&ClientFolders>) -> Self {
         let judged: Vec<_> = match commands {
             Err(why) => vec![Self::unknown(unknown(format!("has {why}"), Vec::new()), None)],
-            Ok(commands) => commands.iter().map(|command| judge(command, folders)).collect(),
+            Ok(commands) => {
+                let place = Place { folders, is_temporary: commands.iter().any(goes_to_temporary) };
+                commands.iter().map(|command| judge(command, place)).collect()
+            }
         };
         let unknowns = judged.iter().filter(|verdict| verdict.unknown.is_some()).count();
         let known = Self { effect: CallEffect::Reads, deed: Some(Deed::Names), unknown: None };
@@ -220,11 +223,20 @@ pub(crate) fn question_about(line: &str, most: CallEffect) -> Option<String> {
     verdict.unknown.map(|unknown| unknown.why.into()).or(known)
 }
 
+/// Where a command runs.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    folders: Option<&'a ClientFolders>,
+    /// Whether the line went to a folder for temporary files, where anybody may have put code.
+    is_temporary: bool,
+}
+
 /// Judges one command.
-fn judge(command: &PlainCommand, folders: Option<&ClientFolders>) -> CommandVerdict {
+fn judge(command: &PlainCommand, place: Place<'_>) -> CommandVerdict {
     let files = command.reads.iter().chain(command.writes.iter().map(|(file, _)| file));
-    let mut paths = command.words[1..].iter().chain(files).flat_map(|word| parts(&word.text));
-    let outside = paths.find(|part| leads_outside(part, folders));
+    let paths = || command.words[1..].iter().chain(files.clone()).flat_map(|word| parts(&word.text));
+    let outside = paths().find(|part| leads_outside(part, place.folders));
+    let is_temporary = place.is_temporary || paths().any(is_temporary);
     let mut words = wrapped(&command.words).unwrap_or(&command.words).to_vec();
     let first = PlainWord { text: program(&words[0].text).to_owned(), ..PlainWord::default() };
     words[0] = first;
@@ -244,7 +256,7 @@ fn judge(command: &PlainCommand, folders: Option<&ClientFolders>) -> CommandVerd
         } else {
             format!("runs `{name}`, which mgp does not know")
         };
-        let may_be_allowed = outside.is_none() && command.writes.is_empty();
+        let may_be_allowed = outside.is_none() && !is_temporary && command.writes.is_empty();
         let prefixes = if may_be_allowed { prefixes(&words) } else { Vec::new() };
         return CommandVerdict::unknown(unknown(why, prefixes), None);
     };
@@ -252,6 +264,10 @@ fn judge(command: &PlainCommand, folders: Option<&ClientFolders>) -> CommandVerd
     let deed = if writes { known.deed.max(Deed::Makes) } else { known.deed };
     if let Some(outside) = outside.filter(|_| known.deed <= Deed::Builds) {
         let why = format!("runs `{}` with `{outside}`, which is outside of the open folders", title(&words));
+        return CommandVerdict::unknown(unknown(why, Vec::new()), Some(deed));
+    }
+    if known.deed == Deed::Builds && is_temporary {
+        let why = format!("runs `{}` in a folder for temporary files", title(&words));
         return CommandVerdict::unknown(unknown(why, Vec::new()), Some(deed));
     }
     let operands = || words[1..].iter().filter(|word| !word.text.starts_with('-'));
@@ -325,12 +341,20 @@ fn is_subcommand(word: &str) -> bool {
 fn prefixes(words: &[PlainWord]) -> Vec<Box<str>> {
     let (name, title) = (&*words[0].text, title(words));
     let family = name.trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '.');
-    if name.contains(['/', '=']) || RUNS_ANYTHING.contains(&family) {
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte));
+    if !is_name || RUNS_ANYTHING.contains(&family) {
         return Vec::new();
     }
     let program = Some(name).filter(|name| *name != title && !NEEDS_SUBCOMMAND.contains(name));
     let longest = Some(&*title).filter(|title| !NEEDS_SUBCOMMAND.contains(title));
     longest.into_iter().chain(program).map(Into::into).collect()
+}
+
+/// Returns whether a rule can be about the commands that begin with `text`: a program, or a program and its subcommand, that
+/// does not run whatever it is given.
+pub fn can_begin_a_rule(text: &str) -> bool {
+    let commands = plain_commands(text).unwrap_or_default();
+    matches!(&commands[..], [command] if prefixes(&command.words).iter().any(|prefix| **prefix == *text))
 }
 
 fn unknown(why: String, prefixes: Vec<Box<str>>) -> UnknownCommand {
@@ -375,10 +399,17 @@ fn leads_outside(path: &str, folders: Option<&ClientFolders>) -> bool {
         // What begins in no folder that systems have is no path, as in `grep /api/v1`.
         let is_path =
             goes_up || first.is_empty() || first.contains(['*', '?', '[']) || ROOT_FOLDERS.contains(&first);
-        let is_temporary = (path == "/tmp" || path.starts_with("/tmp/")) && !goes_up;
-        return is_path && path != NULL && !is_temporary && !holds(Path::new(path));
+        return is_path && path != NULL && !is_temporary(path) && !holds(Path::new(path));
     }
     climbs(path) || matches!(path.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic())
+}
+
+fn is_temporary(path: &str) -> bool {
+    (path == "/tmp" || path.starts_with("/tmp/")) && path.split('/').all(|part| part != "..")
+}
+
+fn goes_to_temporary(command: &PlainCommand) -> bool {
+    matches!(&command.words[..], [program, folder, ..] if program.text == "cd" && is_temporary(&folder.text))
 }
 
 /// Returns whether a path leads above where it begins, or may.

@@ -116,6 +116,18 @@ fn the_effect_of_a_line_is_that_of_its_worst_command() {
 }
 
 #[test]
+fn a_rule_begins_with_a_program_that_does_not_run_whatever_it_is_given() {
+    for text in ["frobnicate", "npm run", "git frob"] {
+        assert!(can_begin_a_rule(text), "{text}");
+    }
+    for text in [
+        "", " ", "*", "sh -c", "git", "python3", "a | b", "a; b", "a *", "frobnicate  x", "./run.sh", "X=1 a",
+    ] {
+        assert!(!can_begin_a_rule(text), "{text}");
+    }
+}
+
+#[test]
 fn what_is_unknown_is_named_with_the_beginnings_that_may_be_allowed() {
     let unknown = |line: &str| CommandVerdict::of(line, None).unknown.unwrap();
     for (line, why, prefixes) in [
@@ -133,6 +145,9 @@ fn what_is_unknown_is_named_with_the_beginnings_that_may_be_allowed() {
         ("./run.sh", "runs `./run.sh`, which mgp does not know", vec![]),
         ("frobnicate > a", "runs `frobnicate`, which mgp does not know", vec![]),
         ("frobnicate /etc", "runs `frobnicate`, which mgp does not know", vec![]),
+        ("frobnicate --in /tmp/a", "runs `frobnicate`, which mgp does not know", vec![]),
+        ("cd /tmp && frobnicate", "runs `frobnicate`, which mgp does not know", vec![]),
+        ("cd /tmp/a; cargo build", "runs `cargo build` in a folder for temporary files", vec![]),
         ("frobnicate; other", "runs `frobnicate`, which mgp does not know", vec![]),
         ("echo $(id)", "has a value that the shell computes", vec![]),
         ("cat /etc/hosts", "runs `cat` with `/etc/hosts`, which is outside of the open folders", vec![]),

@@ -11,6 +11,7 @@ use super::context::{CommandContext, EffectiveConfig};
 use super::link::operate;
 use crate::admin::cluster::MigrateStore;
 use crate::replicas::connect;
+use crate::running::AcceptedConfig;
 use crate::state_copy::{DECISIONS, EFFECTS, REGISTRY};
 use crate::terminal::{Exit, Failure, Result, with_causes};
 
@@ -31,7 +32,7 @@ pub(super) enum StoreCommand {
 
 pub(super) async fn run(cx: &CommandContext, command: StoreCommand) -> Result {
     let EffectiveConfig { config, state, .. } = cx.read()?;
-    let Some((postgres, key)) = connect(&config)? else {
+    let Some((postgres, key)) = connect(&config, &AcceptedConfig::new(&state))? else {
         let failure = Failure::usage("this kernel shares no database");
         return Err(failure.hint("write a `url` and a `key` under `[store]` in mgp.toml"));
     };

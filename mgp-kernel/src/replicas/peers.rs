@@ -21,9 +21,7 @@ use tokio::time::Instant;
 use super::leases::Leases;
 use crate::call::RefusingService;
 #[cfg(any(feature = "postgres", test))]
-use {
-    crate::StartError, mgp_discovery::Config, mgp_discovery::config::ProcessEnvironment, mgp_store::OrderKey,
-};
+use {crate::StartError, crate::running::AcceptedConfig, mgp_discovery::Config, mgp_store::OrderKey};
 
 /// A function that answers a request of a client over HTTP.
 pub(crate) type ClientFront =
@@ -53,8 +51,12 @@ pub(crate) struct Peers {
 impl Peers {
     /// Returns what `[cluster]` says; `None` if it has no address.
     #[cfg(any(feature = "postgres", test))]
-    pub(crate) fn of(config: &Config, key: &OrderKey) -> Result<Option<Self>, StartError> {
-        let settings = config.cluster.expanded(&ProcessEnvironment);
+    pub(crate) fn of(
+        config: &Config,
+        accepted: &AcceptedConfig,
+        key: &OrderKey,
+    ) -> Result<Option<Self>, StartError> {
+        let settings = config.cluster.expanded(accepted);
         let settings = settings.map_err(|fault| StartError::Config(fault.to_string()))?;
         let Some(address) = settings.listen else { return Ok(None) };
         let mut tls = ListenTls::default();
@@ -222,7 +224,8 @@ mod tests {
     #[test]
     fn clients_of_others_come_in_with_a_key_and_once_this_kernel_serves_clients() {
         let config = serde_json::from_str(r#"{"cluster":{"listen":"127.0.0.1:7334"}}"#).unwrap();
-        let peers = Peers::of(&config, &OrderKey::new("secret")).unwrap().unwrap();
+        let accepted = AcceptedConfig::new("".as_ref());
+        let peers = Peers::of(&config, &accepted, &OrderKey::new("secret")).unwrap().unwrap();
         let header = |name, value: &'static str| (name, HeaderValue::from_static(value));
         let key = header(AUTHORIZATION, "Bearer mgp_1");
         let comes_in = |headers: &[(HeaderName, HeaderValue)]| {

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_discovery::config::ProcessEnvironment;
 use mgp_security::limit::SharedUse;
 use mgp_store::{Database, Order, OrderKey, Postgres, StoreError};
 use mgp_types::mgp::{Timestamp, TraceId};
@@ -21,14 +20,15 @@ use super::{ClusterLink, LeasedServers, record};
 use crate::StartError;
 use crate::lifecycle::or_never;
 use crate::record::AuditTrail;
-use crate::running::RunningConfig;
+use crate::running::{AcceptedConfig, RunningConfig};
 use crate::state_folder::{read_json, write_json};
 use crate::terminal::with_causes;
 
 impl ClusterLink {
     /// Opens the link that the configuration names, if it names one, for the kernel with this state.
     pub(crate) async fn open(config: &Config, state: &Path) -> Result<Option<Arc<Self>>, StartError> {
-        let Some((postgres, key)) = connect(config)? else { return Ok(None) };
+        let accepted = AcceptedConfig::new(state);
+        let Some((postgres, key)) = connect(config, &accepted)? else { return Ok(None) };
         match postgres.check().await {
             // Nothing is decided until the database is reached, and the first look tells that.
             Ok(()) | Err(StoreError::Unavailable(_)) => {}
@@ -39,7 +39,7 @@ impl ClusterLink {
             database.share(Arc::new(postgres.order(record::ORDER)), key.clone())?;
             database.section("record", &[include_str!("record/vouched.sql")])
         });
-        let (orders, peers) = (postgres.clone(), Peers::of(config, &key)?);
+        let (orders, peers) = (postgres.clone(), Peers::of(config, &accepted, &key)?);
         Ok(Some(Arc::new(Self {
             id: id_of(state)?,
             seen: peers.as_ref().map(|peers| peers.seen.clone()).unwrap_or_default(),
@@ -157,8 +157,11 @@ impl ClusterLink {
 }
 
 /// Returns the database of `[store]` and the key of the orders in it; `None` if the configuration names none.
-pub(crate) fn connect(config: &Config) -> Result<Option<(Postgres, OrderKey)>, StartError> {
-    let expanded = config.store.expanded(&ProcessEnvironment);
+pub(crate) fn connect(
+    config: &Config,
+    accepted: &AcceptedConfig,
+) -> Result<Option<(Postgres, OrderKey)>, StartError> {
+    let expanded = config.store.expanded(accepted);
     let Some((url, key)) = expanded.map_err(|fault| StartError::Config(fault.to_string()))? else {
         return Ok(None);
     };

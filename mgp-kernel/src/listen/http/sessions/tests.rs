@@ -21,6 +21,7 @@ use tower_layer::layer_fn;
 use super::super::{FnService, ListenCertificate};
 use super::*;
 use crate::lifecycle::KernelEnd;
+use crate::running::AcceptedConfig;
 use crate::test_kernel::TestServer;
 
 /// The files of one certificate, which both kernels have, and which is its own authority.
@@ -47,7 +48,7 @@ impl Files {
             "listen": address, "certificate": file("cert"), "key": file("key"), "authority": file("cert"),
         });
         let config = serde_json::from_value(serde_json::json!({ "cluster": cluster })).unwrap();
-        Peers::of(&config, &OrderKey::new(key)).unwrap().unwrap()
+        Peers::of(&config, &AcceptedConfig::new("".as_ref()), &OrderKey::new(key)).unwrap().unwrap()
     }
 }
 

@@ -14,7 +14,7 @@ use mgp_transport::mrtr::InputRounds;
 use mgp_transport::{Accept, ConnectionLimits};
 use mgp_types::mcp::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
-    Implementation, LoggingMessageParams, ProgressParams, Root,
+    Implementation, LogLevel, LoggingMessageParams, ProgressParams, Root,
 };
 use mgp_types::mgp::{Extension, ExtensionSet, Offer, ServerId};
 use mgp_types::{
@@ -54,6 +54,8 @@ pub(crate) struct ClientOptions {
     pub(crate) caching: bool,
     pub(crate) limits: ConnectionLimits,
     pub(crate) strays: StrayLines,
+    /// True if somebody listens to log messages, so that the server is asked for them.
+    pub(crate) hears_logs: bool,
 }
 
 impl ClientBuilder {
@@ -69,6 +71,7 @@ impl ClientBuilder {
             caching: true,
             limits: ConnectionLimits::default(),
             strays: StrayLines::default(),
+            hears_logs: false,
         };
         Self { options, layers: Identity::new(), inbound_layers: Identity::new() }
     }
@@ -249,7 +252,12 @@ impl<L, H: RpcService> Prepared<L, H> {
             timeouts: self.options.timeouts,
             link: Mutex::new(Some(std::mem::take(link))),
         };
-        Ok(Client { stack: self.layers.layer(core), shared: Arc::new(shared) })
+        let client = Client { stack: self.layers.layer(core), shared: Arc::new(shared) };
+        if self.options.hears_logs && client.capabilities().contains("logging") {
+            // A server that refuses the level is as good as one without logs.
+            let _ = client.set_log_level(LogLevel::Info).await;
+        }
+        Ok(client)
     }
 }
 
@@ -357,8 +365,9 @@ impl<L, I> ClientBuilder<L, I> {
         self
     }
 
-    /// Handles the server's log messages.
-    pub fn on_log(self, handler: impl Fn(LoggingMessageParams) + Send + Sync + 'static) -> Self {
+    /// Handles the server's log messages, from the level `info` on: [`Client::set_log_level`] changes that.
+    pub fn on_log(mut self, handler: impl Fn(LoggingMessageParams) + Send + Sync + 'static) -> Self {
+        self.options.hears_logs = true;
         self.on_typed(Method::MESSAGE, handler)
     }
 

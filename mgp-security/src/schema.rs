@@ -122,12 +122,13 @@ impl Schema {
         }
         let mut text = String::from("invalid arguments");
         for (index, error) in self.compiled.iter_errors(value).take(MAX_ERRORS).enumerate() {
-            text.push_str(if index == 0 { "" } else { ";" });
             let path = error.instance_path().as_str();
-            if !path.is_empty() {
-                let _ = write!(text, " at `{path}`");
-            }
-            let _ = write!(text, ": {}", error.masked());
+            let _ = match (index, path.is_empty()) {
+                (0, true) => write!(text, ": {}", error.masked()),
+                (0, false) => write!(text, " at `{path}`: {}", error.masked()),
+                (_, true) => write!(text, "; {}", error.masked()),
+                (_, false) => write!(text, "; at `{path}`: {}", error.masked()),
+            };
         }
         let given = value.as_object().into_iter().flat_map(serde_json::Map::keys);
         let names = names(&self.cost.schema);
@@ -191,6 +192,16 @@ mod tests {
         assert!(schema.check(br#"{"n":2}"#).is_ok());
         let violation = schema.check(br#"{"n":"my secret"}"#).unwrap_err().to_string();
         assert!(violation.contains("`/n`") && !violation.contains("secret"), "{violation}");
+    }
+
+    #[test]
+    fn several_violations_are_told_apart() {
+        let schema = schema(r#"{"required":["a","b"],"properties":{"n":{"type":"integer"}}}"#).unwrap();
+        assert_eq!(
+            schema.check(br#"{"n":"x"}"#).unwrap_err().to_string(),
+            "invalid arguments at `/n`: value is not of type \"integer\"; \"a\" is a required property; \"b\" is a \
+             required property"
+        );
     }
 
     #[test]

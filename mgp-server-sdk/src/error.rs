@@ -4,14 +4,16 @@ use mgp_types::mgp::ChannelError;
 use thiserror::Error;
 
 /// The reasons why a server cannot be made or run.
-#[derive(Debug, Error)]
+///
+/// `Debug` shows the same text as `Display`: a `main` that returns the error prints it.
+#[derive(Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A registered entry cannot be served; every fault is named.
     #[error("the server cannot be built: {0}")]
     Invalid(Faults),
     /// The transport could not be opened.
-    #[error("the transport could not be opened")]
+    #[error("the transport could not be opened: {0}")]
     Io(#[from] std::io::Error),
     /// The server was to be changed before it was built.
     #[error("the server does not run yet")]
@@ -21,9 +23,11 @@ pub enum Error {
     #[error("the server is being changed: try again")]
     Busy,
     /// The connection broke.
-    #[error("the connection broke")]
+    #[error("the connection broke: {0}")]
     Connection(#[from] mgp_types::Error),
 }
+
+mgp_types::write_as!(Debug of Error, self => "{}", self.to_string());
 
 /// The fault of one entry that cannot be served as it was registered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -166,6 +166,11 @@ impl<T: ListEntry> EntryList<T> {
         self.write_page(dialect, start)
     }
 
+    /// Returns all entries, in `dialect`.
+    pub(crate) fn all(&self, dialect: ListDialect) -> Result<Vec<RawJson>, Error> {
+        self.entries.values().map(|entry| written(&entry.wire(dialect))).collect()
+    }
+
     fn pages(&self, dialect: ListDialect) -> Result<&[Page], Error> {
         let slot = dialect.slot();
         if let Some(pages) = self.pages[slot].get() {

@@ -132,7 +132,7 @@ pub struct CompletionRequest {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot complete an argument",
     label = "not an async function that completes",
-    note = "a handler is an async function of `Complete`, or of `Complete` and then `Cx`",
+    note = "a handler is an async function of `CompletionRequest`, or of it and then `Cx`",
     note = "the result must be texts, a `Completion`, or a `Result` of one of these and `ToolError`"
 )]
 pub trait CompletionHandler<M>: Send + Sync + 'static {

@@ -50,13 +50,36 @@ where
 
     /// Serves both eras over HTTP at `/mcp`, and HTTP+SSE beside it, until it is dropped. A port alone is one of the
     /// loopback address. With the feature `ext`, a server with a tool that declares the binary transport `multipart` takes
-    /// requests in parts.
+    /// requests in parts. Requests may name the host by its address only: [`serve_http_with`](Self::serve_http_with) takes
+    /// other names.
     ///
     /// # Errors
     /// A registered entry cannot be served, or the server cannot listen at the address.
     #[cfg(feature = "http")]
     pub async fn serve_http(self, listen: impl Into<crate::ListenTarget>) -> Result<(), Error> {
-        let (life, config) = (self.life(), crate::HttpConfig::default());
+        self.serve_http_with(listen, crate::HttpConfig::default()).await
+    }
+
+    /// Serves over HTTP like [`serve_http`](Self::serve_http), with settings: names of hosts, TLS, limits.
+    ///
+    /// ```no_run
+    /// # async fn serve(server: mgp_server_sdk::Server) -> Result<(), mgp_server_sdk::Error> {
+    /// use mgp_server_sdk::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().allow_host("notes.example");
+    /// server.serve_http_with(8080, config).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A registered entry cannot be served, or the server cannot listen at the address.
+    #[cfg(feature = "http")]
+    pub async fn serve_http_with(
+        self,
+        listen: impl Into<crate::ListenTarget>,
+        config: crate::HttpConfig,
+    ) -> Result<(), Error> {
+        let life = self.life();
         #[cfg(feature = "ext")]
         let config = if self.takes_parts() { config.multipart() } else { config };
         let accept = self.accept()?;

@@ -15,6 +15,7 @@ use crate::runner::tests;
 tests![
     progress_comes_in_order_and_before_the_answer,
     log_messages_come_from_the_level_that_was_asked_for,
+    who_listens_to_log_messages_hears_them_without_asking,
     a_dropped_call_ends_at_the_server,
 ];
 
@@ -51,6 +52,13 @@ async fn log_messages_come_from_the_level_that_was_asked_for(leg: Leg) {
     // Nothing that was quieter came before.
     assert_eq!(logged.recv().await.unwrap().level, LogLevel::Error);
     assert!(logged.try_recv().is_err());
+}
+
+async fn who_listens_to_log_messages_hears_them_without_asking(leg: Leg) {
+    let (tell, mut logged) = mpsc::unbounded_channel();
+    let client = leg.connect_as(builder().on_log(move |message| tell.send(message).unwrap())).await;
+    text(&client, "log", json!({})).await;
+    assert_ne!(logged.recv().await.unwrap().level, LogLevel::Debug);
 }
 
 async fn a_dropped_call_ends_at_the_server(leg: Leg) {

@@ -134,7 +134,8 @@ fn decided(
 /// Returns the refusal of a request, which is the same for each rule: a different one would tell which names exist.
 fn denied(request: &Request, rule: &'static str) -> Error {
     note(request, rule);
-    refusal(code::ACCESS_DENIED, "no access to this tool; ask an operator for a grant")
+    let what = if request.method == Method::TOOLS_CALL { "this tool" } else { "this server" };
+    refusal(code::ACCESS_DENIED, format!("no access to {what}; ask an operator for a grant"))
 }
 
 fn note(request: &Request, rule: &'static str) {

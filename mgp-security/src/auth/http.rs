@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::Either;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Buf};
 use mgp_types::{BoxFuture, Extensions, PeerCertificate};
@@ -22,7 +22,7 @@ use crate::oauth::{PresentedToken, ResourceServer, TokenError, TokenScheme, Veri
 /// A layer that lets in only HTTP requests with a key. It makes [`HttpAuth`] services.
 #[derive(Debug, Clone)]
 pub struct HttpAuthLayer {
-    ring: KeyRing,
+    ring: Option<KeyRing>,
     optional: bool,
     tokens: Option<ResourceServer>,
 }
@@ -30,7 +30,12 @@ pub struct HttpAuthLayer {
 impl HttpAuthLayer {
     /// Returns a layer that knows the keys of `ring`.
     pub fn new(ring: KeyRing) -> Self {
-        Self { ring, optional: false, tokens: None }
+        Self { ring: Some(ring), optional: false, tokens: None }
+    }
+
+    /// Returns a layer that lets in requests with a token that `tokens` verifies, and knows no keys.
+    pub fn of_tokens(tokens: ResourceServer) -> Self {
+        Self { ring: None, optional: false, tokens: Some(tokens) }
     }
 
     mgp_types::setters! { #[must_use] self =>
@@ -46,7 +51,8 @@ mgp_types::layer!(HttpAuthLayer, self, inner => HttpAuth { inner, layer: self.cl
 
 /// The service of [`HttpAuthLayer`].
 ///
-/// With [tokens](HttpAuthLayer::tokens), a token of OAuth takes the place of a key. The service stands in front of the
+/// With [tokens](HttpAuthLayer::tokens), a token of OAuth takes the place of a key, and everybody may read the metadata
+/// that its challenges name (RFC 9728). The service stands in front of the
 /// HTTP server, where it also sees HTTP requests that become no request of the protocol, such as the opening of a
 /// stream or the end of a session. It puts three things into the extensions of the request for [`Auth`](super::Auth):
 /// the [`Principal`](mgp_types::Principal), to which sessions are bound, the [`Validity`](mgp_types::Validity), with
@@ -79,12 +85,15 @@ where
     }
 
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        if let Some(metadata) = self.layer.metadata_for(&request) {
+            return Either::Right(Box::pin(answered(metadata, request.into_body())));
+        }
         if self.layer.optional && !request.headers().contains_key(AUTHORIZATION) {
             return Either::Left(self.inner.call(request));
         }
         match self.layer.judge(request) {
             Either::Left(Ok(request)) => Either::Left(self.inner.call(request)),
-            Either::Left(Err((response, body))) => Either::Right(Box::pin(refused(response, body))),
+            Either::Left(Err((response, body))) => Either::Right(Box::pin(answered(response, body))),
             Either::Right(asking) => {
                 // The service that was ready is the one that is called.
                 let next = self.inner.clone();
@@ -92,7 +101,7 @@ where
                 Either::Right(Box::pin(async move {
                     match asking.await {
                         Ok(request) => inner.call(request).await,
-                        Err((response, body)) => refused(response, body).await,
+                        Err((response, body)) => answered(response, body).await,
                     }
                 }))
             }
@@ -100,10 +109,10 @@ where
     }
 }
 
-/// Returns the refusal once what is left of the body of its request has been read, if that is short and comes soon. A
+/// Returns an answer of the layer once what is left of the body of its request has been read, if that is short and comes soon. A
 /// connection is closed after an answer to a request that was not read, and the next request of a client that does not
 /// expect that is lost.
-async fn refused<B: Body, R, E>(response: http::Response<R>, body: B) -> Result<http::Response<R>, E> {
+async fn answered<B: Body, R, E>(response: http::Response<R>, body: B) -> Result<http::Response<R>, E> {
     let reading = async {
         let (mut body, mut left) = (pin!(body), MAX_READ_OUT);
         while let Some(Ok(frame)) = body.frame().await {
@@ -193,6 +202,14 @@ type JudgedRequest<B, R> = Result<http::Request<B>, (http::Response<R>, B)>;
 type Judgement<B, R> = Either<JudgedRequest<B, R>, BoxFuture<'static, JudgedRequest<B, R>>>;
 
 impl HttpAuthLayer {
+    /// Returns the metadata by which a client learns where to get a token, if the request is for it.
+    fn metadata_for<B, R: From<String>>(&self, request: &http::Request<B>) -> Option<http::Response<R>> {
+        let tokens = self.tokens.as_ref().filter(|_| request.method() == Method::GET)?;
+        let mut response = http::Response::new(tokens.metadata_at(request.uri().path())?.into());
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Some(response)
+    }
+
     /// Verifies the token or the key of a request.
     fn judge<B, R>(&self, request: http::Request<B>) -> Judgement<B, R>
     where
@@ -233,7 +250,9 @@ impl HttpAuthLayer {
         B: Send + 'static,
         R: From<String> + Send + 'static,
     {
-        let error = match authenticate(&self.ring, request.headers()) {
+        let authenticated =
+            self.ring.as_ref().map_or(Err(AuthError::Unknown), |ring| authenticate(ring, request.headers()));
+        let error = match authenticated {
             Ok(caller) => return Either::Left(Ok(admit(request, caller))),
             Err(AuthError::TooOften { wait }) if wait.is_zero() => {
                 let layer = self.clone();

@@ -18,7 +18,7 @@ use super::issuer::{Confirmation, Issuer, IssuerKeys, PublishedKeys, TokenClaims
 use super::proofs::{PresentedToken, ProofJudge, ProofNonces, TokenScheme, UsedProofs};
 use crate::Clock;
 use crate::jose::{self, dpop};
-use crate::network::Fetcher;
+use crate::network::{Fetcher, check_url};
 
 /// Verifies the tokens of requests to one resource. Clones share what they know.
 ///
@@ -116,7 +116,8 @@ impl ResourceServer {
     /// Issuers are asked by `fetcher`.
     ///
     /// # Errors
-    /// The resource is no URL of HTTP.
+    /// The resource is no URL of HTTP, or the policy of `fetcher` does not allow the host of an issuer, such as one on this
+    /// machine.
     pub fn new(
         resource: &str,
         mut settings: ResourceServerSettings,
@@ -126,6 +127,13 @@ impl ResourceServer {
         let url = url::Url::parse(resource).map_err(|_| wrong())?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(wrong());
+        }
+        for issuer in &settings.issuers {
+            check_url(&issuer.name, &fetcher.connector.policy).map_err(|finding| {
+                let name = &issuer.name;
+                let how = "allow it with `NetworkPolicy::allow_host_of`";
+                Error::invalid_params(format!("the issuer `{name}` may not be asked: {finding}; {how}"))
+            })?;
         }
         let origin = url.origin().ascii_serialization();
         let path = url.path().trim_end_matches('/');

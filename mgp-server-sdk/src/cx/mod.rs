@@ -5,6 +5,7 @@ mod ask;
 mod hints;
 mod tell;
 
+use std::any::type_name;
 use std::sync::{Arc, OnceLock};
 
 use mgp_types::mcp::MetaValue;
@@ -150,9 +151,12 @@ impl Cx {
     /// -32603 if the server has no value of the type.
     pub fn state<T: Send + Sync + 'static>(&self) -> Result<&T, Error> {
         let server = self.0.extras.server.as_ref();
-        server
-            .and_then(|server| server.about.state.get())
-            .ok_or_else(|| Error::internal("the handler misses a part of the server's state"))
+        server.and_then(|server| server.about.state.get()).ok_or_else(|| {
+            let missing = type_name::<T>();
+            Error::internal(format!(
+                "the server has no state of the type `{missing}`: add it with `Server::state`"
+            ))
+        })
     }
 
     /// Returns the task that the call runs as.

@@ -24,6 +24,29 @@ pub(super) fn unknown_tool(name: &str) -> Error {
     Error::new(code::TOOL_NOT_FOUND, format!("unknown tool: {name}")).with_usual_recovery()
 }
 
+/// Returns whether a request is about something that the server has itself, not only about what it passes on. A list is, on its
+/// first page.
+pub(super) fn is_known(catalog: &Catalog, request: &Request) -> bool {
+    let names =
+        |member: &str, has: &dyn Fn(&str) -> bool| request.params.text(member).is_some_and(|it| has(&it));
+    let is_listed =
+        |is_empty: bool| !is_empty && request.params.text("cursor").is_none_or(|cursor| cursor.is_empty());
+    match request.method.as_str() {
+        "tools/call" => names("name", &|name| catalog.tools.get(name).is_some()),
+        "prompts/get" => names("name", &|name| catalog.prompts.get(name).is_some()),
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => names("uri", &|uri| {
+            catalog.resources.get(uri).is_some()
+                || catalog.templates.iter().any(|entry| entry.template.matched(uri).is_some())
+        }),
+        "completion/complete" => !catalog.completers.is_empty(),
+        "tools/list" => is_listed(catalog.tools.is_empty()),
+        "prompts/list" => is_listed(catalog.prompts.is_empty()),
+        "resources/list" => is_listed(catalog.resources.is_empty()),
+        "resources/templates/list" => is_listed(catalog.templates.is_empty()),
+        _ => true,
+    }
+}
+
 /// Calls the tool that the request names.
 pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> Result<RouterFuture, Error> {
     let catalog = shared.catalog();

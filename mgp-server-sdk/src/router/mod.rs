@@ -8,8 +8,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use mgp_types::mgp::written;
 use mgp_types::{
-    BoxedService, CacheScope, Error, Method, Request, RequestKind, Response, Revision, Session, Severity,
+    BoxedService, CacheScope, Error, Method, Object, RawJson, Request, RequestKind, Response, Revision,
+    Session, Severity, code,
 };
 use tower_service::Service;
 
@@ -43,15 +45,18 @@ impl Router {
         let session = request.context.session()?;
         let revision = session.revision;
         let shared = &self.shared;
+        if self.fallback.is_some() && !call::is_known(&shared.catalog(), &request) {
+            return self.other(request);
+        }
         Ok(match request.method.as_str() {
             "tools/call" if self.offers(|offered| offered.tools) => call::tool(shared, request)?,
-            "tools/list" if self.offers(|it| it.tools) => self.list(&request, |all| &*all.tools)?,
-            "prompts/list" if self.offers(|it| it.prompts) => self.list(&request, |all| &*all.prompts)?,
+            "tools/list" if self.offers(|it| it.tools) => self.list(request, |all| &*all.tools)?,
+            "prompts/list" if self.offers(|it| it.prompts) => self.list(request, |all| &*all.prompts)?,
             "resources/list" if self.offers(|it| it.resources) => {
-                self.list(&request, |all| &*all.resources)?
+                self.list(request, |all| &*all.resources)?
             }
             "resources/templates/list" if self.offers(|offered| offered.resources) => {
-                self.list(&request, |all| &*all.templates)?
+                self.list(request, |all| &*all.templates)?
             }
             "prompts/get" if self.offers(|offered| offered.prompts) => {
                 RouterFuture::handed(call::prompt(shared, request, revision)?)
@@ -114,6 +119,8 @@ impl Router {
             return Ok(RouterFuture::handed(method(input)?));
         }
         Ok(match &mut self.fallback {
+            // Whoever the fallback reaches has agreed with it already.
+            _ if request.method == Method::INITIALIZED => Ok(Response::empty()).into(),
             #[cfg(feature = "ext")]
             Some(fallback) if request.method == Method::TOOLS_LIST => {
                 RouterFuture::boxed(self.shared.context.about.registry.limit_list(fallback.call(request)))
@@ -138,14 +145,33 @@ impl Router {
         part(&self.shared.context.about.dynamic) || part(&self.shared.offered())
     }
 
-    /// Returns the page of a list of the catalog that a request asks for.
+    /// Returns the page of a list of the catalog that a request asks for. With a fallback, its list follows the entries of
+    /// the catalog, which are then on one page.
     fn list<T: ListEntry>(
-        &self,
-        request: &Request,
+        &mut self,
+        request: Request,
         of: fn(&Catalog) -> &EntryList<T>,
     ) -> Result<RouterFuture, Error> {
         let dialect = ListDialect::of(request.context.session()?);
-        let page = of(&self.shared.catalog()).page(dialect, cursor(request).as_deref())?;
+        if self.fallback.is_some() {
+            let own = of(&self.shared.catalog()).all(dialect)?;
+            let rest = self.other(request)?;
+            return Ok(RouterFuture::boxed(Box::pin(async move {
+                let mut response = match rest.await {
+                    Err(error) if error.code() == code::METHOD_NOT_FOUND => Response::empty(),
+                    outcome => outcome?,
+                };
+                let mut list: Object = response.body()?;
+                let of_others = list.get(T::MEMBER).map_or(Ok(Vec::new()), |entries| entries.to());
+                let of_others: Vec<RawJson> = of_others
+                    .map_err(|error| Error::misbehaved("the list has no entries").with_source(error))?;
+                let entries: Vec<_> = own.into_iter().chain(of_others).collect();
+                list.set(T::MEMBER, written(&entries)?);
+                response.result = list.to_raw().into();
+                Ok(response)
+            })));
+        }
+        let page = of(&self.shared.catalog()).page(dialect, cursor(&request).as_deref())?;
         let mut response = Response::plain(page);
         response.context.cache.clone_from(&self.shared.context.about.cache);
         // A cache in between must not give a response that was written for this peer to one that speaks plain MCP.

@@ -16,7 +16,7 @@ use mgp_transport::token::SealingKey;
 use mgp_transport::{Trace, TraceLayer};
 use mgp_types::mcp::{CacheScope, Icon, Implementation};
 use mgp_types::mgp::{Extension, Offer};
-use mgp_types::{BoxedService, Gate as _, RawJson, Revision, RpcService};
+use mgp_types::{BoxedService, Gate as _, Object, RawJson, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
 #[cfg(feature = "ext")]
@@ -231,10 +231,32 @@ impl<L> Server<L> {
         self.serving(name, Arc::new(move |input| handler.take(input)))
     }
 
-    /// Lets this service answer every request that the server does not know.
+    /// Lets this service answer every request about what the server does not have itself: other methods, tools, prompts and
+    /// resources. Lists have the entries of both. The server offers only the sections in which it has entries, or that are
+    /// [dynamic](Self::dynamic); [`proxy`](Self::proxy) offers those of another server.
     pub fn fallback<S: RpcService + Sync>(mut self, service: S) -> Self {
         self.parts.fallback = Some(BoxedService::new(service));
         self
+    }
+
+    /// Stands in front of another server: `service`, such as a client of it, answers like a [fallback](Self::fallback), and
+    /// the server offers the sections of the `capabilities` of that server, too.
+    ///
+    /// ```
+    /// use mgp_server_sdk::types::{Object, RpcService};
+    /// use mgp_server_sdk::Server;
+    ///
+    /// fn guard(client: impl RpcService + Sync, capabilities: &Object) -> Server {
+    ///     Server::new("guard", "1.0.0").proxy(client, capabilities)
+    /// }
+    /// ```
+    pub fn proxy<S: RpcService + Sync>(mut self, service: S, capabilities: &Object) -> Self {
+        let offered = &mut self.parts.about.dynamic;
+        offered.tools |= capabilities.contains("tools");
+        offered.prompts |= capabilities.contains("prompts");
+        offered.resources |= capabilities.contains("resources");
+        offered.completions |= capabilities.contains("completions");
+        self.fallback(service)
     }
 
     /// Adds a layer around the server. The first layer added is the outermost; all of them sit behind the era, which

@@ -44,6 +44,16 @@ pub(crate) fn members(params: &Params) -> Result<Object, ArgumentFault> {
     Object::from_raw(&raw(params)?).map_err(|error| ArgumentFault(format!("invalid arguments: {error}")))
 }
 
+/// Checks that there are no arguments.
+pub(crate) fn none(params: &Params) -> Result<(), ArgumentFault> {
+    match members(params)?.iter().next() {
+        None => Ok(()),
+        Some((name, _)) => {
+            Err(ArgumentFault(format!("invalid arguments: the tool takes none, and got `{name}`")))
+        }
+    }
+}
+
 fn not_an_object() -> ArgumentFault {
     ArgumentFault("invalid arguments: expected an object".into())
 }

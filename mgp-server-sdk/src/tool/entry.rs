@@ -32,6 +32,7 @@ pub(crate) struct ToolEntry {
     pub(crate) handler: ErasedTool,
     pub(crate) inline: bool,
     pub(crate) mode: TaskMode,
+    takes_none: bool,
     /// The validator for the demands that reading the arguments does not check.
     validator: Option<Validator>,
     #[cfg(feature = "http")]
@@ -67,6 +68,7 @@ impl ToolEntry {
         let fault = |reason: String| Fault::new(format!("tool `{}`", wire.name), reason);
         check_name(&wire.name).map_err(|reason| fault(reason.into()))?;
         let is_raw = matches!(takes, ArgumentMode::Raw);
+        let takes_none = !has_schema && matches!(takes, ArgumentMode::Nothing);
         let schema: Value = if has_schema {
             wire.input_schema.to().map_err(|error| fault(error.to_string()))?
         } else {
@@ -109,6 +111,7 @@ impl ToolEntry {
             handler,
             inline,
             mode,
+            takes_none,
             validator,
             #[cfg(feature = "http")]
             headers,
@@ -119,6 +122,9 @@ impl ToolEntry {
 
     /// Checks the demands of the schema that reading the arguments does not check.
     pub(crate) fn check(&self, params: &Params) -> Result<(), ArgumentFault> {
+        if self.takes_none {
+            return arguments::none(params);
+        }
         let Some(validator) = &self.validator else { return Ok(()) };
         validator.check(arguments::bytes(params)).map_err(|fault| ArgumentFault(fault.to_string()))
     }
@@ -160,8 +166,7 @@ impl ListEntry for ToolEntry {
     }
 }
 
-/// Returns the schema of a tool without arguments. The schema is closed so that models see that the tool takes none; a
-/// call with arguments is not refused for them.
+/// Returns the schema without the demand that there are no arguments, which [`arguments::none`] checks.
 fn without_additional(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(members) = schema.as_object_mut()
@@ -182,9 +187,9 @@ fn support(mode: TaskMode) -> Option<ToolExecution> {
 }
 
 fn check_name(name: &str) -> Result<(), &'static str> {
-    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte);
-    let is_name = (1..=64).contains(&name.len()) && name.bytes().all(legal);
-    is_name.then_some(()).ok_or("a name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`")
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    let is_name = (1..=128).contains(&name.len()) && name.bytes().all(legal);
+    is_name.then_some(()).ok_or("a name has 1 to 128 letters, digits, `_`, `.` or `-`")
 }
 
 /// An async function that a tool runs.

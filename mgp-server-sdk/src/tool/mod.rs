@@ -54,7 +54,7 @@ pub enum TaskMode {
 impl Tool {
     /// Creates a tool whose arguments are described by the type that its handler takes.
     ///
-    /// A name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`.
+    /// A name has 1 to 128 letters, digits, `_`, `.` or `-`. Several models take at most 64 characters, and no dot.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         let wire = mcp::Tool::new(name, RawJson::empty_object()).with_description(description);
         Self { has_schema: false, ..Self::listed(wire) }

@@ -1,6 +1,6 @@
 //! The values that a tool's handler may return, and the failure of a tool.
 
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -178,9 +178,12 @@ impl IntoToolResult for () {
 
 impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
     fn into_tool_result(self) -> Result<ToolResult, Error> {
-        CallToolResult::structured(&self.0)
-            .map(ToolResult::from)
-            .map_err(|error| Error::internal("the structured result is not JSON").with_source(error))
+        let unwritable = |error| {
+            let message =
+                format!("the result of the type `{}` cannot be written as JSON: {error}", type_name::<T>());
+            Error::internal(message)
+        };
+        CallToolResult::structured(&self.0).map(ToolResult::from).map_err(unwritable)
     }
 
     fn output_schema() -> Option<Schema> {

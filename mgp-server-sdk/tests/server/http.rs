@@ -2,7 +2,7 @@
 
 use http_body_util::{BodyExt, Full};
 use mgp_server_sdk::types::RpcService;
-use mgp_server_sdk::{Cx, Server, ServerAccept, Tool};
+use mgp_server_sdk::{Cx, HttpConfig, Server, ServerAccept, Tool};
 use mgp_transport::http::HttpServer;
 use serde_json::{Value, json};
 
@@ -125,4 +125,24 @@ async fn headers_that_repeat_arguments_have_to_say_the_same_2026() {
         let answer = client.tool("mirrored", params.clone(), headers).await;
         assert_eq!(answer["error"]["code"].as_i64(), code, "{headers:?}: {answer}");
     }
+}
+
+#[tokio::test]
+async fn hosts_are_those_of_the_settings() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let config = HttpConfig::default().allow_host("notes.example");
+    let serving = tokio::spawn(server().serve_http_with(listener, config));
+    for (host, is_known) in [("notes.example", true), ("other.example", false)] {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let head =
+            format!("POST /mcp HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert_eq!(!answer.starts_with("HTTP/1.1 403"), is_known, "{host}: {answer}");
+    }
+    serving.abort();
 }

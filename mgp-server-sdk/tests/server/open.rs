@@ -55,6 +55,56 @@ async fn a_fallback_answers_what_nobody_knows() {
     }
 }
 
+/// Another server, with one tool of its own.
+#[derive(Clone)]
+struct Other;
+
+impl Service<Request> for Other {
+    type Response = Response;
+    type Error = Error;
+    type Future = std::future::Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let result = match request.method.as_str() {
+            "tools/list" => {
+                json!({"tools": [{"name": "far", "inputSchema": {"type": "object"}}], "nextCursor": "2"})
+            }
+            "tools/call" => {
+                json!({"content": [{"type": "text", "text": request.params.text("name").unwrap()}]})
+            }
+            "notifications/initialized" => panic!("the other server has agreed on its own"),
+            _ => return std::future::ready(Err(Error::method_not_found(&request.method))),
+        };
+        std::future::ready(Response::with_body(&result))
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_has_what_both_servers_have() {
+    let capabilities = Object::parse(r#"{"tools":{},"prompts":{}}"#).unwrap();
+    for era in Era::BOTH {
+        let near = Server::new("test", "1").tool(Tool::new("near", "Near."), async || "here");
+        let mut peer = Peer::open(near.proxy(Other, &capabilities), era).await;
+        let list = peer.call("tools/list", json!({})).await.unwrap();
+        let names: Vec<_> =
+            list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
+        assert_eq!((names, &list["nextCursor"]), (vec![json!("near"), json!("far")], &json!("2")));
+        let called = async |peer: &mut Peer, name: &str| {
+            peer.call("tools/call", json!({"name": name})).await.unwrap()["content"][0]["text"].clone()
+        };
+        assert_eq!(called(&mut peer, "near").await, "here");
+        assert_eq!(called(&mut peer, "other").await, "other");
+        assert_eq!(peer.call("prompts/list", json!({})).await.unwrap_err().code(), -32601);
+    }
+    // A server without tools of its own offers those of the other one.
+    let mut peer = Peer::open(Server::new("test", "1").proxy(Other, &capabilities), Era::BOTH[0]).await;
+    assert_eq!(peer.call("tools/list", json!({})).await.unwrap()["tools"][0]["name"], "far");
+}
+
 /// Notes in the request's extensions that it passed.
 #[derive(Clone)]
 struct Passing(&'static str);

@@ -3,7 +3,7 @@
 use crate::peer::{Era, Peer};
 use mgp_server_sdk::mcp::{CallToolResult, ContentBlock};
 use mgp_server_sdk::types::{self, Object, RawJson};
-use mgp_server_sdk::{Cx, Json, Server, Tool, ToolError};
+use mgp_server_sdk::{Cx, Json, Server, Tool, ToolError, schemars};
 use serde_json::json;
 
 #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -171,6 +171,53 @@ async fn a_cursor_keeps_its_place_when_tools_come_and_go() {
         let second = peer.call("tools/list", json!({"cursor": first["nextCursor"]})).await.unwrap();
         assert_eq!(second["tools"][0]["name"], "cx");
     }
+}
+
+#[tokio::test]
+async fn a_tool_without_arguments_takes_none() {
+    for era in Era::BOTH {
+        let none = Server::new("test", "1").tool(Tool::new("none", "Takes none."), async || "ran");
+        let mut peer = Peer::open(none, era).await;
+        assert_eq!(peer.text("none", json!({})).await, "ran");
+        let refused = peer.tool("none", json!({"x": 1})).await.unwrap();
+        assert_eq!(refused["isError"], true);
+        let why = refused["content"][0]["text"].as_str().unwrap();
+        assert!(why.contains("takes none, and got `x`"), "{why}");
+    }
+}
+
+#[test]
+fn names_follow_the_rule_of_the_specification() {
+    let named =
+        |name: String| Server::new("test", "1").tool(Tool::new(name, "A tool."), async || ()).accept();
+    for name in ["a".to_owned(), "a.b-c_D9".to_owned(), "a".repeat(128)] {
+        assert!(named(name.clone()).is_ok(), "{name}");
+    }
+    for name in ["", "a/b", "a b", "ä"].map(str::to_owned).into_iter().chain(["a".repeat(129)]) {
+        assert!(named(name.clone()).is_err(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_handler_cannot_return_or_lacks_is_named_by_its_type() {
+    struct Missing;
+    #[derive(schemars::JsonSchema)]
+    struct Unwritable;
+    impl serde::Serialize for Unwritable {
+        fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(serde::ser::Error::custom("it is broken"))
+        }
+    }
+    let server = Server::new("test", "1")
+        .tool(Tool::new("state", "Asks for state."), async |cx: Cx| {
+            cx.state::<Missing>().map(|_| "there").map_err(ToolError::from)
+        })
+        .tool(Tool::new("json", "Returns what is no JSON."), async || Json(Unwritable));
+    let mut peer = Peer::open(server, Era::BOTH[0]).await;
+    let state = peer.tool("state", json!({})).await.unwrap_err().to_string();
+    assert!(state.contains("Missing") && state.contains("`Server::state`"), "{state}");
+    let json = peer.tool("json", json!({})).await.unwrap_err().to_string();
+    assert!(json.contains("Unwritable") && json.contains("it is broken"), "{json}");
 }
 
 #[test]

@@ -3,17 +3,22 @@ mod introspection;
 mod keys;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::task::{Context, Poll};
 
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
 use mgp_types::{PeerCertificate, Principal, RunningCalls};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tower_layer::Layer as _;
+use tower_service::Service;
 
 use super::*;
+use crate::auth::HttpAuthLayer;
 use crate::doubles::ManualClock;
 use crate::jose::{Header, SigningKey};
 use crate::network::{Fetcher, GuardedConnector, NetworkPolicy};
@@ -277,6 +282,52 @@ async fn metadata_lead_into_no_private_network() {
             "{keys}"
         );
     }
+}
+
+#[test]
+fn an_issuer_on_this_machine_is_refused_at_the_start_unless_it_is_allowed() {
+    let issuer = "http://127.0.0.1:9/realm";
+    let made = |policy: NetworkPolicy| {
+        ResourceServer::new(RESOURCE, settings(Issuer::new(issuer)), &Fetcher::new(policy).unwrap())
+    };
+    let refused = made(NetworkPolicy::default()).unwrap_err().to_string();
+    assert!(refused.contains(issuer) && refused.contains("allow_host_of"), "{refused}");
+    assert!(made(NetworkPolicy::default().allow_host_of(issuer)).is_ok());
+}
+
+/// A service that answers each request.
+#[derive(Clone)]
+struct Served;
+
+impl Service<http::Request<String>> for Served {
+    type Response = http::Response<String>;
+    type Error = Infallible;
+    type Future = std::future::Ready<Result<http::Response<String>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: http::Request<String>) -> Self::Future {
+        std::future::ready(Ok(http::Response::new("served".to_owned())))
+    }
+}
+
+#[tokio::test]
+async fn who_has_no_token_reads_where_to_get_one_without_a_token() {
+    let scene = Scene::start().await;
+    let mut door = HttpAuthLayer::of_tokens(scene.server.clone()).layer(Served);
+    let refused = door.call(http::Request::post("/mcp").body(String::new()).unwrap()).await.unwrap();
+    assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+    let challenge = refused.headers()["www-authenticate"].to_str().unwrap();
+    let place = challenge.split_once("resource_metadata=\"").unwrap().1.split('"').next().unwrap();
+    let path = place.strip_prefix("https://mgp.example").unwrap();
+    let read = door.call(http::Request::get(path).body(String::new()).unwrap()).await.unwrap();
+    assert_eq!((read.status(), &read.headers()["content-type"]), (StatusCode::OK, &"application/json"));
+    assert_eq!(serde_json::from_str::<Value>(read.body()).unwrap()["resource"], RESOURCE);
+    let token = scene.token(&scene.claims());
+    let call = http::Request::post("/mcp").header("authorization", format!("Bearer {token}"));
+    assert_eq!(door.call(call.body(String::new()).unwrap()).await.unwrap().body(), "served");
 }
 
 #[test]

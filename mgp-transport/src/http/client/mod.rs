@@ -280,7 +280,7 @@ impl HttpClientBuilder {
         let dial = match self.dial {
             Some(dial) => dial,
             None if cfg!(not(feature = "tls")) && url.scheme_str() == Some("https") => {
-                return Err(Error::invalid_params("the server's URL needs TLS, which is not built in"));
+                return Err(Error::invalid_params("a URL of https needs TLS: turn on the feature `tls`"));
             }
             None => dial_network(self.tls)?,
         };

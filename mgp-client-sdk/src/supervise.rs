@@ -14,8 +14,9 @@ impl Client<()> {
     /// Keeps `server` alive: calls `connect` to connect to it, and again when the server has ended or does not answer
     /// any more.
     ///
-    /// The supervisor asks the server now and then for a sign of life, in the best way that the server understands, and
-    /// asks it to stop before it is closed, if it can. The tools of the server are listed before it takes calls, so
+    /// The supervisor asks the server every few seconds for a sign of life, in the best way that the server understands, so
+    /// that one behind a URL that is away is noticed within 15 seconds. It asks a server to stop before it is closed, if
+    /// it can. The tools of the server are listed before it takes calls, so
     /// that they can be found as soon as it is connected; lasting wishes of the session before, like the resources
     /// whose changes matter, are repeated. Further steps go into [`Supervisor::with_restore`].
     ///
@@ -58,7 +59,7 @@ impl Client<()> {
                 }
                 Ok(())
             })
-            .with_probe(ProbeSettings::default(), |client: Client<StandingRequestsService<S>>| async move {
+            .with_probe(ProbeSettings::remote(), |client: Client<StandingRequestsService<S>>| async move {
                 match client.session() {
                     Some(session) => probe(client.stack.clone(), ProbeMethod::for_session(&session)).await,
                     None => ProbeResult::NotAsked,

@@ -147,10 +147,8 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
             }
         });
     // The end of a program is seen at once, and that of a server behind a URL only by asking.
-    let is_behind_a_url = config.url.is_some();
-    let supervisor =
-        if is_behind_a_url { supervisor.with_probe_settings(ProbeSettings::remote()) } else { supervisor };
-    supervisor.spawn()
+    let probes = if config.url.is_some() { ProbeSettings::remote() } else { ProbeSettings::default() };
+    supervisor.with_probe_settings(probes).spawn()
 }
 
 fn restarts(config: &ServerConfig, is_leased: bool) -> RestartSettings {

@@ -53,7 +53,7 @@
 //! | [`mcp`], [`mgp`], [`types`], [`json!`] | bodies and words of the protocols, all of `mgp-types`, and arguments |
 //!
 //! Features: `stdio` (default) for servers as child processes, `http` (default) for servers behind HTTP, `tls` for
-//! `https` URLs, `unix` for servers behind Unix sockets, `ext` for optional extensions. These are hints of calls
+//! `https` URLs, `oauth` for servers that want authorization (OAuth 2.1: `oauth::OAuth`), `unix` for servers behind Unix sockets, `ext` for optional extensions. These are hints of calls
 //! (`Call::intent`), tools by version (`Client::find_tool`, `Client::call_listed`), output schemas (`Call::check_output`), binary
 //! arguments (`Call::attach`), envelopes (`Call::in_envelope`), scopes (`ClientBuilder::scopes`, `Client::negotiate_scopes`,
 //! `Call::with_scopes`), the manifest of a server (`Client::manifest`), questions to a person before a call

@@ -199,8 +199,8 @@ mod tests {
         let schema = schema(r#"{"required":["a","b"],"properties":{"n":{"type":"integer"}}}"#).unwrap();
         assert_eq!(
             schema.check(br#"{"n":"x"}"#).unwrap_err().to_string(),
-            "invalid arguments at `/n`: value is not of type \"integer\"; \"a\" is a required property; \"b\" is a \
-             required property"
+            "invalid arguments: \"a\" is a required property; \"b\" is a required property; at `/n`: value is not of type \
+             \"integer\""
         );
     }
 

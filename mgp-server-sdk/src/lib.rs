@@ -51,6 +51,17 @@
 //! The [`guides`] show a dangerous tool, an error with a hint and a streaming tool, each with the messages that clients
 //! see.
 //!
+//! **Cancellation.** When a client cancels a call or leaves, the future of the handler is dropped at its next `await`:
+//! what has to happen then belongs into the `Drop` of a value that the handler holds. Work that must go on is spawned,
+//! or is a task ([`TaskMode`]).
+//!
+//! **Other servers.** [`Server::proxy`] stands in front of another server, such as a guard with layers of its own, and
+//! [`Server::fallback`] answers what the server does not know.
+//!
+//! **HTTP.** [`Server::serve_http_with`] takes the names of hosts, TLS and limits. `mgp_transport::http::HttpServer` of
+//! [`Server::accept`] is a tower service of HTTP requests, which any router of hyper or axum mounts at a path
+//! (`Router::route_service`).
+//!
 //! Layers are ordinary tower layers over [`mgp_types::RpcService`]; see [`Server::layer`].
 //!
 //! # Features
@@ -58,8 +69,9 @@
 //! * `stdio` (default): [`Server::serve_stdio`].
 //! * `http` (default): [`Server::serve_http`], [`Cx::http_parts`], and the check of headers that repeat
 //!   arguments.
-//! * `validate` (default): arguments are checked against schemas, not only read. Without it, a tool whose schema
-//!   demands more than its types is refused, unless it is [`Tool::unvalidated`].
+//! * `tls`: HTTPS, by `HttpConfig::tls`.
+//! * `validate`: arguments are checked against schemas, not only read. Without it, a server with a tool whose schema
+//!   demands more than its types does not start, unless the tool is [`Tool::unvalidated`].
 //! * `unix`: `Server::serve_unix`.
 //! * `ext`: tools made of a `Signature`, field by field, with validators of your own (`Server::validator`); the method
 //!   `tools/validate` (`Server::offer_validation`); time limits (`Server::timeouts`) and resources that are read once for

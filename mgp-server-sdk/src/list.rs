@@ -120,7 +120,8 @@ impl<T: ListEntry> EntryList<T> {
     /// An entry with the same key exists.
     pub(crate) fn insert_new(&mut self, entry: T) -> Result<(), Fault> {
         if self.index.contains_key(entry.key()) {
-            return Err(Fault::new(format!("`{}`", entry.key()), "it is registered twice"));
+            let kind = T::MEMBER.trim_end_matches('s');
+            return Err(Fault::new(format!("{kind} `{}`", entry.key()), "it is registered twice"));
         }
         self.insert(entry);
         Ok(())

@@ -49,7 +49,7 @@ async fn tools_are_registered_listed_and_called_at_the_same_time() {
     assert_eq!(registered, TOOLS, "each name was taken once");
     assert_eq!(handle.tools().len(), TOOLS + 1);
     let taken = handle.register_tool(Tool::new("tool3", "Another."), async || "other").unwrap_err();
-    assert!(taken.to_string().contains("`tool3`: it is registered twice"), "{taken}");
+    assert!(taken.to_string().contains("tool `tool3`: it is registered twice"), "{taken}");
     assert_eq!(handle.tool("tool3").unwrap().to::<Value>().unwrap()["description"], "One of many.");
     assert!(handle.tool("tool99").is_none());
     let twice = Server::new("test", "1")

@@ -242,7 +242,7 @@ fn every_fault_of_the_registration_is_named() {
         .to_string();
     for part in [
         "tool `bad name`: a name has",
-        "`twice`: it is registered twice",
+        "tool `twice`: it is registered twice",
         "tool `array`",
         "tool `string`",
         "tool `remote`",

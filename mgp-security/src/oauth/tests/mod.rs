@@ -323,7 +323,8 @@ async fn who_has_no_token_reads_where_to_get_one_without_a_token() {
     let place = challenge.split_once("resource_metadata=\"").unwrap().1.split('"').next().unwrap();
     let path = place.strip_prefix("https://mgp.example").unwrap();
     let read = door.call(http::Request::get(path).body(String::new()).unwrap()).await.unwrap();
-    assert_eq!((read.status(), &read.headers()["content-type"]), (StatusCode::OK, &"application/json"));
+    assert_eq!(read.status(), StatusCode::OK);
+    assert_eq!(read.headers()["content-type"], "application/json");
     assert_eq!(serde_json::from_str::<Value>(read.body()).unwrap()["resource"], RESOURCE);
     let token = scene.token(&scene.claims());
     let call = http::Request::post("/mcp").header("authorization", format!("Bearer {token}"));

@@ -120,7 +120,9 @@ impl Router {
         }
         Ok(match &mut self.fallback {
             // Whoever the fallback reaches has agreed with it already.
-            _ if request.method == Method::INITIALIZED => Ok(Response::empty()).into(),
+            Some(_) if request.kind == RequestKind::Notify && request.method == Method::INITIALIZED => {
+                Ok(Response::empty()).into()
+            }
             #[cfg(feature = "ext")]
             Some(fallback) if request.method == Method::TOOLS_LIST => {
                 RouterFuture::boxed(self.shared.context.about.registry.limit_list(fallback.call(request)))

@@ -7,7 +7,7 @@ use mgp_client_sdk::{Client, StreamPart};
 use mgp_server_sdk::{Cx, Server, Tool, ToolError};
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Error, RpcService, code};
+use mgp_types::{Error, Flow, Gate, RawJson, Request, RpcService, code};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -31,6 +31,22 @@ struct Seen {
     trace: watch::Sender<Option<String>>,
 }
 
+/// Finds the tools of the server `work` by the names that a kernel gives them, such as `work/count`.
+#[derive(Clone)]
+struct InWork;
+
+impl Gate for InWork {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        let full = request.params.text("name").unwrap_or_default();
+        if let Some(name) = full.strip_prefix("work/").map(RawJson::from_text) {
+            request.params.set("name", name);
+        }
+        Flow::Pass(())
+    }
+}
+
 impl FakeKernel {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -38,13 +54,14 @@ impl FakeKernel {
         let seen = Arc::new(Seen { goes_on: watch::Sender::new(false), trace: watch::Sender::new(None) });
         let server = Server::new("kernel", "1.0.0")
             .state(Arc::clone(&seen))
-            .tool(Tool::new("work/count", "Streams two parts."), count)
-            .tool(Tool::new("work/refuse", "Answers with an error."), async || {
+            .tool(Tool::new("count", "Streams two parts."), count)
+            .tool(Tool::new("refuse", "Answers with an error."), async || {
                 Err::<&str, _>(Error::new(code::ACCESS_DENIED, "not you"))
             })
-            .tool(Tool::new("work/fail", "Fails as tools do."), async || {
+            .tool(Tool::new("fail", "Fails as tools do."), async || {
                 Err::<&str, _>(ToolError::new("there is no such file"))
             })
+            .layer(InWork.into_layer())
             .streaming();
         let serving = tokio::spawn(async move { drop(server.serve_http(listener).await) });
         Self { address, serving, seen }

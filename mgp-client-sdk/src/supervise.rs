@@ -14,9 +14,9 @@ impl Client<()> {
     /// Keeps `server` alive: calls `connect` to connect to it, and again when the server has ended or does not answer
     /// any more.
     ///
-    /// The supervisor asks the server every few seconds for a sign of life, in the best way that the server understands, so
-    /// that one behind a URL that is away is noticed within 15 seconds. It asks a server to stop before it is closed, if
-    /// it can. The tools of the server are listed before it takes calls, so
+    /// The supervisor pings the server every few seconds, in the best way that the server understands. It notices within
+    /// 15 seconds that a server behind a URL stopped answering. Before it closes a server, it asks the server to stop, if
+    /// the server knows how. It lists the tools of the server before the server takes calls, so
     /// that they can be found as soon as it is connected; lasting wishes of the session before, like the resources
     /// whose changes matter, are repeated. Further steps go into [`Supervisor::with_restore`].
     ///

@@ -51,9 +51,9 @@
 //! The [`guides`] show a dangerous tool, an error with a hint and a streaming tool, each with the messages that clients
 //! see.
 //!
-//! **Cancellation.** When a client cancels a call or leaves, the future of the handler is dropped at its next `await`:
-//! what has to happen then belongs into the `Drop` of a value that the handler holds. Work that must go on is spawned,
-//! or is a task ([`TaskMode`]).
+//! **Cancellation.** When a client cancels a call or disconnects, the future of the handler is dropped at its next
+//! `await`. Put cleanup into the `Drop` of a value that the handler holds. Work that must continue belongs in a spawned
+//! future, or in a task ([`TaskMode`]).
 //!
 //! **Other servers.** [`Server::proxy`] stands in front of another server, such as a guard with layers of its own, and
 //! [`Server::fallback`] answers what the server does not know.

@@ -51,8 +51,8 @@ mgp_types::layer!(HttpAuthLayer, self, inner => HttpAuth { inner, layer: self.cl
 
 /// The service of [`HttpAuthLayer`].
 ///
-/// With [tokens](HttpAuthLayer::tokens), a token of OAuth takes the place of a key, and everybody may read the metadata
-/// that its challenges name (RFC 9728). The service stands in front of the
+/// With [tokens](HttpAuthLayer::tokens), a token of OAuth takes the place of a key. The service then also serves its
+/// metadata (RFC 9728), without a token. It stands in front of the
 /// HTTP server, where it also sees HTTP requests that become no request of the protocol, such as the opening of a
 /// stream or the end of a session. It puts three things into the extensions of the request for [`Auth`](super::Auth):
 /// the [`Principal`](mgp_types::Principal), to which sessions are bound, the [`Validity`](mgp_types::Validity), with

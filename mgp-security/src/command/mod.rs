@@ -227,7 +227,7 @@ pub(crate) fn question_about(line: &str, most: CallEffect) -> Option<String> {
 #[derive(Clone, Copy)]
 struct Place<'a> {
     folders: Option<&'a ClientFolders>,
-    /// Whether the line went to a folder for temporary files, where anybody may have put code.
+    /// True if the line begins with `cd /tmp`: any program can have put code there.
     is_temporary: bool,
 }
 

@@ -25,10 +25,11 @@ fn server() -> Server {
         .method("vendor/raw", async |request: Request| Ok::<_, Error>(Response::new(request.params.to_raw())))
 }
 
+/// A service that answers each request by a function.
 #[derive(Clone)]
-struct Everything;
+struct Answering(fn(&Request) -> Result<Response, Error>);
 
-impl Service<Request> for Everything {
+impl Service<Request> for Answering {
     type Response = Response;
     type Error = Error;
     type Future = std::future::Ready<Result<Response, Error>>;
@@ -38,49 +39,36 @@ impl Service<Request> for Everything {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let method = RawJson::from_value(request.method.as_str()).expect("a text is JSON");
-        let mut result = Object::new();
-        result.set("method", method);
-        std::future::ready(Ok(Response::new(result.to_raw())))
+        std::future::ready(self.0(&request))
     }
 }
 
 #[tokio::test]
 async fn a_fallback_answers_what_nobody_knows() {
     for era in Era::BOTH {
-        let mut peer = Peer::open(server().fallback(Everything), era).await;
+        let mut peer = Peer::open(
+            server().fallback(Answering(|request| {
+                Response::with_body(&json!({"method": request.method.as_str()}))
+            })),
+            era,
+        )
+        .await;
         assert_eq!(peer.call("vendor/double", json!({"size": 1})).await.unwrap()["size"], 2);
         assert_eq!(peer.call("other/thing", json!({})).await.unwrap()["method"], "other/thing");
         assert_eq!(peer.call("tools/list", json!({})).await.unwrap()["method"], "tools/list");
     }
 }
 
-/// Another server, with one tool of its own.
-#[derive(Clone)]
-struct Other;
-
-impl Service<Request> for Other {
-    type Response = Response;
-    type Error = Error;
-    type Future = std::future::Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let result = match request.method.as_str() {
-            "tools/list" => {
-                json!({"tools": [{"name": "far", "inputSchema": {"type": "object"}}], "nextCursor": "2"})
-            }
-            "tools/call" => {
-                json!({"content": [{"type": "text", "text": request.params.text("name").unwrap()}]})
-            }
-            "notifications/initialized" => panic!("the other server has agreed on its own"),
-            _ => return std::future::ready(Err(Error::method_not_found(&request.method))),
-        };
-        std::future::ready(Response::with_body(&result))
-    }
+/// Answers like another server, with one tool of its own.
+fn other(request: &Request) -> Result<Response, Error> {
+    Response::with_body(&match request.method.as_str() {
+        "tools/list" => {
+            json!({"tools": [{"name": "far", "inputSchema": {"type": "object"}}], "nextCursor": "2"})
+        }
+        "tools/call" => json!({"content": [{"type": "text", "text": request.params.text("name").unwrap()}]}),
+        "notifications/initialized" => panic!("the other server has agreed on its own"),
+        _ => return Err(Error::method_not_found(&request.method)),
+    })
 }
 
 #[tokio::test]
@@ -88,7 +76,7 @@ async fn a_proxy_has_what_both_servers_have() {
     let capabilities = Object::parse(r#"{"tools":{},"prompts":{}}"#).unwrap();
     for era in Era::BOTH {
         let near = Server::new("test", "1").tool(Tool::new("near", "Near."), async || "here");
-        let mut peer = Peer::open(near.proxy(Other, &capabilities), era).await;
+        let mut peer = Peer::open(near.proxy(Answering(other), &capabilities), era).await;
         let list = peer.call("tools/list", json!({})).await.unwrap();
         let names: Vec<_> =
             list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
@@ -101,7 +89,8 @@ async fn a_proxy_has_what_both_servers_have() {
         assert_eq!(peer.call("prompts/list", json!({})).await.unwrap_err().code(), -32601);
     }
     // A server without tools of its own offers those of the other one.
-    let mut peer = Peer::open(Server::new("test", "1").proxy(Other, &capabilities), Era::BOTH[0]).await;
+    let mut peer =
+        Peer::open(Server::new("test", "1").proxy(Answering(other), &capabilities), Era::BOTH[0]).await;
     assert_eq!(peer.call("tools/list", json!({})).await.unwrap()["tools"][0]["name"], "far");
 }
 

@@ -83,3 +83,33 @@ fn a_kernel_with_decisions_of_its_own_does_not_join_others() {
     let refused = home.run(["access", "list"]);
     assert!(refused.code == Some(1) && refused.err.contains("mgp store copy"), "{refused:?}");
 }
+
+#[test]
+fn a_changed_secret_leads_to_no_other_database_until_it_is_taken_with_the_passphrase() {
+    let home = Home::with_state();
+    assert_eq!(home.run_with(["operators", "passphrase", "--stdin"], "correct horse\n").code, Some(0));
+    let token = home.run_with(["operators", "token", "--stdin"], "correct horse\n");
+    home.configure("[store]\nurl = '${secret:DATABASE}'\nkey = '${secret:ORDERS}'\n");
+    let set = |name: &str, value: &str| {
+        let set = home.run_with(["secrets", "set", name, "--file"], value);
+        assert_eq!(set.code, Some(0), "{set:?}");
+    };
+    set("DATABASE", "postgres://127.0.0.1:1/mgp\n");
+    set("ORDERS", "s3cret\n");
+    let mut reload = home.command(["reload"]);
+    reload.env("MGP_OPERATORS_TOKEN", token.out.trim());
+    let reloaded = Home::ran(reload, "");
+    assert_eq!(reloaded.code, Some(0), "{reloaded:?}");
+    let checked = home.run(["store", "check"]);
+    assert_eq!(checked.code, Some(4), "{checked:?}");
+    set("DATABASE", "postgres://127.0.0.1:2/evil\n");
+    let refused = home.run(["store", "check"]);
+    assert!(
+        refused.code == Some(1) && refused.err.contains("the secret DATABASE was changed"),
+        "{refused:?}"
+    );
+    set("DATABASE", "postgres://127.0.0.1:1/mgp\n");
+    set("ORDERS", "evil\n");
+    let refused = home.run(["store", "check"]);
+    assert!(refused.code == Some(1) && refused.err.contains("the secret ORDERS was changed"), "{refused:?}");
+}

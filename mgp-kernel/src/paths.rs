@@ -12,6 +12,7 @@ use mgp_security::validator::PathsValidator;
 
 use crate::StartError;
 use crate::running::RunningConfig;
+use crate::servers::confine::{is_program_file, words_of};
 use crate::state_folder::users_state;
 
 /// Returns the files and folders that belong to the kernel: those of the state, the user's secrets, and `others`.
@@ -71,6 +72,17 @@ fn opened(config: &Config, clients: &[PathBuf]) -> Vec<PathBuf> {
     config.folders.iter().filter(is_for).flat_map(|rule| rule.open.iter().filter_map(usable)).collect()
 }
 
+/// Returns the files and folders that are open to the program of `server`: those that its entry names, the folder of its
+/// client, and those that the configuration opens to it.
+pub(crate) fn reached(config: &Config, server: &ServerConfig, folder: &Path) -> Vec<PathBuf> {
+    let here = usable_folder(folder);
+    let mut open = LocalServerFiles::of(server, folder).map(|files| files.named()).unwrap_or_default();
+    open.extend(opened(config, here.as_slice()));
+    open.extend(config.validators.roots.iter().filter_map(|root| usable_folder(Path::new(root))));
+    open.extend(here);
+    open
+}
+
 /// Returns the path with the `home` directory for `~`.
 pub(crate) fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix('~'), home) {
@@ -87,19 +99,25 @@ struct LocalServerFiles {
     /// True if the configuration names the directory.
     is_configured: bool,
     arguments: Vec<String>,
+    /// The values of its variables.
+    values: Vec<String>,
 }
 
 impl LocalServerFiles {
     fn of(server: &ServerConfig, here: &Path) -> Option<Self> {
         match server.expanded(&ProcessEnvironment).ok()?.endpoint {
-            Endpoint::Child { args, cwd, .. } => Some(Self {
+            Endpoint::Child { args, cwd, env, .. } => Some(Self {
                 directory: cwd.as_ref().map_or_else(|| here.to_owned(), |cwd| here.join(cwd.expose())),
                 is_configured: cwd.is_some(),
                 arguments: args.iter().map(|arg| arg.expose().to_owned()).collect(),
+                values: env.values().map(|value| value.expose().to_owned()).collect(),
             }),
-            Endpoint::Unix { .. } => {
-                Some(Self { directory: here.to_owned(), is_configured: false, arguments: Vec::new() })
-            }
+            Endpoint::Unix { .. } => Some(Self {
+                directory: here.to_owned(),
+                is_configured: false,
+                arguments: Vec::new(),
+                values: Vec::new(),
+            }),
             Endpoint::Http { .. } => None,
         }
     }
@@ -107,25 +125,53 @@ impl LocalServerFiles {
     /// Returns the directories that the operator named for the server: those in its arguments, and its configured
     /// working directory. A home, what is above it, and protected places are none.
     fn roots(&self) -> Option<Roots> {
-        let mut open: Vec<PathBuf> = Vec::new();
-        let mut before = "";
-        for argument in &self.arguments {
-            let value = argument.split_once('=').map_or(argument.as_str(), |(_, value)| value);
-            let directory = self.directory.join(value);
-            // A directory that a program is started from says nothing of the files that it is for.
-            let is_of_program = STARTS_FROM.contains(&before)
-                || STARTS_FROM.iter().any(|option| argument.starts_with(&format!("{option}=")));
-            if !value.is_empty() && !is_of_program {
-                open.extend(usable_folder(&directory));
+        let named = self.in_arguments().filter_map(|path| usable_folder(&path));
+        let configured = self.is_configured.then(|| usable_folder(&self.directory)).flatten();
+        Roots::named(&self.directory, named.chain(configured))
+    }
+
+    /// Returns the files and directories that the operator named for the server, also those in its variables. Of a file, it
+    /// is the directory, in which programs put further ones beside it.
+    fn named(&self) -> Vec<PathBuf> {
+        let addressed = |path: PathBuf| match path.to_str().and_then(|path| path.split_once("://")) {
+            Some((_, path)) => PathBuf::from(path),
+            None => path,
+        };
+        let lines = self.arguments.iter().filter(|argument| argument.contains(char::is_whitespace));
+        let in_lines = lines.flat_map(|line| words_of(line)).map(PathBuf::from);
+        let in_values = self.values.iter().map(PathBuf::from);
+        let named = self
+            .in_arguments()
+            .chain(in_lines)
+            .chain(in_values)
+            .map(addressed)
+            .filter(|path| path.is_absolute());
+        let beside = |path: PathBuf| {
+            if path.is_dir() {
+                return usable_folder(&path);
             }
-            before = argument;
-        }
-        if self.is_configured {
-            open.extend(usable_folder(&self.directory));
-        }
-        Roots::named(&self.directory, open)
+            let is_shared = |folder: &&Path| TEMPORARY.iter().any(|shared| *folder == Path::new(shared));
+            let folder = path.parent().filter(|folder| !is_shared(folder)).and_then(usable_folder);
+            folder.or_else(|| path.canonicalize().ok())
+        };
+        let configured = self.is_configured.then(|| usable_folder(&self.directory)).flatten();
+        named.filter(|path| !is_program_file(path)).filter_map(beside).chain(configured).collect()
+    }
+
+    /// Returns what the arguments are as paths, apart from those of the program itself.
+    fn in_arguments(&self) -> impl Iterator<Item = PathBuf> {
+        let before = std::iter::once("").chain(self.arguments.iter().map(String::as_str));
+        self.arguments.iter().zip(before).filter_map(|(argument, before)| {
+            let (option, value) = argument.split_once('=').unwrap_or((before, argument));
+            // A directory that a program is started from says nothing of the files that it is for.
+            let is_of_program = value.is_empty() || STARTS_FROM.contains(&option);
+            (!is_of_program).then(|| self.directory.join(value))
+        })
     }
 }
 
 /// The options behind which the directory of the program stands, not that of its data.
 const STARTS_FROM: [&str; 7] = ["--directory", "--project", "--prefix", "--cwd", "--from", "-C", "--package"];
+
+/// The directories in which all programs of a machine keep temporary files.
+const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/private/tmp"];

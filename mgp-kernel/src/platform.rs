@@ -28,11 +28,21 @@ pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
+/// Makes a link at `link` to a file or folder.
+pub(crate) fn link(to: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, link)
+}
+
 /// Opens a regular file for reading. A link is not followed, and a pipe is not waited for.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+/// Returns whether every account of this machine may read a file or folder.
+pub(crate) fn is_readable_by_all(file: &Metadata) -> bool {
+    file.permissions().mode() & 0o004 != 0
 }
 
 /// Returns whether a file can be run.

@@ -22,6 +22,16 @@ pub(crate) fn set_mode(_: &Path, _: u32) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns whether every account of this machine may read a file or folder, which its metadata do not tell.
+pub(crate) const fn is_readable_by_all(_: &Metadata) -> bool {
+    false
+}
+
+/// Makes a link at `link` to a file.
+pub(crate) fn link(to: &Path, link: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_file(to, link)
+}
+
 /// Opens a regular file for reading. A link is not followed.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     if path.symlink_metadata()?.is_file() {

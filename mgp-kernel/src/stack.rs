@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_discovery::config::Reach;
 use mgp_lifecycle::call::{BreakerSettings, RetryPolicy, SendingLayer, SharedBreaker};
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
@@ -50,6 +51,7 @@ use crate::router::Router;
 use crate::sections::Sections;
 use crate::servers::upstream::{
     ConnectionShared, FallbackToolGate, ServerOutcomeGate, ServerStack, ServerSupport, UpstreamTransport,
+    reach_here,
 };
 use crate::{StartError, paths, settings, telemetry};
 
@@ -225,6 +227,7 @@ fn layers(
                 server: server.id.as_str().into(),
                 audit: Arc::clone(audit),
                 max_bytes: settings::max_message_bytes(&config),
+                is_confined: reach_here(&config, server) != Reach::All,
             },
             // Within whatever waits for people, as the time of every call is.
             RegistryTimeoutGate::new(server),

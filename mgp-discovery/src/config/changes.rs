@@ -53,6 +53,7 @@ impl Config {
         if self.access.default == Some(DefaultPolicy::OptIn) {
             held.access.default = self.access.default;
         }
+        held.kernel.confine |= self.kernel.confine;
         held.confirmation.dangerous |= self.confirmation.dangerous;
         held.confirmation.moderate |= self.confirmation.moderate;
         held.confirmation.flows |= self.confirmation.flows;

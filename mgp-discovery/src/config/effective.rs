@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use mgp_types::agent_family;
 use mgp_types::mgp::{DefaultPolicy, Glob, TrustLevel};
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::model::{AgentSettings, Config, Instances, ListenSettings, PageSettings, ServerConfig, Sharing};
@@ -123,6 +124,32 @@ impl Config {
     }
 }
 
+/// What the program of a server may reach on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// Its package, folders of its own, and what its permissions and its entry name.
+    Own,
+    /// The same, the system's files, the folders of its clients and of its entry, and the network.
+    Folders,
+    /// All that the account of the kernel reaches.
+    All,
+}
+
+impl Reach {
+    /// Returns the word for people.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Folders => "folders",
+            Self::All => "all",
+        }
+    }
+}
+
+/// The programs that start containers, which confine their programs themselves.
+const CONTAINERS: [&str; 2] = ["docker", "podman"];
+
 impl ServerConfig {
     /// Returns the trust in the server. The operator decides, for `standard` if nothing is set; a declaration under
     /// `mgp`, in the file or by the server itself, can only lower the level.
@@ -137,10 +164,22 @@ impl ServerConfig {
         self.tools.iter().any(|(name, rule)| !rule.enabled && Glob::new(name.as_str()).matches(tool))
     }
 
-    /// Returns whether the system confines the server's program.
+    /// Returns whether the server's program has to be confined by the system, and is not started where it cannot be.
     pub fn is_confined(&self) -> bool {
         let is_sandboxed = || self.command.is_some() && self.trust() == TrustLevel::Sandboxed;
         self.confine.unwrap_or_else(|| self.confinement.is_some() || is_sandboxed())
+    }
+
+    /// Returns what the server's program may reach on this machine.
+    pub fn reach(&self) -> Reach {
+        let is_container = || self.command.as_deref().is_some_and(|command| CONTAINERS.contains(&command));
+        match &self.confinement {
+            _ if self.command.is_none() || self.confine == Some(false) => Reach::All,
+            Some(confinement) if confinement.folders => Reach::Folders,
+            _ if self.is_confined() => Reach::Own,
+            _ if is_container() => Reach::All,
+            _ => Reach::Folders,
+        }
     }
 
     /// Returns whether one of several kernels runs the server's program for all of them.
@@ -175,6 +214,23 @@ mod tests {
         assert!(confined(r#"{"command":"a","security":{"trust_level":"sandboxed"}}"#));
         assert!(!confined(r#"{"command":"a","confine":false,"security":{"trust_level":"sandboxed"}}"#));
         assert!(!confined(r#"{"url":"http://a.example","security":{"trust_level":"sandboxed"}}"#));
+    }
+
+    #[test]
+    fn programs_reach_folders_and_the_network_unless_more_or_less_is_said() {
+        let reach = |json: &str| serde_json::from_str::<ServerConfig>(json).unwrap().reach();
+        for (json, expected) in [
+            (r#"{"command":"a"}"#, Reach::Folders),
+            (r#"{"command":"a","confinement":{"folders":true,"write":["~/.a"]}}"#, Reach::Folders),
+            (r#"{"command":"a","confine":true}"#, Reach::Own),
+            (r#"{"command":"a","confinement":{"connect":[443]}}"#, Reach::Own),
+            (r#"{"command":"a","security":{"trust_level":"sandboxed"}}"#, Reach::Own),
+            (r#"{"command":"a","confine":false}"#, Reach::All),
+            (r#"{"command":"docker"}"#, Reach::All),
+            (r#"{"url":"http://a.example"}"#, Reach::All),
+        ] {
+            assert_eq!(reach(json), expected, "{json}");
+        }
     }
 
     #[test]

@@ -42,8 +42,8 @@ mod tests;
 mod trust;
 
 pub use self::edit::{ConfigFile, EditError};
-pub use self::effective::InvalidAddress;
 pub(crate) use self::effective::is_passed_on;
+pub use self::effective::{InvalidAddress, Reach};
 pub use self::endpoint::{Endpoint, ExpandedServer, SecretReference, ServerFault};
 pub use self::load::{FolderKeys, LoadedConfig};
 pub use self::locations::Locations;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use mgp_client_sdk::oauth::{LoopbackBrowser, StoredLogin};
 use mgp_discovery::Config;
+use mgp_discovery::config::Reach;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_security::permission::GrantTerms;
 use mgp_types::Error;
@@ -25,7 +26,7 @@ use crate::running::AcceptedConfig;
 use crate::sections::Sections;
 use crate::servers::authorization::{at_server, without_person};
 use crate::servers::confine::support;
-use crate::servers::upstream::{Upstream, granted, inherited};
+use crate::servers::upstream::{Upstream, granted, inherited, reach_here};
 use crate::terminal::{TextForm, TextWriter, printable};
 
 /// Restarts a server.
@@ -317,12 +318,17 @@ impl Operation for ShowServer {
         let of_kernel = inherited(&config, &server.id).into_iter();
         details.variables.extend(of_kernel.filter_map(|(name, _)| name.into_string().ok()));
         let system = support();
-        details.confined = Some(match (server.is_confined(), system.confines()) {
-            (false, _) => "no".to_owned(),
-            (true, Ok(())) => format!("yes, by the system: {system}"),
-            (true, Err(why)) => format!("no, although it has to be: {why}"),
+        let reach = reach_here(&config, server);
+        details.confined = Some(match (reach, system.confines()) {
+            (Reach::All, Err(why)) => format!("no: {why}"),
+            (Reach::All, Ok(())) => "no".to_owned(),
+            (_, Err(why)) => format!("no, although it has to be: {why}"),
+            (Reach::Own, Ok(())) => format!("to what is its own, by the system: {system}"),
+            (Reach::Folders, Ok(())) => {
+                format!("to the system's files, open folders and the network, by the system: {system}")
+            }
         });
-        if server.is_confined() {
+        if reach != Reach::All {
             let granted = granted(policies, &config, server).map_err(Error::invalid_params)?;
             details.opened = opened(server, &granted);
         }
@@ -419,7 +425,7 @@ mod tests {
         let expected = [
             "filesystem.read: everything",
             r#"network.outbound: {"ports":[443]}"#,
-            r#"`confinement` of its entry: {"read":["~/notes"],"write":[],"change_modes":false,"connect":[443],"listen":[],"unix_sockets":true}"#,
+            r#"`confinement` of its entry: {"folders":false,"read":["~/notes"],"write":[],"change_modes":false,"connect":[443],"listen":[],"unix_sockets":true}"#,
         ];
         assert_eq!(opened(&server, &granted), expected);
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::sync::Arc;
 
-use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::{ProcessEnvironment, Reach};
 use mgp_types::Error;
 use mgp_types::mgp::{ServerId, ServerState};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::definition_status::HeldCounts;
 use super::operation::{Operation, OperatorCall, ServersToBegin};
 use crate::peer::Process;
 use crate::sections::Sections;
-use crate::servers::upstream::{ServerView, Upstream};
+use crate::servers::upstream::{ServerView, Upstream, reach_here};
 use crate::terminal::{TextForm, TextWriter, or_dash, printable};
 
 /// Lists all servers by id.
@@ -81,6 +81,9 @@ pub(crate) struct ServerRow {
     pub(crate) left_out: Vec<String>,
     /// The transport by which the server is reached.
     pub(crate) transport: String,
+    /// What its program may reach on this machine, if the kernel starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reach: Option<Reach>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
     /// The negotiated version of MGP; `None` for a plain MCP server.
@@ -198,6 +201,11 @@ impl ServerList {
             let rows = servers.iter_mut().filter(|row| row.id.as_str() == id);
             rows.for_each(|row| row.waiting = Some(part));
         }
+        for row in &mut servers {
+            let server = config.server(row.id.as_str()).or_else(|| wanted.server(row.id.as_str()));
+            let started = server.filter(|server| server.command.is_some());
+            row.reach = started.map(|server| reach_here(&config, server));
+        }
         servers.sort_by(|one, other| (&one.id, &one.agent_id).cmp(&(&other.id, &other.agent_id)));
         let command = "mgp reload".to_owned();
         Self { servers, waiting: (!keys.is_empty()).then_some(WaitingChanges { keys, command }) }
@@ -216,12 +224,15 @@ impl TextForm for ServerList {
                 server.held.to_string(),
                 server.flagged.to_string(),
                 server.transport.clone(),
+                or_dash(server.reach.map(|reach| reach.as_str().to_owned())),
                 server.protocol.clone().unwrap_or_default(),
                 server.description.clone().unwrap_or_default(),
             ]
         });
-        let headings =
-            ["SERVER", "STATE", "INSTANCES", "MEMORY", "TOOLS", "HELD", "FLAGGED", "BY", "PROTOCOL", "FOR"];
+        let headings = [
+            "SERVER", "STATE", "INSTANCES", "MEMORY", "TOOLS", "HELD", "FLAGGED", "BY", "REACH", "PROTOCOL",
+            "FOR",
+        ];
         out.table(&headings, rows, "no servers; `mgp add NAME -- COMMAND` adds one")
     }
 
@@ -273,6 +284,7 @@ impl ServerRow {
             held,
             flagged,
             transport: configured.map_or("registered", transport).to_owned(),
+            reach: None,
             description: configured.and_then(|server| server.description.clone()),
             mgp: view.and_then(|view| Some(view.mgp.as_ref()?.version.clone())),
             protocol: protocol.map(|protocol| protocol.revision.to_string()),

@@ -24,7 +24,7 @@ use crate::admin::server_orders::ReadServerLog;
 use crate::admin::servers::ServerRow;
 use crate::admin::status::{KernelStatus, ReadStatus};
 use crate::proof::NeededProof;
-use crate::servers::confine::support;
+use crate::servers::confine::{has_views, support};
 use crate::servers::upstream::is_needed;
 use crate::settings;
 use crate::terminal::{Exit, Failure, Result, printable};
@@ -93,6 +93,11 @@ fn confinement(config: &Config) -> DoctorFinding {
             "`{}` is to be confined and is not started on this system; `confine = false` starts it unconfined",
             server.id
         ))),
+        (Ok(()), _) if !has_views() => DoctorFinding::right("confinement", format!("{detail}; no mount namespaces")).hint(Some(
+            "settings in open folders, such as `.git/hooks`, are not kept from servers: this system lets your account make no \
+             user namespaces (`sysctl kernel.apparmor_restrict_unprivileged_userns`, `user.max_user_namespaces`)"
+                .to_owned(),
+        )),
         _ => DoctorFinding::right("confinement", detail),
     }
 }

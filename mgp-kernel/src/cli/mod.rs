@@ -98,7 +98,7 @@ fn run_words(args: &[OsString]) -> ExitCode {
             Err(failure) => Err(failure),
         },
         // Confinement applies to a single thread, so this process must not have any other.
-        Command::Confine(confined) => Err(process::confine(&confined)),
+        Command::Confine(confined) => process::confine(&confined),
         command => run_in_threads(command, &cx),
     };
     let exit = outcome.unwrap_or_else(|failure| {
@@ -140,7 +140,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
     match command {
         Command::Demo => shown(demo::run(Options { json: cx.output.json, color: cx.output.color }).await),
         Command::DemoServer { name } => shown(demo::serve(&name).await),
-        Command::Confine(args) => Err(process::confine(&args)),
+        Command::Confine(args) => process::confine(&args),
         #[cfg(target_os = "linux")]
         Command::Keep(args) => process::keep(&args).map(|_| Exit::Done),
         Command::Serve(args) => Box::pin(serve::run(cx, args)).await,

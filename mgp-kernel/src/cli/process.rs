@@ -19,24 +19,38 @@ pub(super) use self::limits::{raise_file_limit, run_as_init};
 use crate::pattern_servers::{self, PROGRAM};
 use crate::platform::become_program;
 use crate::servers::confine;
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, Result};
 
 #[derive(Debug, Args)]
 pub(super) struct ConfineArgs {
     /// The file with the files, ports and sockets that the program may reach, as the kernel wrote it
-    #[arg(long, value_name = "FILE")]
-    to: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "try_view")]
+    to: Option<PathBuf>,
+    /// Try whether a program can have a view of the file system of its own, and start none
+    #[arg(long)]
+    try_view: bool,
     /// The full path of the program
-    program: PathBuf,
+    #[arg(required_unless_present = "try_view")]
+    program: Option<PathBuf>,
     /// The arguments of the program
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
 }
 
-/// Becomes the confined program; returns only if that fails.
-pub(super) fn confine(args: &ConfineArgs) -> Failure {
-    let Err(why) = confine::become_program(&args.to, &args.program, &args.args);
-    Failure::new(Exit::Usage, why)
+/// Becomes the confined program, or tries what a confinement needs.
+pub(super) fn confine(args: &ConfineArgs) -> Result {
+    match (&args.to, &args.program) {
+        (Some(to), Some(program)) => {
+            let Err(why) = confine::become_program(to, program, &args.args);
+            Err(Failure::new(Exit::Usage, why))
+        }
+        #[cfg(target_os = "linux")]
+        _ => confine::try_view()
+            .map(|()| Exit::Done)
+            .map_err(|error| Failure::new(Exit::Usage, error.to_string())),
+        #[cfg(not(target_os = "linux"))]
+        _ => Ok(Exit::Done),
+    }
 }
 
 /// The server that is wanted, in the words of `mgp-patterns`.

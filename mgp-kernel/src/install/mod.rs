@@ -294,6 +294,7 @@ fn confine(config: &mut ServerConfig, unconfined: bool) -> String {
         return "the container confines it".to_owned();
     }
     if unconfined || support().confines_by_port().is_err() {
+        config.confine = unconfined.then_some(false);
         return "it runs unconfined, with all that you may do".to_owned();
     }
     let mut confinement = ServerConfinement::default();

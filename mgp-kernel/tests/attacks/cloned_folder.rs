@@ -59,7 +59,7 @@ const UNTRUSTED: &str =
 
 async fn a_cloned_folder_starts_nothing_until_it_is_trusted() {
     let home = Home::new();
-    let mark = home.path("started");
+    let mark = home.path("cloned/started");
     home.write("cloned/mgp.toml", &marking("theirs", &mark));
     let tools = run(&home, "cloned", ["tools"]);
     assert_eq!((tools.code, tools.err.matches(UNTRUSTED).count()), (Some(0), 1), "{tools:?}");
@@ -113,7 +113,7 @@ async fn a_cloned_folder_is_told_of_in_one_line_by_every_command() {
 
 async fn a_cloned_folder_that_changed_is_asked_about_anew() {
     let home = Home::new();
-    let mark = home.path("started");
+    let mark = home.path("cloned/started");
     home.write("cloned/mgp.toml", "[confirmation]\nmoderate = true\n");
     assert_eq!(run(&home, "cloned", ["trust"]).code, Some(0));
     home.write("cloned/mgp.toml", &marking("theirs", &mark));
@@ -140,7 +140,7 @@ async fn a_trusted_folder_only_tightens_what_its_user_said() {
              [[access.rules]]\nagent = \"local\"\nserver = \"files\"\npermission = \"allow\"\n\
              [validators]\nallowed_hosts = [\"localhost:1\"]\ndenied_hosts = [\"evil.example\"]\n\
              [limits]\nagent_calls_per_minute = 7\n{}",
-            marking("own", &home.path("started")),
+            marking("own", &home.path("cloned/started")),
         ),
     );
     let trusted = json(&home, "cloned", &["trust"]);
@@ -166,7 +166,7 @@ async fn a_trusted_folder_takes_no_place_of_the_users_server() {
     let home = Home::new();
     let users = server::configured(&home, "files", "");
     home.write(".config/mgp/servers.toml", &users);
-    let mark = home.path("started");
+    let mark = home.path("cloned/started");
     let theirs = ["files", "Files"].map(|id| marking(id, &mark)).concat();
     home.write("cloned/mgp.toml", &theirs);
     assert_eq!(run(&home, "cloned", ["trust"]).code, Some(0));
@@ -177,7 +177,7 @@ async fn a_trusted_folder_takes_no_place_of_the_users_server() {
 
 async fn a_folder_in_which_a_kernel_runs_is_asked_about_at_each_reload() {
     let home = Home::new();
-    let [mark, other, late] = ["started", "other", "late"].map(|name| home.path(name));
+    let [mark, other, late] = ["started", "other", "late"].map(|name| home.path("cloned").join(name));
     home.write("cloned/mgp.toml", &marking("theirs", &mark));
     home.write("later/mgp.toml", &marking("late", &late));
     assert_eq!(run(&home, "cloned", ["trust"]).code, Some(0));
@@ -232,7 +232,7 @@ async fn what_a_command_writes_into_a_folder_is_trusted_only_if_the_folder_was()
     assert!(added.code == Some(0) && added.err.is_empty(), "{added:?}");
     assert_eq!(ids(&home, "own"), ["mine"]);
 
-    home.write("cloned/mgp.toml", &marking("theirs", &home.path("started")));
+    home.write("cloned/mgp.toml", &marking("theirs", &home.path("cloned/started")));
     let added = run(&home, "cloned", ["add", "mine", "--project", "--", "x"]);
     assert!(added.err.contains(UNTRUSTED), "{added:?}");
     assert!(ids(&home, "cloned").is_empty());
@@ -263,7 +263,7 @@ async fn a_cloned_folder_is_given_no_secret_that_its_user_has_not_seen() {
     for name in ["HUB", "BANK"] {
         assert_eq!(home.run_with(["secrets", "set", name], "s3cret").code, Some(0));
     }
-    let mark = home.path("loot");
+    let mark = home.path("cloned/loot");
     home.write("cloned/mgp.toml", &stealing("theirs", &mark, "HUB"));
     assert_eq!(run(&home, "cloned", ["servers", "--wait"]).code, Some(0));
     assert!(!mark.exists());
@@ -283,7 +283,7 @@ async fn a_cloned_folder_is_given_no_secret_that_its_user_has_not_seen() {
 
 async fn servers_that_a_cloned_folder_has_for_other_clients_start_as_they_were_shown_or_not_at_all() {
     let home = Home::new();
-    let [mark, other] = ["started", "other"].map(|name| home.path(name));
+    let [mark, other] = ["started", "other"].map(|name| home.path("cloned").join(name));
     let touching = |mark: &Path| json!({"command": "touch", "args": [mark], "env": {"LEVEL": "high"}});
     home.write("cloned/.mcp.json", &json!({"mcpServers": {"theirs": touching(&mark)}}).to_string());
     home.write("cloned/.vscode/mcp.json", &json!({"servers": {"further": touching(&mark)}}).to_string());

@@ -8,11 +8,15 @@ use std::sync::LazyLock;
 use serde_json::json;
 
 use crate::home::Home;
-use crate::kernel::until;
+use crate::kernel::{Kernel, until};
 use crate::runner::tests;
 use crate::server::{self, Scene};
 
 tests![
+    a_server_of_which_nothing_is_said_changes_open_folders_and_no_settings_in_them if has_views,
+    a_server_of_which_nothing_is_said_reads_the_system_and_nothing_of_the_home if is_possible,
+    a_server_of_which_nothing_is_said_uses_the_network_and_no_other_process if is_possible,
+    a_server_is_confined_unless_its_entry_or_the_kernel_says_otherwise if is_possible,
     a_confined_server_reads_its_own_and_the_systems_files_and_no_others if is_possible,
     a_confined_server_writes_to_its_temporary_folder_and_nowhere_else if is_possible,
     a_confined_server_reaches_no_network_that_it_was_not_permitted if is_possible,
@@ -39,6 +43,16 @@ pub(crate) fn is_possible() -> bool {
     *HAS_LANDLOCK
 }
 
+/// Says so where a system makes no mount namespaces for this account.
+fn has_views() -> bool {
+    static HAS_VIEWS: LazyLock<bool> =
+        LazyLock::new(|| !Home::with_state().run(["doctor"]).out.contains("no mount namespaces"));
+    if !*HAS_VIEWS {
+        println!("skipped: no mount namespaces");
+    }
+    is_possible() && *HAS_VIEWS
+}
+
 /// Lines for a server whose commands nobody judges.
 const SPARED: &str =
     "[servers.security]\nspared_validators = [\"sandbox\", \"code_safety\", \"network_restricted\"]\n";
@@ -52,6 +66,20 @@ impl Jail {
         Self::in_home(Home::with_state(), open, more)
     }
 
+    /// With an entry that says only where the server works: in the folder `project` of its home.
+    fn in_project() -> Self {
+        let home = Home::confining();
+        for (name, text) in
+            [("project/.git/hooks/sample", ""), ("project/.git/config", "[core]\n"), ("diary", "dear diary")]
+        {
+            home.write(name, text);
+        }
+        home.write(".ssh/id_rsa", "key");
+        let project = home.path("project").display().to_string();
+        let lines = format!("cwd = {project:?}\n{SPARED}");
+        Self(Scene::in_home(home, server::UNASKED, &[("jail", &lines)]))
+    }
+
     fn in_home(home: Home, open: &str, more: &str) -> Self {
         let notes = home.path("notes/jail").display().to_string();
         let lines = format!("{SPARED}[servers.confinement]\nwrite = [{notes:?}]\n{open}\n");
@@ -63,6 +91,73 @@ impl Jail {
         let answer = self.0.call("jail.execute_command", &json!({"command": command}));
         let text = answer["result"]["content"][0]["text"].as_str();
         text.unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+}
+
+async fn a_server_of_which_nothing_is_said_changes_open_folders_and_no_settings_in_them() {
+    let mut jail = Jail::in_project();
+    assert_eq!(jail.runs("mkdir src && echo new > src/a && mv src/a b && chmod 600 b && cat b"), "new\n");
+    for change in [
+        "echo evil > .git/hooks/pre-commit",
+        "echo evil >> .git/config",
+        "rm .git/hooks/sample",
+        "mv .git elsewhere",
+        "mv .git/hooks elsewhere",
+        "chmod 777 .git/config",
+        "echo evil > ../.bashrc",
+        "mkdir ../.config",
+        "chmod 777 ../.ssh",
+        "ln -s /etc/passwd ../diary2",
+    ] {
+        let tried = jail.runs(&format!("({change}) 2>/dev/null; echo status $?"));
+        assert!(!tried.contains("status 0"), "{change}: {tried}");
+    }
+    let home = &jail.0.home;
+    assert_eq!(home.read("project/.git/config"), "[core]\n");
+    assert!(!home.path(".bashrc").exists() && !home.path("project/.git/hooks/pre-commit").exists());
+}
+
+async fn a_server_of_which_nothing_is_said_reads_the_system_and_nothing_of_the_home() {
+    let mut jail = Jail::in_project();
+    let inside = ["diary", ".ssh/id_rsa", "state/mgp.db", "mgp.toml"];
+    let inside = inside.map(|name| jail.0.home.path(name).display().to_string());
+    for file in inside.iter().map(String::as_str).chain(["/etc/shadow", "/proc/1/environ"]) {
+        let read = jail.runs(&format!("cat {file} 2>&1; echo status $?"));
+        assert!(read.contains("status 1") && read.contains("denied"), "{file}: {read}");
+    }
+    for file in ["/etc/passwd", "/etc/hosts"] {
+        assert!(jail.runs(&format!("cat {file}; echo status $?")).ends_with("status 0\n"), "{file}");
+    }
+    let own = jail.runs("echo mine > ~/a && cat ~/a && echo yours > $TMPDIR/a && cat $TMPDIR/a");
+    assert_eq!(own, "mine\nyours\n");
+}
+
+async fn a_server_of_which_nothing_is_said_uses_the_network_and_no_other_process() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut jail = Jail::in_project();
+    let port = listener.local_addr().unwrap().port();
+    for kind in ["SOCK_STREAM", "SOCK_DGRAM"] {
+        assert_eq!(jail.runs(&connecting(port, kind)).trim(), "connected", "{kind}");
+    }
+    let socket = jail.0.home.path("state/mgp.sock").display().to_string();
+    let by_path = "/usr/bin/python3 -c 'import socket; s = socket.socket(socket.AF_UNIX)' 2>&1 | tail -1";
+    assert!(jail.runs(by_path).contains("PermissionError"), "{socket}");
+    let killed = jail.runs(&format!("kill -0 {} 2>&1; echo status $?", std::process::id()));
+    assert!(killed.contains("status 1"), "{killed}");
+}
+
+async fn a_server_is_confined_unless_its_entry_or_the_kernel_says_otherwise() {
+    for (confines, line, reach) in [
+        (true, "", "folders"),
+        (true, "confine = false", "all"),
+        (true, "confine = true", "own"),
+        (false, "", "all"),
+        (false, "[servers.confinement]\nfolders = true", "folders"),
+    ] {
+        let home = if confines { Home::confining() } else { Home::with_state() };
+        server::configure(&home, "", &[("jail", line)]);
+        let _kernel = Kernel::start(&home, &[]);
+        assert_eq!(home.json(["servers"])["servers"][0]["reach"], reach, "{confines} {line}");
     }
 }
 

@@ -1,8 +1,9 @@
 //! What servers are given of the environment, and what they miss.
 
 use std::collections::BTreeMap;
+use std::fs;
 #[cfg(target_os = "linux")]
-use std::{fs, os::unix::fs::MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 
 use crate::home::{Home, PERSON};
 #[cfg(target_os = "linux")]
@@ -12,7 +13,8 @@ use crate::kernel::{Kernel, Talk};
 fn telling(lines: &str) -> Home {
     let home = Home::new();
     let [program, file] = home.clock();
-    let script = format!("env >'{}'; exec {program} \"$0\"", home.path("environment").display());
+    fs::create_dir(home.path("told")).unwrap();
+    let script = format!("env >'{}'; exec {program} \"$0\"", home.path("told/environment").display());
     let args = serde_json::json!(["-c", script, file]);
     home.write(
         "mgp.toml",
@@ -31,7 +33,7 @@ fn servers_are_given_proxies_certificates_and_what_pass_env_names() {
     }
     let ran = Home::ran(command, "");
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let text = home.read("environment");
+    let text = home.read("told/environment");
     let given: BTreeMap<_, _> = text.lines().filter_map(|line| line.split_once('=')).collect();
     for name in ["HTTPS_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS", "CORP_ZONE", "PATH", "HOME"] {
         assert!(given.contains_key(name), "{name}: {text}");
@@ -61,7 +63,7 @@ fn the_token_of_a_script_stays_in_no_environment() {
         assert!(!text.contains(PERSON) && text.is_empty() == (is_kernel && !is_root()), "{pid}: {text:?}");
         assert_eq!(fs::metadata(&environment).unwrap().uid() == 0, is_kernel || is_root(), "{pid}");
     }
-    assert!(!home.read("environment").contains("MGP_OPERATORS_TOKEN"));
+    assert!(!home.read("told/environment").contains("MGP_OPERATORS_TOKEN"));
 }
 
 #[cfg(target_os = "linux")]

@@ -15,7 +15,9 @@ const SECRET: &str = "ghp_9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e";
 /// The command of a server that works, and writes the variable `TOKEN` to a file before that.
 fn telling(home: &Home, file: &str) -> Value {
     let [program, notes] = home.notes();
-    let script = format!("printf %s \"$TOKEN\" >'{}'; exec {program} \"$0\"", home.path(file).display());
+    fs::create_dir_all(home.path("told")).unwrap();
+    let script =
+        format!("printf %s \"$TOKEN\" >'{}'; exec {program} \"$0\"", home.path("told").join(file).display());
     json!({"command": "sh", "args": ["-c", script, notes]})
 }
 
@@ -67,8 +69,8 @@ fn an_imported_secret_works_at_once_and_is_shown_nowhere() {
 
     let listed = home.json(["tools"]);
     assert!(listed["tools"].as_array().unwrap().len() > 1, "{listed}");
-    assert_eq!(home.read("token"), SECRET);
-    fs::remove_file(home.path("token")).unwrap();
+    assert_eq!(home.read("told/token"), SECRET);
+    fs::remove_file(home.path("told/token")).unwrap();
     for args in [
         &["servers", "-vv"][..],
         &["config", "show"],
@@ -101,7 +103,7 @@ fn a_server_without_its_secret_is_not_started_and_says_the_command_that_sets_it(
     let servers = home.run(["servers", "--wait"]);
     assert!(servers.code == Some(4) && servers.err.contains("`mgp secrets set HUB`"), "{servers:?}");
     assert!(servers.out.contains("faulty") && servers.out.contains("connected"), "{servers:?}");
-    assert!(!home.path("token").exists());
+    assert!(!home.path("told/token").exists());
     let missing = home.run(["secrets", "list"]);
     assert!(missing.out.contains("not set") && missing.out.contains("hub (env.TOKEN)"), "{missing:?}");
 
@@ -114,7 +116,7 @@ fn a_server_without_its_secret_is_not_started_and_says_the_command_that_sets_it(
         servers["servers"].as_array().unwrap().iter().all(|one| one["state"] == "connected"),
         "{servers}"
     );
-    assert_eq!(home.read("token"), SECRET);
+    assert_eq!(home.read("told/token"), SECRET);
     let removed = home.run(["secrets", "remove", "HUB"]);
     assert!(removed.code == Some(0) && removed.err.contains("hub cannot be started"), "{removed:?}");
 }
@@ -152,7 +154,7 @@ fn secrets_that_others_could_read_are_used_for_nothing_until_that_is_mended() {
         assert!(ran.code == Some(1) && ran.err.contains("chmod 600"), "{args:?}: {ran:?}");
     }
     let servers = home.run(["servers", "--wait"]);
-    assert!(servers.err.contains("chmod 600") && !home.path("token").exists(), "{servers:?}");
+    assert!(servers.err.contains("chmod 600") && !home.path("told/token").exists(), "{servers:?}");
     mode(0o600);
     fs::rename(home.path(STORE), home.path("elsewhere")).unwrap();
     symlink(home.path("elsewhere"), home.path(STORE)).unwrap();
@@ -181,6 +183,10 @@ fn no_clients_file_reaches_the_users_secrets() {
         home.write(DESKTOP, &json!({"mcpServers": {name: server}}).to_string());
         home.done(["import"]);
         home.run(["servers", "--wait"]);
-        assert!(home.read(name).ends_with(text.trim_start_matches('$')), "{}", home.read(name));
+        assert!(
+            home.read(&format!("told/{name}")).ends_with(text.trim_start_matches('$')),
+            "{}",
+            home.read(&format!("told/{name}"))
+        );
     }
 }

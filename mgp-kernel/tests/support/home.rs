@@ -47,7 +47,15 @@ impl Home {
     }
 
     /// With a configuration that says no more than where the kernel keeps its state: in `state`.
+    /// Servers of tests write their notes where a test looks for them, so that they are not confined unless it says so.
     pub(crate) fn with_state() -> Self {
+        let home = Self::confining();
+        home.configure("confine = false\n");
+        home
+    }
+
+    /// As [`with_state`](Self::with_state), with the confinement that servers have if nothing is said of it.
+    pub(crate) fn confining() -> Self {
         let home = Self::new();
         let state = home.path("state").display().to_string();
         home.write("mgp.toml", &format!("[kernel]\nstate = {state:?}\n"));

@@ -110,6 +110,9 @@ tables! {
         pub linger: Option<u64>,
         /// Lets every agent read the health of the servers that it reaches, and stop them, as operators may.
         pub agents_manage: bool,
+        /// Confines the programs of servers whose entries say nothing of it to the system's files, open folders and the
+        /// network, where the system can.
+        pub confine: bool = true,
     }
 }
 

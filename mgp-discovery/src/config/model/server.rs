@@ -26,8 +26,9 @@ tables! {
         /// The variables of the program, besides those that every program needs (`PATH`, `HOME` and the like).
         pub env: BTreeMap<String, String>,
         /// Has the operating system confine the program to its own folder, a temporary one and no network, besides what
-        /// its permissions or `confinement` allow. If left out, programs with `confinement` or the trust level
-        /// `sandboxed` are confined.
+        /// its permissions or `confinement` allow; with `false`, it is not confined. If left out, programs with
+        /// `confinement` or the trust level `sandboxed` are confined so, and others, where the system can, to the
+        /// system's files, the folders of their clients and entries, and the network.
         pub confine: Option<bool>,
         /// The files, ports and sockets that a confined program may use without a permission.
         pub confinement: Option<ServerConfinement>,
@@ -118,6 +119,9 @@ tables! {
 
     /// The files, ports and sockets that a confined program may use without a permission.
     pub struct ServerConfinement: Debug, Eq {
+        /// Opens what is open to programs without this table: the system's files, the folders of clients and of the
+        /// entry, and the network.
+        pub folders: bool,
         /// The files and folders that the program may read, with all below them: absolute, or `~/…`.
         pub read: Vec<String>,
         /// The files and folders that the program may read and change.

@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::config::model::ServerConfig;
+use mgp_security::path::{PathAccess as FileUse, ProtectedPaths};
 use mgp_security::permission::GrantTerms;
 use mgp_types::mgp::Permission;
 
-use super::program::{NAME_SERVICE, ProgramSearch, SETTINGS, SYSTEM, known};
+use super::program::{NAME_SERVICE, ProgramSearch, SETTINGS, SYSTEM, is_program_file, known};
 use super::spec::{Confinement, PathAccess, Ports};
 use crate::paths::expanded;
+use crate::platform;
 
 /// A program that is to be confined, and the facts that its confinement follows from.
 pub(crate) struct Confined<'a> {
@@ -24,6 +26,11 @@ pub(crate) struct Confined<'a> {
     pub(crate) granted: &'a [(Permission, GrantTerms)],
     /// The folders that the program may write to as its own.
     pub(crate) own_folders: [&'a Path; 2],
+    /// The files and folders of its clients and of its entry that it may change; `None` if only what is named for its
+    /// confinement is open to it.
+    pub(crate) folders: Option<&'a [PathBuf]>,
+    /// True if the system makes views for programs.
+    pub(crate) has_views: bool,
     /// The folder that holds the code of the program, if the kernel keeps a copy of it.
     pub(crate) code: Option<&'a Path>,
     /// The files and folders of the kernel, which nobody else may touch.
@@ -44,7 +51,9 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
     let own = confined.own.iter().map(|path| real(path)).collect();
     let programs = known(SYSTEM).iter().map(PathBuf::from).chain(search.folders());
     let programs = programs.filter_map(|folder| folder.canonicalize().ok()).collect();
-    let mut to = ConfinementBuilder { to: Confinement::default(), own, programs, home: home.clone() };
+    let to =
+        Confinement { has_view: confined.has_views && confined.folders.is_some(), ..Confinement::default() };
+    let mut to = ConfinementBuilder { to, own, programs, home: home.clone() };
     let system = known(SYSTEM).iter().map(PathBuf::from).chain(of_interpreters());
     for path in system.chain(search.parts(&program)) {
         to.open(&path, PathAccess::Read, &[])?;
@@ -69,6 +78,22 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
     for folder in confined.own_folders {
         to.to.open(folder, PathAccess::Write);
     }
+    if let Some(folders) = confined.folders {
+        to.open_system(search.folders());
+        // A shell or another program starts them.
+        for word in confined.args.iter().flat_map(|arg| words_of(arg)) {
+            let file = confined.folder.join(word);
+            if is_program_file(&file) {
+                let script = search.script(&[word]);
+                for part in search.parts(&file).into_iter().chain(script) {
+                    to.try_open(&part, PathAccess::Read);
+                }
+            }
+        }
+        for folder in folders {
+            to.open_folder(folder);
+        }
+    }
     for (permission, terms) in confined.granted {
         to.grant(permission, terms, home.as_deref())?;
     }
@@ -82,6 +107,11 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
         }
     }
     Ok((program, to.to))
+}
+
+/// Returns the words of an argument, which is a line where a shell is started.
+pub(crate) fn words_of(argument: &str) -> impl Iterator<Item = &str> {
+    argument.split(|c: char| c.is_whitespace() || "'\"=;&|()".contains(c)).filter(|word| !word.is_empty())
 }
 
 /// Returns the settings of interpreters, to which links of their libraries lead.
@@ -146,6 +176,65 @@ impl ConfinementBuilder {
         Ok(())
     }
 
+    /// Opens what belongs to the system and to no program alone, the programs of `PATH`, and the network.
+    fn open_system(&mut self, programs: impl Iterator<Item = PathBuf>) {
+        for folder in known("system beside").iter().map(Path::new) {
+            self.to.open(folder, PathAccess::List);
+            for entry in entries(folder).into_iter().filter(|entry| is_for_all(entry)) {
+                let inner = entries(&entry);
+                // What not everybody may read is a secret of the system; it lies at most one folder further down.
+                if inner.iter().all(|path| is_for_all(path)) {
+                    self.try_open(&entry, PathAccess::Read);
+                } else {
+                    for path in inner.iter().filter(|path| is_for_all(path)) {
+                        self.try_open(path, PathAccess::Read);
+                    }
+                }
+            }
+        }
+        for folder in programs {
+            self.try_open(&folder, PathAccess::Read);
+        }
+        (self.to.connect, self.to.listen) = (Ports::All, Ports::All);
+        self.to.change_modes = self.to.has_view;
+        // Landlock keeps the memory, variables and files of other processes; without a namespace, root would have the rest.
+        if self.to.has_view {
+            for path in known("processes") {
+                self.to.open(path, PathAccess::Read);
+            }
+        }
+    }
+
+    /// Opens a file or folder for changes, apart from the settings in it that other programs follow.
+    fn open_folder(&mut self, path: &Path) {
+        let path = real(path);
+        if is_protected(&ProtectedPaths::default(), &path, FileUse::Write) {
+            // The entry names it, as it names the file of a key.
+            self.try_open(&path, PathAccess::Read);
+            return;
+        }
+        if !self.to.has_view || self.own.iter().any(|own| own.is_dir() && own.starts_with(&path)) {
+            self.try_open(&path, PathAccess::Write);
+            return;
+        }
+        let is_programs = |folder: &PathBuf| path.starts_with(folder);
+        if self.own.iter().any(is_programs) || self.programs.iter().any(is_programs) {
+            tracing::debug!(path = %path.display(), "a folder is not opened to a server for writing");
+            return;
+        }
+        let within = self.own.iter().chain(&self.programs).filter(|inner| inner.starts_with(&path));
+        self.to.read_only.extend(within.cloned());
+        self.to.read_only.extend(settings_in(&path));
+        self.to.open(path, PathAccess::Write);
+    }
+
+    /// Opens a path unless it cannot be opened to any server.
+    fn try_open(&mut self, path: &Path, access: PathAccess) {
+        if let Err(why) = self.open(path, access, &[]) {
+            tracing::debug!(path = %path.display(), why, "a path is not opened to a server");
+        }
+    }
+
     fn configured(&mut self, config: &ServerConfig, home: Option<&Path>) -> Result<(), String> {
         let Some(extra) = &config.confinement else { return Ok(()) };
         for (paths, access) in [(&extra.read, PathAccess::Read), (&extra.write, PathAccess::Write)] {
@@ -206,6 +295,31 @@ impl ConfinementBuilder {
     }
 }
 
+/// Returns the settings in a folder that other programs follow: of its repository, of editors, and of agents.
+fn settings_in(folder: &Path) -> Vec<PathBuf> {
+    let protected = ProtectedPaths::default();
+    let is_hidden =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let there = entries(folder);
+    let inner =
+        there.iter().filter(|path| is_hidden(path)).flat_map(|path| entries(path)).collect::<Vec<_>>();
+    there.into_iter().chain(inner).filter(|path| is_protected(&protected, path, FileUse::Write)).collect()
+}
+
+/// Returns whether every account of the machine may read a file or folder.
+fn is_for_all(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| platform::is_readable_by_all(&found))
+}
+
+fn is_protected(protected: &ProtectedPaths, path: &Path, to: FileUse) -> bool {
+    path.to_str().is_none_or(|path| protected.check(path, to).is_err())
+}
+
+/// Returns the paths in a folder; none if it cannot be read.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
 /// Returns the files and folders of a home that hold settings, caches and programs.
 fn hidden(home: &Path) -> Vec<PathBuf> {
     let entries = home.read_dir().into_iter().flatten().flatten().map(|entry| entry.file_name());
@@ -258,6 +372,15 @@ mod tests {
         }
 
         fn opened(&self, granted: &[(Permission, GrantTerms)], config: &str) -> Result<Confinement, String> {
+            self.opened_with(None, granted, config)
+        }
+
+        fn opened_with(
+            &self,
+            folders: Option<&[PathBuf]>,
+            granted: &[(Permission, GrantTerms)],
+            config: &str,
+        ) -> Result<Confinement, String> {
             let confined = Confined {
                 config: &serde_json::from_str(config).unwrap(),
                 command: "sh",
@@ -266,6 +389,8 @@ mod tests {
                 path: &format!("/bin:/usr/bin:{}", self.path("bin").display()),
                 granted,
                 own_folders: [&self.path("state/scratch"), &self.path("state/home")],
+                folders,
+                has_views: true,
                 code: None,
                 own: &[
                     self.path("state"),
@@ -302,6 +427,48 @@ mod tests {
         assert_eq!(home.access(&to, "state/scratch/x"), Some(PathAccess::Write));
         assert_eq!((home.access(&to, "data/open"), home.access(&to, "state/mgp.db")), (None, None));
         assert!(!to.has_network() && !to.unix_sockets && !to.change_modes);
+    }
+
+    #[test]
+    fn open_folders_can_be_changed_apart_from_the_settings_in_them() {
+        let home = Home::new();
+        for name in [".git/hooks", ".git/objects", ".vscode", "src", ".ssh"] {
+            std::fs::create_dir_all(home.path("data").join(name)).unwrap();
+        }
+        for name in ["data/.git/config", "data/.vscode/tasks.json"] {
+            std::fs::write(home.path(name), "").unwrap();
+        }
+        let to = home.opened_with(Some(&[home.path("data")]), &[], "{}").unwrap();
+        assert_eq!(home.access(&to, "data/src/new.rs"), Some(PathAccess::Write));
+        let kept = |name: &str| to.read_only.contains(&home.path("data").join(name));
+        assert!(
+            kept(".git/hooks") && kept(".git/config") && kept(".vscode/tasks.json") && !kept(".git/objects"),
+            "{to:?}"
+        );
+        assert_eq!((home.access(&to, "diary"), home.access(&to, "state/mgp.db")), (None, None));
+        assert_eq!(home.access(&to, "config/secrets.toml"), None);
+        assert_eq!((&to.connect, &to.listen, to.unix_sockets), (&Ports::All, &Ports::All, false));
+    }
+
+    #[test]
+    fn what_a_shell_of_the_entry_starts_is_open() {
+        let home = Home::new();
+        let script = home.path("server/serve.py").display().to_string();
+        let line = format!("cd / && python3 '{script}'");
+        assert!(words_of(&line).any(|word| word == script));
+        let to = home.opened_with(Some(&[]), &[], "{}").unwrap();
+        assert_eq!(home.access(&to, "server/serve.py"), Some(PathAccess::Read));
+    }
+
+    #[test]
+    fn a_folder_from_which_programs_start_is_opened_to_no_server_for_writing() {
+        let home = Home::new();
+        std::fs::create_dir_all(home.path("bin")).unwrap();
+        let folders = [home.path("bin"), home.path("state"), home.path("data/open")];
+        let to = home.opened_with(Some(&folders), &[], "{}").unwrap();
+        assert_eq!(home.access(&to, "bin/tool"), Some(PathAccess::Read));
+        assert_eq!(home.access(&to, "state/mgp.db"), None);
+        assert_eq!(home.access(&to, "data/open/x"), Some(PathAccess::Write));
     }
 
     #[test]

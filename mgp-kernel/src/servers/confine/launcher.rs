@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::OnceLock;
 
 use tempfile::NamedTempFile;
@@ -47,6 +48,30 @@ fn launcher() -> Result<&'static PathBuf, String> {
         .get()
         .ok_or_else(|| "no program was set that confines: `set_confinement_launcher` does it".to_owned())
 }
+
+/// Returns whether this system makes a view of its own for a confined program. The launcher tries it once.
+pub(crate) fn has_views() -> bool {
+    static HAS_VIEWS: OnceLock<bool> = OnceLock::new();
+    let tried = || {
+        let launcher = LAUNCHER.get()?;
+        let mut command = std::process::Command::new(launcher);
+        let quiet = command.args([COMMAND, TRY_VIEW]).stdin(Stdio::null()).stdout(Stdio::null());
+        Some(quiet.stderr(Stdio::null()).status().ok()?.success())
+    };
+    cfg!(target_os = "macos") || *HAS_VIEWS.get_or_init(|| tried().unwrap_or_default())
+}
+
+/// Makes a view for this process.
+///
+/// # Errors
+/// Fails if this system makes none.
+#[cfg(target_os = "linux")]
+pub(crate) fn try_view() -> std::io::Result<()> {
+    super::view::enter(&Confinement::default())
+}
+
+/// The option of the launcher that tries whether views can be made.
+const TRY_VIEW: &str = "--try-view";
 
 /// Returns the program that keeps servers, by the command [`KEEP`]: it ends all that descends from one. Only Linux has a way
 /// to do that.

@@ -15,6 +15,7 @@ use seccompiler::{
 };
 
 use super::spec::{Confinement, PathAccess, Ports};
+use super::view;
 
 /// Returns whether Landlock bounds files, TCP by port (Linux 6.7), and signals and abstract sockets (Linux 6.12).
 ///
@@ -31,6 +32,9 @@ pub(super) fn bounds() -> [bool; 3] {
 /// # Errors
 /// Fails if the system cannot hold the confinement; then the program must not be started.
 pub(super) fn confine(to: &Confinement) -> io::Result<()> {
+    if to.has_view {
+        view::enter(to)?;
+    }
     limit_resources()?;
     let status = landlock(to).map_err(io::Error::other)?;
     if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
@@ -200,8 +204,16 @@ fn sockets(to: &Confinement) -> io::Result<Vec<SeccompRule>> {
     if families.is_empty() {
         return Ok(Vec::new());
     }
+    if to.has_datagrams() {
+        // By it a program learns the addresses of this machine.
+        families.push(libc::AF_NETLINK);
+    }
     let other = |family: &i32| word(0, SeccompCmpOp::Ne, *family);
     let mut rules = vec![rule(families.iter().map(other).collect::<io::Result<Vec<_>>>()?)?];
+    rules.push(rule([
+        word(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?,
+        word(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?,
+    ])?);
     for family in [libc::AF_INET, libc::AF_INET6] {
         for kind in 0..=SOCKET_KIND {
             let permitted: &[i32] = match kind {

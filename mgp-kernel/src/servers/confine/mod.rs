@@ -6,7 +6,8 @@
 //! runs unconfined, and its children are confined like it.
 //!
 //! * On Linux Landlock (`linux.rs`) bounds files, TCP ports, and where the system can also abstract sockets and
-//!   signals; a seccomp filter takes away what Landlock does not see.
+//!   signals; a seccomp filter takes away what Landlock does not see. Landlock opens a folder with all that is below it, so
+//!   the settings in an open folder are kept by a mount namespace (`view.rs`), where the system lets one be made.
 //! * On macOS a profile (`seatbelt.rs`) is given to `sandbox-exec`.
 //! * Elsewhere nothing can be confined, and a server that has to be is not started.
 
@@ -18,13 +19,17 @@ mod program;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
 mod spec;
+#[cfg(target_os = "linux")]
+mod view;
 
 use std::fmt;
 
-pub(crate) use self::confined_program::{Confined, opened};
-pub(crate) use self::launcher::{ConfinedLaunch, KEEP, become_program, keeper, kept_by, launch};
+pub(crate) use self::confined_program::{Confined, opened, words_of};
+#[cfg(target_os = "linux")]
+pub(crate) use self::launcher::try_view;
+pub(crate) use self::launcher::{ConfinedLaunch, KEEP, become_program, has_views, keeper, kept_by, launch};
 pub use self::launcher::{check_confinement, set_confinement_launcher};
-pub(crate) use self::program::ProgramSearch;
+pub(crate) use self::program::{ProgramSearch, is_program_file};
 pub(crate) use self::spec::Confinement;
 use self::spec::Ports;
 

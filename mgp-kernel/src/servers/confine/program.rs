@@ -99,19 +99,19 @@ impl ProgramSearch<'_> {
         let is_one_of =
             |ending: &str, known: &[&str]| known.iter().any(|known| ending.eq_ignore_ascii_case(known));
         let (file, is_of_package) = args.iter().filter(|arg| !arg.starts_with('-')).find_map(|arg| {
-            let ending = Path::new(arg).extension()?.to_str()?;
+            let named = self.folder.join(arg);
+            // A package's program among those of all packages is a link to a script.
+            let file = named.canonicalize().unwrap_or(named);
+            let ending = file.extension()?.to_str()?;
             let is_of_package = is_one_of(ending, known("scripts of packages"));
-            let file = self.folder.join(arg);
             let is_script = (is_of_package || is_one_of(ending, known("scripts"))) && file.is_file();
-            is_script.then(|| (file.canonicalize().unwrap_or(file), is_of_package))
+            is_script.then_some((file, is_of_package))
         })?;
         let folder = file.parent()?;
-        let package = || {
-            folder
-                .ancestors()
-                .take_while(|folder| !self.is_shared(folder))
-                .find(|folder| folder.join(PACKAGE).is_file())
-        };
+        let own = || folder.ancestors().take_while(|folder| !self.is_shared(folder));
+        // The packages that a package needs lie beside it.
+        let packages = || own().filter(|folder| folder.ends_with(PACKAGES)).last();
+        let package = || packages().or_else(|| own().find(|folder| folder.join(PACKAGE).is_file()));
         let folder = if is_of_package { package().unwrap_or(folder) } else { folder };
         Some(if self.is_shared(folder) { file.clone() } else { folder.to_owned() })
     }
@@ -125,6 +125,15 @@ fn environment_base(installation: &Path) -> Option<PathBuf> {
         (key.trim() == "home").then(|| value.trim().to_owned())
     })?;
     Some(PathBuf::from(home))
+}
+
+/// Returns whether a file is one that is run: a program, or a script by its name.
+pub(crate) fn is_program_file(file: &Path) -> bool {
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    let is_one_of = |list| {
+        ending.is_some_and(|ending| known(list).iter().any(|known| ending.eq_ignore_ascii_case(known)))
+    };
+    file.is_file() && (is_one_of("scripts") || is_one_of("scripts of packages") || is_executable(file))
 }
 
 fn is_executable(file: &Path) -> bool {
@@ -153,6 +162,9 @@ pub(super) const SETTINGS: &str = "/etc";
 
 /// The port of the name service.
 pub(super) const NAME_SERVICE: u16 = 53;
+
+/// The folder of installed packages.
+const PACKAGES: &str = "node_modules";
 
 /// The file that marks the folder of a JavaScript package.
 pub(super) const PACKAGE: &str = "package.json";

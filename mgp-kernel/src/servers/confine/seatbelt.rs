@@ -21,6 +21,9 @@ pub(super) fn profile(to: &Confinement) -> String {
         let (path, rights) = (quoted(&opened.path), rights(opened.access));
         say(format_args!("(allow {rights} (subpath {path}))"));
     }
+    for path in &to.read_only {
+        say(format_args!("(deny file-write* (subpath {}))", quoted(path)));
+    }
     for (ports, direction, side) in
         [(&to.connect, "network-outbound", "remote"), (&to.listen, "network-bind network-inbound", "local")]
     {
@@ -104,11 +107,13 @@ mod tests {
         let mut to = Confinement { connect: Ports::Only(vec![443]), ..Confinement::default() };
         to.open("/data/a \"b\" \\c", PathAccess::Write);
         to.open("/usr", PathAccess::Read);
+        to.read_only.insert("/data/.git/hooks".into());
         let text = profile(&to);
         for line in [
             r#"(allow file-read* file-write* process-exec file-map-executable (subpath "/data/a \"b\" \\c"))"#,
             r#"(allow file-read* process-exec file-map-executable (subpath "/usr"))"#,
             r#"(allow network-outbound (remote tcp "*:443"))"#,
+            r#"(deny file-write* (subpath "/data/.git/hooks"))"#,
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in {text}");
         }

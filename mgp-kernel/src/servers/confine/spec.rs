@@ -10,13 +10,20 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Confinement {
     /// The files and folders that are open, each with all that is below it.
     pub(crate) paths: BTreeSet<OpenPath>,
+    /// The paths within open ones that can be read and not changed. They need a [view](Self::has_view).
+    #[serde(default)]
+    pub(crate) read_only: BTreeSet<PathBuf>,
+    /// True if the program has a view of the file system of its own, in which nothing but the open paths can be changed.
+    #[serde(default)]
+    pub(crate) has_view: bool,
     /// The TCP ports that the program may connect to.
     pub(crate) connect: Ports,
     /// The TCP ports that the program may listen at.
     pub(crate) listen: Ports,
     /// True if Unix sockets may be opened. Pairs of connected ones always may.
     pub(crate) unix_sockets: bool,
-    /// True if the modes and owners of files may be changed by path. No system bounds by folder which files those are.
+    /// True if the modes and owners of files may be changed by path. Only a [view](Self::has_view) bounds which files those
+    /// are.
     pub(crate) change_modes: bool,
 }
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_discovery::config::Secret;
 use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::{Reach, Secret};
 use mgp_discovery::registry::{ApprovedCode, InspectedCode};
 use mgp_security::permission::GrantTerms;
 use mgp_transport::child::ChildCommand;
@@ -23,12 +23,14 @@ use tokio::io::AsyncReadExt as _;
 use tokio::runtime::Handle;
 
 use super::connection_shared::ConnectionShared;
-use crate::pattern_servers;
+use crate::paths::{expanded, reached};
 use crate::policies::Policies;
 use crate::servers::confine::{
-    Confined, ConfinedLaunch, Confinement, KEEP, ProgramSearch, keeper, launch, opened,
+    Confined, ConfinedLaunch, Confinement, KEEP, ProgramSearch, check_confinement, has_views, keeper, launch,
+    opened,
 };
 use crate::settings;
+use crate::{pattern_servers, platform};
 
 /// The command line and environment of a server, with every reference resolved.
 pub(super) struct ServerProgram {
@@ -76,20 +78,6 @@ impl ProgramStart {
             (None, None) => program.current_dir(&self.folder),
         }
     }
-
-    /// Checks that the program is there, and its interpreter: a keeper starts without them, and only tells of it.
-    fn check(&self) -> std::io::Result<()> {
-        let (command, path) = (self.program.command.expose(), self.program.path());
-        let search = ProgramSearch { path: &path, folder: &self.folder, home: None };
-        let is_there = || {
-            if command.contains('/') {
-                has_interpreter(&self.folder.join(command))
-            } else {
-                search.program(command).is_some()
-            }
-        };
-        if keeper().is_none() || is_there() { Ok(()) } else { Err(ErrorKind::NotFound.into()) }
-    }
 }
 
 /// Returns whether a program is there, and the interpreter that its first line names, if it names one.
@@ -108,6 +96,20 @@ fn has_interpreter(program: &Path) -> bool {
 }
 
 impl ServerProgram {
+    /// Checks that the program is there, and its interpreter: a keeper starts without them, and only tells of it.
+    fn check(&self, folder: &Path) -> std::io::Result<()> {
+        let (command, path) = (self.command.expose(), self.path());
+        let search = ProgramSearch { path: &path, folder, home: None };
+        let is_there = || {
+            if command.contains('/') {
+                has_interpreter(&folder.join(command))
+            } else {
+                search.program(command).is_some()
+            }
+        };
+        if keeper().is_none() || is_there() { Ok(()) } else { Err(ErrorKind::NotFound.into()) }
+    }
+
     fn path(&self) -> String {
         let configured = self.env.get("PATH").map(|path| path.expose().to_owned());
         configured.or_else(|| std::env::var("PATH").ok()).unwrap_or_default()
@@ -128,18 +130,19 @@ pub(super) async fn start(
     let server = shared.server.clone();
     // Files are written and folders are read, which may take some time.
     let prepared = tokio::task::spawn_blocking(move || prepare(&shared, program, code)).await;
-    let prepared = prepared.unwrap_or_else(|panic| Err(panic.to_string()));
-    let start = prepared
-        .map_err(|why| Error::invalid_params(format!("the server `{server}` is not started: {why}")))?;
-    start.check().map_err(|error| Error::disconnected("the server cannot be started").with_source(error))?;
-    Ok(start)
+    prepared.unwrap_or_else(|panic| Err(not_started(&server, &panic.to_string())))
+}
+
+fn not_started(server: &ServerId, why: &str) -> Error {
+    Error::invalid_params(format!("the server `{server}` is not started: {why}"))
 }
 
 fn prepare(
     shared: &ConnectionShared,
     mut program: ServerProgram,
     code: Option<ApprovedCode>,
-) -> Result<ProgramStart, String> {
+) -> Result<ProgramStart, Error> {
+    let not_started = |why: String| not_started(&shared.server, &why);
     // What runs is the server itself, so that a confinement is about its program and not about this one.
     let first = program.args.first().map_or("", Secret::expose);
     if pattern_servers::is_by_command(program.command.expose(), first)
@@ -151,17 +154,31 @@ fn prepare(
     let mut copy = None;
     if let Some(ApprovedCode { code, argument, .. }) = code {
         let made = copy_of(&code, shared.support.config.state());
-        let folder = made.map_err(|error| format!("its code cannot be copied: {error}"))?;
-        let script = program.args.get_mut(argument).ok_or("its script is none of its arguments")?;
+        let folder = made.map_err(|error| not_started(format!("its code cannot be copied: {error}")))?;
+        let script = program.args.get_mut(argument);
+        let script = script.ok_or_else(|| not_started("its script is none of its arguments".to_owned()))?;
         *script = folder.path().join(&code.script).display().to_string().into();
         copy = Some(folder);
     }
-    let confinement =
-        shared.config.is_confined().then(|| confinement(shared, &program, copy.as_ref())).transpose();
-    let confinement = confinement.map_err(|why| format!("it is to be confined, and {why}"))?;
-    let inherited = inherited(&shared.support.config.load(), shared.server.as_str());
     let folder = shared.support.folder(&shared.config, &shared.key);
+    program
+        .check(&folder)
+        .map_err(|error| Error::disconnected("the server cannot be started").with_source(error))?;
+    let is_bounded = reach_here(&shared.support.config.load(), &shared.config) != Reach::All;
+    let confinement = is_bounded.then(|| confinement(shared, &program, copy.as_ref())).transpose();
+    let confinement = confinement.map_err(|why| not_started(format!("it is to be confined, and {why}")))?;
+    let inherited = inherited(&shared.support.config.load(), shared.server.as_str());
     Ok(ProgramStart { program, folder, inherited, code: copy, confinement })
+}
+
+/// Returns what the program of a server reaches on this system. Where nothing can be confined, what nobody asked to be
+/// confined runs with all that this account may do.
+pub(crate) fn reach_here(config: &Config, server: &ServerConfig) -> Reach {
+    let is_bounded = || config.kernel.confine && check_confinement().is_ok();
+    match server.reach() {
+        Reach::Folders if !server.is_confined() && !is_bounded() => Reach::All,
+        reach => reach,
+    }
 }
 
 fn confinement(
@@ -173,15 +190,21 @@ fn confinement(
     let folder = scratch(shared.support.config.state());
     std::fs::create_dir_all(&folder).map_err(unusable)?;
     let scratch = tempfile::Builder::new().prefix("server-").tempdir_in(&folder).map_err(unusable)?;
+    let has_folders = shared.config.reach() == Reach::Folders;
     // What the runner of a package fetches stays for the next start, where no other program starts from it.
-    let home_folder = match &shared.config.package {
-        Some(_) => home_of(&shared.config, shared.support.config.state()),
-        None => scratch.path().to_owned(),
+    let home_folder = if has_folders || shared.config.package.is_some() {
+        home_of(&shared.config, shared.support.config.state())
+    } else {
+        scratch.path().to_owned()
     };
     let is_fresh = !home_folder.is_dir();
     std::fs::create_dir_all(&home_folder).map_err(unusable)?;
     let here = shared.support.folder(&shared.config, &shared.key);
     let home = std::env::home_dir();
+    if has_folders && let Some(home) = &home {
+        link_to(home, &home_folder.canonicalize().map_err(unusable)?, &shared.config).map_err(unusable)?;
+    }
+    let folders = has_folders.then(|| reached(&shared.support.config.load(), &shared.config, &here));
     let args: Vec<&str> = program.args.iter().map(Secret::expose).collect();
     let confined = Confined {
         config: &shared.config,
@@ -191,6 +214,8 @@ fn confinement(
         path: &program.path(),
         granted: &granted(&shared.support.policies, &shared.support.config.load(), &shared.config)?,
         own_folders: [scratch.path(), &home_folder],
+        folders: folders.as_deref(),
+        has_views: has_folders && has_views(),
         code: code.map(TempDir::path),
         own: &shared.support.policies.own_files,
         home: home.as_deref(),
@@ -204,10 +229,13 @@ fn confinement(
         let own = std::mem::replace(&mut confinement.change_modes, true);
         let launch = launched(&confinement)?;
         confinement.change_modes = own;
+        // A package that reaches folders may have parts that its scripts compile or fetch.
+        let scripts: &[&str] =
+            if has_folders { &[] } else { &["--ignore-scripts", "--script-shell=/bin/sh"] };
         let config = shared.support.config.load();
         let inherited = inherited(&config, shared.server.as_str());
         let limit = settings::startup_timeout(&config, &shared.config);
-        if let Err(error) = fetch(package, &launch, inherited, &home_folder, limit) {
+        if let Err(error) = fetch(package, scripts, &launch, inherited, &home_folder, limit) {
             // The next start begins anew.
             std::fs::remove_dir_all(&home_folder).map_err(unusable)?;
             return Err(format!("its package cannot be fetched: {error}"));
@@ -216,17 +244,17 @@ fn confinement(
     Ok((launched(&confinement)?, scratch))
 }
 
-/// Has `npx` fetch a package within `limit`, without running any code of it: neither its scripts nor a shell that it
-/// brings. May block.
+/// Has `npx` fetch a package within `limit`, with these options for its scripts. May block.
 fn fetch(
     package: &str,
+    scripts: &[&str],
     npx: &ConfinedLaunch,
     inherited: Vec<(OsString, OsString)>,
     home: &Path,
     limit: Duration,
 ) -> std::io::Result<()> {
     let mut command = tokio::process::Command::new(&npx.launcher);
-    command.args(&npx.args).args(["-y", "--ignore-scripts", "--script-shell=/bin/sh", "--package", package]);
+    command.args(&npx.args).arg(UNASKED).args(scripts).args(["--package", package]);
     command.args(["--call", "exit 0"]).current_dir(home).stdin(Stdio::null()).stdout(Stdio::null());
     command.env_clear().envs(inherited).envs(npx.variables.iter().cloned());
     command.stderr(Stdio::piped()).kill_on_drop(true);
@@ -268,6 +296,24 @@ pub(crate) fn granted(
     let held = HELD.into_iter().filter(|permission| named.contains(permission));
     let with_terms = |held: Permission| grants.terms(&settings, server, &held).map(|terms| (held, terms));
     Ok(held.filter_map(with_terms).collect())
+}
+
+/// Makes links in the home of a confined program to what its entry opens in the home of the user, so that it finds that at
+/// its usual place.
+fn link_to(users: &Path, home: &Path, server: &ServerConfig) -> std::io::Result<()> {
+    let opened = server.confinement.iter().flat_map(|opened| opened.read.iter().chain(&opened.write));
+    for path in opened.map(|path| expanded(path, Some(users))) {
+        let Ok(name) = path.strip_prefix(users) else { continue };
+        let link = home.join(name);
+        let Some(folder) = link.parent() else { continue };
+        // The program may have put links there that lead elsewhere.
+        let there = folder.ancestors().find_map(|folder| folder.canonicalize().ok());
+        if there.is_some_and(|there| there.starts_with(home)) && link.symlink_metadata().is_err() {
+            std::fs::create_dir_all(folder)?;
+            platform::link(&path, &link)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the folder of the files that confined servers write for themselves.

@@ -12,6 +12,7 @@ mod first_start;
 mod for_peers;
 mod forward;
 mod inbound;
+mod kept_out;
 mod kernel_members;
 mod last_tools;
 mod outcome;
@@ -42,7 +43,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-pub(crate) use self::confined::{copies, granted, inherited, is_needed, scratch, unused_homes};
+pub(crate) use self::confined::{copies, granted, inherited, is_needed, reach_here, scratch, unused_homes};
 pub(crate) use self::connection_key::ConnectionKey;
 pub(crate) use self::connection_shared::ConnectionShared;
 use self::connections::{ConnectionRoute, ConnectionTable, lists_for_all, sweep};

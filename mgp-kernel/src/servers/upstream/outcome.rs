@@ -17,6 +17,7 @@ use mgp_types::{
     code, is_hidden,
 };
 
+use super::kept_out;
 use crate::call::calls_in_work::MAX_FORMS;
 use crate::record::AuditTrail;
 
@@ -32,6 +33,8 @@ pub(crate) struct ServerOutcomeGate {
     pub(crate) server: ServerId,
     pub(crate) audit: Arc<AuditTrail>,
     pub(crate) max_bytes: usize,
+    /// True if the system confines the program of the server.
+    pub(crate) is_confined: bool,
 }
 
 impl Gate for ServerOutcomeGate {
@@ -79,6 +82,9 @@ impl ServerOutcomeGate {
         };
         if response.result.ending() == CallEnding::Failed {
             remove_unsafe_suggestions(response);
+            if self.is_confined {
+                kept_out::advise(&self.server, response);
+            }
         }
         let asks = response.result.kind() == ResultKind::InputRequired;
         if !asks && !gets_task {
@@ -282,7 +288,8 @@ mod tests {
     fn left(method: &'static str, mut outcome: Result<Response, Error>) -> Result<String, Error> {
         let state = tempfile::tempdir().unwrap();
         let audit = Arc::new(AuditTrail::open(&Config::default(), state.path()).unwrap());
-        let gate = ServerOutcomeGate { server: "evil".into(), audit, max_bytes: usize::MAX };
+        let gate =
+            ServerOutcomeGate { server: "evil".into(), audit, max_bytes: usize::MAX, is_confined: false };
         let Flow::Pass(pass) = gate.enter(&mut Request::call(method, Object::new())) else { panic!() };
         gate.leave(pass, &mut outcome);
         outcome.map(|response| response.result.to_string())

@@ -89,12 +89,7 @@ fn effect_of(
     let is_draft = manner == NameManner::Writes
         && name.iter().any(|word| word == "draft")
         && !is_any("draft that others see");
-    // As in `db_credentials`, which its server says it shows.
-    let is_thing =
-        manner == NameManner::Reads && !name.iter().any(|word| NameManner::of_word(word).is_some());
-    let shown = [&["get".to_owned()], name].concat();
-    let of_phrases = phrase_effects(if is_thing { &shown } else { name })
-        .filter(|effect| !is_draft || *effect != CallEffect::Sends);
+    let of_phrases = phrase_effects(name).filter(|effect| !is_draft || *effect != CallEffect::Sends);
     of_phrases.chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
 }
 
@@ -119,11 +114,6 @@ fn only_queries(natures: &ArgumentNatures) -> bool {
 
 /// Returns the effects that the phrases in a name tell.
 pub(crate) fn phrase_effects(name: &[String]) -> impl Iterator<Item = CallEffect> {
-    let is_version = |word: &str| word.strip_prefix('v').is_some_and(|rest| rest.parse::<u8>().is_ok());
-    let name = match name {
-        [before @ .., last] if is_version(last) => before,
-        _ => name,
-    };
     let firsts =
         name.iter().flat_map(|word| ENDINGS.into_iter().filter_map(|ending| word.strip_suffix(ending)));
     let possible = firsts.filter_map(|first| PHRASES_BY_WORD.get(first)).flatten();
@@ -161,10 +151,8 @@ fn has_words(name: &[String], words: &[&str]) -> bool {
         words.iter().enumerate().all(|(index, word)| {
             let reach = if index == 0 { 1 } else { 2 };
             let found = name[at..].iter().take(reach).position(|name_word| is_form(name_word, word));
-            // As in `jenkins_get_build`.
-            let is_read = found == Some(1) && is_reading_verb(&name[at]);
             at += found.map_or(0, |found| found + 1);
-            found.is_some() && !is_read
+            found.is_some()
         })
     })
 }
@@ -176,10 +164,6 @@ fn is_form(name_word: &str, word: &str) -> bool {
 
 /// The endings of other forms of a word in a name, and none.
 const ENDINGS: [&str; 3] = ["", "s", "ing"];
-
-fn is_reading_verb(word: &str) -> bool {
-    NameManner::of_word(word) == Some(NameManner::Reads) && !is_listed("verb that is also a noun", word)
-}
 
 /// Returns the annotations that the server gives the tool.
 pub(crate) fn hints(definition: &Object) -> ToolAnnotations {
@@ -261,7 +245,7 @@ impl NameManner {
     /// Returns the manner that the name of a tool tells.
     pub(crate) fn of(name: &str) -> Self {
         let words = words(name);
-        let joined = words.split(|word| matches!(&**word, "and" | "or" | "then" | "y" | "et" | "und"));
+        let joined = words.split(|word| matches!(&**word, "and" | "or" | "then"));
         joined.filter_map(Self::of_words).max().unwrap_or(Self::Unclear)
     }
 

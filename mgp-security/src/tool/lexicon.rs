@@ -32,7 +32,6 @@ const FILES: [&str; 2] = [include_str!("lexicon.txt"), include_str!("effects.txt
 /// The natures that the last word of an argument's name suggests, each with the sign that has to confirm it, if any.
 pub(super) const HEADS: &[(ArgumentNature, Option<&str>, &str)] = &[
     (Command, None, "name of command"),
-    (Command, Some("sign of command-line"), "name of command, by command-line"),
     (Command, Some("sign of terminal"), "name of command, by terminal"),
     (Code, None, "name of code"),
     (Code, Some("sign of language"), "name of code, by language"),
@@ -46,7 +45,7 @@ pub(super) const HEADS: &[(ArgumentNature, Option<&str>, &str)] = &[
 ];
 
 /// The natures that the first telling word of a description gives an argument.
-pub(super) const OPENINGS: [ArgumentNature; 6] = [Path, Url, Host, Command, Sql, Code];
+pub(super) const OPENINGS: [ArgumentNature; 5] = [Path, Url, Command, Sql, Code];
 
 /// The effects of calls that a phrase in the name of a tool tells, whatever its first verb is.
 pub(super) const PHRASES: &[(CallEffect, &str)] = &[

@@ -182,7 +182,7 @@ impl ToolSubject {
         let claimed = named.max(argument.declared.unwrap_or(ArgumentNature::Text));
         let is_so = match claimed {
             ArgumentNature::Path => self.is_local(&text),
-            ArgumentNature::Url if !self.is_visited(argument, &words, &text) => return ArgumentNature::Link,
+            ArgumentNature::Url if !self.is_visited(argument, &text) => return ArgumentNature::Link,
             ArgumentNature::Host => !text.says("sign of filter"),
             ArgumentNature::Code => self.is_run(&text),
             _ => true,
@@ -224,9 +224,7 @@ impl ToolSubject {
     fn has_sign(&self, sign: &str, text: &NormalizedText) -> bool {
         let either_says = |sign: &str| text.says(sign) || self.purpose.says(sign);
         match sign {
-            "sign of language" => {
-                either_says(sign) && (self.name.says("sign of runs") || self.purpose.says("sign of runs"))
-            }
+            "sign of language" => either_says(sign),
             "sign of sql" => {
                 text.says(sign) || (!either_says("sign of other-query") && self.purpose.says(sign))
             }
@@ -244,17 +242,15 @@ impl ToolSubject {
     }
 
     /// Returns whether an address is visited; others are only stored, in a link or in a report.
-    fn is_visited(&self, argument: &SchemaArgument, words: &[String], text: &NormalizedText) -> bool {
+    fn is_visited(&self, argument: &SchemaArgument, text: &NormalizedText) -> bool {
         if text.says("sign of filter") {
             return false;
         }
-        let is_shown = words.iter().any(|word| is_listed("shown", word));
         let is_kept = matches!(self.manner, NameManner::Writes | NameManner::Sends)
             || self.is_remote
-            || argument.is_in_list
-            || is_shown;
+            || argument.is_in_list;
         let of_argument = NormalizedText::of(&argument.description);
-        !is_kept || of_argument.says("sign of reached") || (!is_shown && self.purpose.says("sign of reached"))
+        !is_kept || of_argument.says("sign of reached") || self.purpose.says("sign of reached")
     }
 
     /// Returns whether code is executed, or might be.
@@ -301,7 +297,7 @@ impl ToolSubject {
         });
         let is_plain = words.len() == 1;
         match stated {
-            _ if verb("moving") || any("written-to") => true,
+            _ if verb("verb that moves files") || any("written-to") => true,
             Some(written) => written,
             None if any("read-from") => false,
             None if verb("keeping") => true,

@@ -69,7 +69,7 @@ impl RightClient {
         let capabilities = json!({});
         let info = json!({ "name": "subject", "version": "1.0.0" });
         if self.breaks("initialize-first") {
-            self.ask("tools/list", json!({})).await;
+            self.ask("ping", json!({})).await;
         }
         let greeting =
             json!({ "protocolVersion": self.era, "capabilities": capabilities, "clientInfo": info });

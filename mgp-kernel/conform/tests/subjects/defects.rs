@@ -165,7 +165,7 @@ fn spoil_extension(defect: &str, server: &RightServer, message: &Value, reply: &
         ("CONF-004", "tools/call") if answer["error"]["data"].is_object() => {
             answer["error"]["data"]["category"] = "sad".into();
         }
-        ("EXT-05-replay", "tools/call") if !key.is_empty() => answer["result"]["_meta"]["was_replay"] = false.into(),
+        ("EXT-05-replay", "tools/call") if answer["result"]["_meta"]["was_replay"] == true => answer["result"]["_meta"]["was_replay"] = false.into(),
         ("EXT-05-first", "tools/call") if key.ends_with("-first") => {
             answer["result"]["_meta"]["was_replay"] = true.into();
         }

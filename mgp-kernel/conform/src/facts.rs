@@ -22,9 +22,15 @@ pub(crate) fn start(protocol: &str, given: Option<&(String, Value)>) -> Facts {
 }
 
 /// Lists what the server declares, and adds the values of placeholders.
-pub(crate) async fn find(session: &mut Session, capabilities: &Value, facts: &mut Facts) -> Result<(), LinkError> {
+pub(crate) async fn find(
+    session: &mut Session,
+    capabilities: &Value,
+    facts: &mut Facts,
+) -> Result<(), LinkError> {
     add(facts, "session", session.session_id().map(|id| json!(id)).as_ref());
-    for (capability, method) in [("tools", "tools/list"), ("resources", "resources/list"), ("prompts", "prompts/list")] {
+    for (capability, method) in
+        [("tools", "tools/list"), ("resources", "resources/list"), ("prompts", "prompts/list")]
+    {
         if capabilities.get(capability).is_none() {
             continue;
         }
@@ -48,7 +54,8 @@ pub(crate) async fn find_scopes(session: &mut Session, facts: &mut Facts) -> Res
     let mut seen = Observation::default();
     session.known(&Step { request: Some("mgp/manifest/get".into()), ..Step::default() }, &mut seen).await?;
     let tools = seen.answer["result"]["tools"].as_array();
-    let needs_scopes = |tool: &&Value| tool["required_scopes"].as_array().is_some_and(|scopes| !scopes.is_empty());
+    let needs_scopes =
+        |tool: &&Value| tool["required_scopes"].as_array().is_some_and(|scopes| !scopes.is_empty());
     let scoped = tools.and_then(|tools| tools.iter().find(needs_scopes));
     add(facts, "scoped_tool", scoped.map(|tool| &tool["name"]));
     add(facts, "scopes", scoped.map(|tool| &tool["required_scopes"]));
@@ -64,7 +71,8 @@ pub(crate) fn keep(facts: &mut Facts, kept: &BTreeMap<String, String>, seen: &Ob
 }
 
 fn add_tools(tools: &[Value], facts: &mut Facts) {
-    let requires = |tool: &Value| tool["inputSchema"]["required"].as_array().is_some_and(|names| !names.is_empty());
+    let requires =
+        |tool: &Value| tool["inputSchema"]["required"].as_array().is_some_and(|names| !names.is_empty());
     let is_safe = |tool: &&Value| tool["annotations"]["readOnlyHint"] == true && !requires(tool);
     if !facts.contains_key("tool")
         && let Some(tool) = tools.iter().find(is_safe)
@@ -90,7 +98,9 @@ fn requires_argument(prompt: &Value) -> bool {
 /// Returns why a scenario is skipped that needs a fact.
 pub(crate) fn why_missing(fact: &str) -> String {
     match fact {
-        "tool" | "arguments" => "no tool says that it only reads and needs no arguments; name one with --tool".into(),
+        "tool" | "arguments" => {
+            "no tool says that it only reads and needs no arguments; name one with --tool".into()
+        }
         "structured_tool" | "output_schema" => {
             "no tool that only reads and needs no arguments has an output schema".into()
         }

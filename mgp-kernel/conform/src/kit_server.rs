@@ -68,7 +68,8 @@ impl KitServer {
             reaction.begins_session = method == "initialize" && answer["error"].is_null();
             let is_unknown = is_stateless(&self.protocol) && answer["error"]["code"] == -32601;
             let usual = if is_unknown { 404 } else { 200 };
-            reaction.status = answer["http"].as_u64().and_then(|status| status.try_into().ok()).unwrap_or(usual);
+            reaction.status =
+                answer["http"].as_u64().and_then(|status| status.try_into().ok()).unwrap_or(usual);
             let mut answer = answer;
             if answer["http"].is_null() {
                 answer["jsonrpc"] = "2.0".into();
@@ -131,7 +132,10 @@ impl KitServer {
                 let asked = &params["protocolVersion"];
                 let known = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
                 let version = known.iter().find(|version| asked == *version).unwrap_or(&"2025-11-25");
-                (json!({ "protocolVersion": version, "capabilities": capabilities, "serverInfo": server }), false)
+                (
+                    json!({ "protocolVersion": version, "capabilities": capabilities, "serverInfo": server }),
+                    false,
+                )
             }
             "initialize" => {
                 let data = json!({ "supported": [self.protocol], "requested": params["protocolVersion"] });
@@ -183,7 +187,8 @@ impl KitServer {
     /// Returns the document that scenarios point into. Probes for the other era are left out.
     pub(crate) fn document(&self) -> Value {
         let probe = if is_stateless(&self.protocol) { "initialize" } else { "server/discover" };
-        let messages: Vec<_> = self.messages.iter().filter(|sent| sent["message"]["method"] != probe).collect();
+        let messages: Vec<_> =
+            self.messages.iter().filter(|sent| sent["message"]["method"] != probe).collect();
         let methods: Vec<_> = messages.iter().map(|sent| &sent["message"]["method"]).collect();
         let ids = self.messages.iter().filter_map(|sent| sent["message"].get("id"));
         json!({
@@ -212,7 +217,8 @@ fn entry(message: Value, method: &str, headers: &Headers) -> Value {
     let repeats_name = name.is_none() || headers.get("mcp-name").is_some_and(is_name);
     let repeats_method = headers.get("mcp-method").is_some_and(|header| header == method);
     let version = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
-    let repeats_version = headers.get("mcp-protocol-version").is_some_and(|header| version == header.as_str());
+    let repeats_version =
+        headers.get("mcp-protocol-version").is_some_and(|header| version == header.as_str());
     json!({
         "message": message,
         "headers": headers,

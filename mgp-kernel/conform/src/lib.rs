@@ -104,6 +104,10 @@ impl Outcome {
         }
     }
 
+    fn other_transport(only: Transport) -> Self {
+        Self::Skipped(format!("this rule is about {}", only.word()))
+    }
+
     fn missing(fact: &str) -> Self {
         Self::Skipped(facts::why_missing(fact))
     }
@@ -114,7 +118,7 @@ impl Outcome {
         if let Some(only) = input.transport
             && only != transport
         {
-            return Some(Self::Skipped(format!("this rule is about {}", only.word())));
+            return Some(Self::other_transport(only));
         }
         let has = |pointer: &&String| capabilities.pointer(pointer).is_some_and(|value| *value != false);
         if let Some(lacking) = input.needs.iter().find(|pointer| !has(pointer)) {

@@ -87,7 +87,8 @@ pub struct Summary {
 
 impl Report {
     pub(crate) fn new(subject: (String, String), suite_version: String, results: Vec<TestResult>) -> Self {
-        let count = |wanted: &[Status]| results.iter().filter(|result| wanted.contains(&result.status)).count();
+        let count =
+            |wanted: &[Status]| results.iter().filter(|result| wanted.contains(&result.status)).count();
         let summary = Summary {
             passed: count(&[Status::Passed]),
             failed: count(&[Status::Failed, Status::Error]),

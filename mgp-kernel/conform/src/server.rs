@@ -101,7 +101,10 @@ impl ServerRun<'_> {
                 Err(StepFault::Link(error)) => {
                     let sent = step.request.as_ref().or(step.list.as_ref()).or(step.raw.as_ref());
                     let sent = sent.or(step.notification.as_ref()).map_or("", String::as_str);
-                    return Outcome::Failed(format!("after `{sent}`: {error}; seen {}", short(&seen.document())));
+                    return Outcome::Failed(format!(
+                        "after `{sent}`: {error}; seen {}",
+                        short(&seen.document())
+                    ));
                 }
             }
         }

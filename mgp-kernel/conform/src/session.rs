@@ -94,7 +94,12 @@ impl Session {
     }
 
     /// Carries out a step, and adds what the server sends to `seen`.
-    pub(crate) async fn run(&mut self, step: &Step, facts: &Facts, seen: &mut Observation) -> Result<(), StepFault> {
+    pub(crate) async fn run(
+        &mut self,
+        step: &Step,
+        facts: &Facts,
+        seen: &mut Observation,
+    ) -> Result<(), StepFault> {
         let filled = |value: Option<&Value>| match value {
             Some(value) => fill(value, facts).map_err(StepFault::Missing),
             None => Ok(Value::Null),
@@ -148,7 +153,8 @@ impl Session {
             let step = Step { request: Some(method.into()), params, ..Step::default() };
             Box::pin(self.known(&step, seen)).await?;
             let result = &seen.answer["result"];
-            let Some(page) = result.as_object().and_then(|result| result.values().find_map(Value::as_array)) else {
+            let Some(page) = result.as_object().and_then(|result| result.values().find_map(Value::as_array))
+            else {
                 return Ok(());
             };
             items.extend(page.iter().cloned());
@@ -184,7 +190,12 @@ impl Session {
     }
 
     /// Waits for the answer to the request with this id, or for any answer if there is none; or for the notification `until`.
-    async fn wait(&mut self, id: Option<&Value>, until: Option<&str>, seen: &mut Observation) -> Result<(), LinkError> {
+    async fn wait(
+        &mut self,
+        id: Option<&Value>,
+        until: Option<&str>,
+        seen: &mut Observation,
+    ) -> Result<(), LinkError> {
         loop {
             let message = match self.link.next().await? {
                 Arrival::Message(message) => message,

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use mgp_conform::{
-    ClientSubject, Report, Role, RunOptions, ServerSubject, Status, Suite, Transport, check_client, check_server,
+    ClientSubject, Report, Role, RunOptions, ServerSubject, Status, Suite, Transport, check_client,
+    check_server,
 };
 
 use self::subjects::client::RightClient;
@@ -53,7 +54,13 @@ fn trials() -> Vec<Trial> {
         let subject = format!("{role:?} over {transport:?}").to_lowercase();
         add(format!("the right {subject} keeps every rule"), keeps_every_rule, RIGHT, role, transport);
         for defect in wrong {
-            add(format!("{subject} {defect} is caught by its rule and no other"), is_caught, defect, role, transport);
+            add(
+                format!("{subject} {defect} is caught by its rule and no other"),
+                is_caught,
+                defect,
+                role,
+                transport,
+            );
         }
     }
     trials.push(Trial::test("every rule has a wrong subject", || {
@@ -82,7 +89,12 @@ fn every_rule_has_a_wrong_subject() {
 
 fn broken(report: &Report) -> Vec<&str> {
     let is_broken = |status| matches!(status, Status::Failed | Status::Error);
-    report.results.iter().filter(|result| is_broken(result.status)).map(|result| result.test_id.as_str()).collect()
+    report
+        .results
+        .iter()
+        .filter(|result| is_broken(result.status))
+        .map(|result| result.test_id.as_str())
+        .collect()
 }
 
 fn messages(report: &Report) -> Vec<(&str, &str)> {

@@ -133,7 +133,8 @@ fn list(output: &Output, suite: &Suite, role: Role, level: Level) -> Result {
     let tests: Vec<_> = suite.tests.iter().filter(|test| is_meant(&test.input)).collect();
     output.show(&tests, |tests, out| {
         let rows = tests.iter().map(|test| {
-            [&test.test_id, test.input.level.word(), &test.description, &test.proposal_ref].map(ToOwned::to_owned)
+            [&test.test_id, test.input.level.word(), &test.description, &test.proposal_ref]
+                .map(ToOwned::to_owned)
         });
         out.table(&["TEST", "LEVEL", "RULE", "SPECIFICATION"], rows, "no test cases")
     })
@@ -184,5 +185,7 @@ fn header(text: &str) -> Result<(String, String), String> {
 }
 
 fn object(text: &str) -> Result<Value, String> {
-    serde_json::from_str::<Map<String, Value>>(text).map(Value::Object).map_err(|_| "use a JSON object".to_owned())
+    serde_json::from_str::<Map<String, Value>>(text)
+        .map(Value::Object)
+        .map_err(|_| "use a JSON object".to_owned())
 }

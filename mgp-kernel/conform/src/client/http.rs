@@ -33,7 +33,11 @@ struct Served {
 }
 
 /// Serves a client, to which the URL is its last argument, until it ends, or sends nothing any more.
-pub(super) async fn serve(command: &[String], kit: KitServer, patience: Duration) -> Result<KitServer, LinkError> {
+pub(super) async fn serve(
+    command: &[String],
+    kit: KitServer,
+    patience: Duration,
+) -> Result<KitServer, LinkError> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(LinkError::Unstarted)?;
     let address = listener.local_addr().map_err(LinkError::Unstarted)?;
     let [program, args @ ..] = command else { return Err(LinkError::Closed) };

@@ -33,6 +33,10 @@ pub async fn check_client(suite: &Suite, subject: &ClientSubject, options: &RunO
     let is_meant = |test: &&TestCase| test.input.role == Role::Client && test.input.level <= options.level;
     for test in suite.tests.iter().filter(is_meant) {
         let began = Instant::now();
+        if let Some(only) = test.input.transport.filter(|only| *only != subject.transport) {
+            results.push(Outcome::other_transport(only).into_result(test, began.elapsed()));
+            continue;
+        }
         let key = json!([test.input.protocol, test.input.steps]).to_string();
         if !runs.contains_key(&key) {
             let kit = KitServer::new(&test.input.protocol, &test.input.steps);
@@ -81,7 +85,11 @@ fn name_of(kit: &KitServer) -> Option<(String, String)> {
 }
 
 /// Speaks on the standard input and output of a client until it ends, or says nothing any more.
-async fn over_stdio(command: &[String], mut kit: KitServer, patience: Duration) -> Result<KitServer, LinkError> {
+async fn over_stdio(
+    command: &[String],
+    mut kit: KitServer,
+    patience: Duration,
+) -> Result<KitServer, LinkError> {
     let mut link = Link::start(command, patience)?;
     let mut answers: Vec<Value> = Vec::new();
     loop {

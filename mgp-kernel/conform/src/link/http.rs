@@ -37,7 +37,12 @@ impl HttpLink {
         Ok(Self { client, uri, sender, bodies: JoinSet::new() })
     }
 
-    pub(super) async fn send(&mut self, method: &str, text: &str, headers: &Headers) -> Result<Receipt, LinkError> {
+    pub(super) async fn send(
+        &mut self,
+        method: &str,
+        text: &str,
+        headers: &Headers,
+    ) -> Result<Receipt, LinkError> {
         let failed = |error: &dyn std::fmt::Display| LinkError::Http(format!("HTTP failed: {error}"));
         let method = Method::from_bytes(method.as_bytes()).map_err(|error| failed(&error))?;
         let mut request = Request::builder().method(method).uri(&self.uri);

@@ -87,7 +87,12 @@ impl Link {
     }
 
     /// Sends a text as one message. Headers count over HTTP only.
-    pub(crate) async fn send(&mut self, method: &str, text: &str, headers: &Headers) -> Result<Receipt, LinkError> {
+    pub(crate) async fn send(
+        &mut self,
+        method: &str,
+        text: &str,
+        headers: &Headers,
+    ) -> Result<Receipt, LinkError> {
         let sent = async {
             match &mut self.way {
                 Way::Stdio(stdio) => stdio.send(text).await.map(|()| Receipt::default()),

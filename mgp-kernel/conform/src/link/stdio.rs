@@ -44,7 +44,8 @@ async fn read(output: ChildStdout, sender: mpsc::Sender<Arrival>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     while output.read_until(b'\n', &mut line).await.is_ok_and(|bytes| bytes > 0) {
-        let is_sent = line.trim_ascii().is_empty() || sender.send(Arrival::read(line.trim_ascii())).await.is_ok();
+        let is_sent =
+            line.trim_ascii().is_empty() || sender.send(Arrival::read(line.trim_ascii())).await.is_ok();
         if !is_sent {
             return;
         }

@@ -125,8 +125,10 @@ impl RightClient {
             if let Some(session) = response.headers().get("mcp-session-id") {
                 self.session = session.to_str().ok().map(ToOwned::to_owned);
             }
-            let is_events =
-                response.headers().get("content-type").is_some_and(|kind| kind.as_bytes() == b"text/event-stream");
+            let is_events = response
+                .headers()
+                .get("content-type")
+                .is_some_and(|kind| kind.as_bytes() == b"text/event-stream");
             let mut body = response.into_body();
             let mut text = String::new();
             while let Some(Ok(frame)) = body.frame().await {

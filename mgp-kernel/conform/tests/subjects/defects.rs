@@ -6,32 +6,34 @@ use super::server::{Reply, RightServer, error};
 
 /// The rules of the suite that a server can break over stdio, by the ids of their tests.
 pub(crate) const STDIO: &[&str] = &[
-    "S25-initialize", "S25-version-unknown", "S25-capability-shapes", "S25-ping", "CONF-005", "CONF-006", "CONF-007",
-    "S25-invalid-request", "S25-id-text", "S25-id-number", "S25-jsonrpc", "S25-one-outcome", "S25-error-shape",
-    "S25-notification-silent", "S25-cancel-unknown", "S25-only-messages", "S25-tools-pages", "S25-tools-undeclared",
-    "S25-tool-unknown", "S25-tool-arguments", "S25-tool-call", "S25-tool-structured", "S25-progress",
-    "S25-progress-unasked", "S25-undeclared-requests", "S25-resources-list", "S25-templates-list", "S25-resource-read",
-    "S25-resource-unknown", "S25-resources-undeclared", "S25-prompts-list", "S25-prompt-get", "S25-prompt-unknown",
-    "S25-prompts-undeclared", "S25-cursor-invalid", "S25-log-level", "S25-log-level-invalid", "S25-subscribe",
-    "S26-discover", "S26-no-handshake", "S26-removed-method", "S26-version-unsupported", "S26-capabilities-missing",
-    "S26-client-info-optional", "S26-result-type", "S26-cache-hints", "S26-server-info", "S26-unknown-method",
-    "S26-parse-error", "S26-invalid-request", "S26-id-text", "S26-id-number", "S26-jsonrpc", "S26-one-outcome",
-    "S26-error-shape", "S26-notification-silent", "S26-tools-list", "S26-tools-pages",
-    "S26-tools-undeclared", "S26-tool-unknown", "S26-tool-arguments", "S26-tool-call", "S26-tool-structured",
-    "S26-progress", "S26-progress-unasked", "S26-no-requests", "S26-log-unasked", "S26-resources-list",
-    "S26-templates-list", "S26-resource-read", "S26-resource-unknown", "S26-resources-undeclared", "S26-prompts-list",
-    "S26-prompt-get", "S26-prompt-unknown", "S26-prompts-undeclared", "S26-cursor-invalid", "S26-listen",
-    "S26-cancel-unknown", "CONF-001", "CONF-002", "CONF-003", "CONF-004", "EXT-05-replay", "EXT-05-first",
-    "EXT-05-rollback", "EXT-05-unknown", "MGP-12-chunks", "MGP-12-complete", "MGP-2-intersection", "MGP-2-silent",
+    "S25-initialize", "S25-version-unknown", "S25-capability-shapes", "S25-ping", "CONF-005", "CONF-006",
+    "CONF-007", "S25-invalid-request", "S25-id-text", "S25-id-number", "S25-jsonrpc", "S25-one-outcome",
+    "S25-error-shape", "S25-notification-silent", "S25-cancel-unknown", "S25-only-messages",
+    "S25-tools-pages", "S25-tools-undeclared", "S25-tool-unknown", "S25-tool-arguments", "S25-tool-call",
+    "S25-tool-structured", "S25-progress", "S25-progress-unasked", "S25-undeclared-requests",
+    "S25-resources-list", "S25-templates-list", "S25-resource-read", "S25-resource-unknown",
+    "S25-resources-undeclared", "S25-prompts-list", "S25-prompt-get", "S25-prompt-unknown",
+    "S25-prompts-undeclared", "S25-cursor-invalid", "S25-log-level", "S25-log-level-invalid",
+    "S25-subscribe", "S26-discover", "S26-no-handshake", "S26-removed-method", "S26-version-unsupported",
+    "S26-capabilities-missing", "S26-client-info-optional", "S26-result-type", "S26-cache-hints",
+    "S26-server-info", "S26-unknown-method", "S26-parse-error", "S26-invalid-request", "S26-id-text",
+    "S26-id-number", "S26-jsonrpc", "S26-one-outcome", "S26-error-shape", "S26-notification-silent",
+    "S26-tools-list", "S26-tools-pages", "S26-tools-undeclared", "S26-tool-unknown", "S26-tool-arguments",
+    "S26-tool-call", "S26-tool-structured", "S26-progress", "S26-progress-unasked", "S26-no-requests",
+    "S26-log-unasked", "S26-resources-list", "S26-templates-list", "S26-resource-read",
+    "S26-resource-unknown", "S26-resources-undeclared", "S26-prompts-list", "S26-prompt-get",
+    "S26-prompt-unknown", "S26-prompts-undeclared", "S26-cursor-invalid", "S26-listen", "S26-cancel-unknown",
+    "CONF-001", "CONF-002", "CONF-003", "CONF-004", "EXT-05-replay", "EXT-05-first", "EXT-05-rollback",
+    "EXT-05-unknown", "MGP-12-chunks", "MGP-12-complete", "MGP-2-intersection", "MGP-2-silent",
     "EXT-degrade-unknown", "EXT-degrade-meta", "EXT-degrade-silent",
 ];
 
 /// The rules of the suite that a server can break only over HTTP.
 pub(crate) const HTTP: &[&str] = &[
     "S25-http-accepted", "S25-http-content-type", "S25-http-version-invalid", "S25-http-session-visible",
-    "S25-http-session-missing", "S25-http-session-ended", "S25-http-get", "S25-http-origin", "S26-meta-missing",
-    "S26-http-version-mismatch", "S26-http-method-missing", "S26-http-name-mismatch", "S26-http-no-session",
-    "S26-http-get", "S26-http-origin",
+    "S25-http-session-missing", "S25-http-session-ended", "S25-http-get", "S25-http-origin",
+    "S26-meta-missing", "S26-http-version-mismatch", "S26-http-method-missing", "S26-http-name-mismatch",
+    "S26-http-no-session", "S26-http-get", "S26-http-origin",
 ];
 
 /// Returns whether a defect is one of this era; those of extensions are of the older one.
@@ -62,20 +64,28 @@ pub(crate) fn spoil(defect: &str, server: &RightServer, message: &Value, reply: 
     let number = |text: &Value| text.as_str().and_then(|text| text.parse::<u64>().ok());
     match (rule, method) {
         ("initialize", "initialize") => answer["result"]["serverInfo"] = json!({ "name": "subject" }),
-        ("version-unknown", "initialize") => answer["result"]["protocolVersion"] = params["protocolVersion"].clone(),
+        ("version-unknown", "initialize") => {
+            answer["result"]["protocolVersion"] = params["protocolVersion"].clone()
+        }
         ("capability-shapes", "initialize") => answer["result"]["capabilities"]["logging"] = true.into(),
         ("ping", "ping") => answer["result"] = json!({ "pong": true }),
         ("discover", "server/discover") => answer["result"]["supportedVersions"] = json!(["2025-11-25"]),
-        ("no-handshake", "tools/list") if !server.is_discovered => *answer = error(id, -32600, "not discovered"),
+        ("no-handshake", "tools/list") if !server.is_discovered => {
+            *answer = error(id, -32600, "not discovered")
+        }
         ("removed-method", "ping") => *answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
-        ("version-unsupported", _) if answer["error"]["code"] == -32022 => answer["error"]["code"] = (-32602).into(),
+        ("version-unsupported", _) if answer["error"]["code"] == -32022 => {
+            answer["error"]["code"] = (-32602).into()
+        }
         ("capabilities-missing" | "meta-missing", "tools/list") if answer["error"]["code"] == -32602 => {
             let is_missing = params["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string();
             if is_missing == (rule == "capabilities-missing") && params["cursor"].is_null() {
                 *answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "tools": [] } });
             }
         }
-        ("client-info-optional", _) if params["_meta"].get("io.modelcontextprotocol/clientInfo").is_none() => {
+        ("client-info-optional", _)
+            if params["_meta"].get("io.modelcontextprotocol/clientInfo").is_none() =>
+        {
             if params["_meta"].is_object() && answer["result"].is_object() {
                 *answer = error(id, -32602, "nameless");
             }
@@ -84,8 +94,12 @@ pub(crate) fn spoil(defect: &str, server: &RightServer, message: &Value, reply: 
         ("cache-hints", "tools/list") => answer["result"]["ttlMs"] = (-1).into(),
         ("server-info", "server/discover") => answer["result"]["_meta"] = json!({}),
         ("006" | "unknown-method", "mgp-conform/unknown") => answer["error"]["code"] = (-32600).into(),
-        ("007" | "parse-error", "") if answer["error"]["code"] == -32700 => answer["error"]["code"] = (-32603).into(),
-        ("invalid-request", "") if answer["error"]["code"] == -32600 => answer["error"]["code"] = (-32603).into(),
+        ("007" | "parse-error", "") if answer["error"]["code"] == -32700 => {
+            answer["error"]["code"] = (-32603).into()
+        }
+        ("invalid-request", "") if answer["error"]["code"] == -32600 => {
+            answer["error"]["code"] = (-32603).into()
+        }
         ("id-text", _) if number(id).is_some() => answer["id"] = json!(number(id)),
         ("id-number", _) if id.is_number() => answer["id"] = id.to_string().into(),
         ("jsonrpc", _) if is_live => answer["jsonrpc"] = "1.0".into(),
@@ -98,30 +112,45 @@ pub(crate) fn spoil(defect: &str, server: &RightServer, message: &Value, reply: 
             }
         }
         ("tools-pages", "tools/list") => answer["result"]["nextCursor"] = "page-2".into(),
-        ("tools-undeclared" | "resources-undeclared" | "prompts-undeclared", "initialize" | "server/discover") => {
+        (
+            "tools-undeclared" | "resources-undeclared" | "prompts-undeclared",
+            "initialize" | "server/discover",
+        ) => {
             let name = rule.trim_end_matches("-undeclared");
             if let Some(capabilities) = answer["result"]["capabilities"].as_object_mut() {
                 capabilities.remove(name);
             }
         }
-        ("tool-unknown", "tools/call") if answer["error"].is_object() && server.declared["extensions"].is_null() => {
+        ("tool-unknown", "tools/call")
+            if answer["error"].is_object() && server.declared["extensions"].is_null() =>
+        {
             let content = json!([{ "type": "text", "text": "no such tool" }]);
-            *answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": content, "isError": true } });
+            *answer =
+                json!({ "jsonrpc": "2.0", "id": id, "result": { "content": content, "isError": true } });
         }
-        ("tool-arguments", "tools/call") if params["name"] == "add" => answer["result"]["isError"] = false.into(),
+        ("tool-arguments", "tools/call") if params["name"] == "add" => {
+            answer["result"]["isError"] = false.into()
+        }
         ("tool-call", _) if is_look => answer["result"]["content"] = json!([{ "type": "riddle" }]),
         ("tool-structured", _) if is_look => answer["result"]["structuredContent"] = json!({ "color": 7 }),
-        ("progress", _) if message_count == 3 => reply.messages[0]["params"]["progressToken"] = "other".into(),
+        ("progress", _) if message_count == 3 => {
+            reply.messages[0]["params"]["progressToken"] = "other".into()
+        }
         ("progress-unasked", _) if is_look && params["_meta"]["progressToken"].is_null() => {
             let progress = json!({ "progressToken": "none", "progress": 1 });
-            reply.messages.insert(0, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": progress }));
+            reply.messages.insert(
+                0,
+                json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": progress }),
+            );
         }
         ("undeclared-requests" | "no-requests", _) if is_look => {
             reply.messages.insert(0, json!({ "jsonrpc": "2.0", "id": "subject-1", "method": "roots/list" }));
         }
         ("log-unasked", _) if is_look => {
             let log = json!({ "level": "error", "data": "seen" });
-            reply.messages.insert(0, json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": log }));
+            reply
+                .messages
+                .insert(0, json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": log }));
         }
         ("resources-list", "resources/list") => answer["result"]["resources"][0]["name"] = Value::Null,
         ("templates-list", "resources/templates/list") => answer["result"]["resourceTemplates"] = json!([{}]),
@@ -141,7 +170,9 @@ pub(crate) fn spoil(defect: &str, server: &RightServer, message: &Value, reply: 
         ("cursor-invalid", "tools/list") if answer["error"].is_object() && params["cursor"].is_string() => {
             *answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "tools": [] } });
         }
-        ("log-level", "logging/setLevel") if answer["result"].is_object() => *answer = error(id, -32603, "no"),
+        ("log-level", "logging/setLevel") if answer["result"].is_object() => {
+            *answer = error(id, -32603, "no")
+        }
         ("log-level-invalid", "logging/setLevel") if answer["error"].is_object() => {
             *answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} });
         }
@@ -165,14 +196,20 @@ fn spoil_extension(defect: &str, server: &RightServer, message: &Value, reply: &
         ("CONF-004", "tools/call") if answer["error"]["data"].is_object() => {
             answer["error"]["data"]["category"] = "sad".into();
         }
-        ("EXT-05-replay", "tools/call") if answer["result"]["_meta"]["was_replay"] == true => answer["result"]["_meta"]["was_replay"] = false.into(),
+        ("EXT-05-replay", "tools/call") if answer["result"]["_meta"]["was_replay"] == true => {
+            answer["result"]["_meta"]["was_replay"] = false.into()
+        }
         ("EXT-05-first", "tools/call") if key.ends_with("-first") => {
             answer["result"]["_meta"]["was_replay"] = true.into();
         }
         ("EXT-05-rollback", "transaction/rollback") => answer["result"]["steps_compensated"] = Value::Null,
-        ("EXT-05-unknown", "transaction/commit") => *answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
+        ("EXT-05-unknown", "transaction/commit") => {
+            *answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} })
+        }
         ("MGP-12-complete", "tools/call") if is_streamed => answer["result"] = json!({}),
-        ("MGP-12-chunks", "tools/call") if is_streamed => reply.messages[0]["params"]["index"] = "first".into(),
+        ("MGP-12-chunks", "tools/call") if is_streamed => {
+            reply.messages[0]["params"]["index"] = "first".into()
+        }
         ("MGP-2-intersection", "initialize") if server.declared["mgp"].is_object() => {
             answer["result"]["capabilities"]["mgp"]["extensions"] = json!(["audit"]);
         }

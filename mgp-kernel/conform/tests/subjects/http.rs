@@ -48,7 +48,8 @@ async fn respond(
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let message = serde_json::from_slice::<Value>(&body).unwrap_or_default();
     let era = era_of(&message, version.as_deref(), true);
-    let breaks = |rule: &str| defect.split_once('-').is_some_and(|(_, name)| name == rule) && is_of_era(defect, era);
+    let breaks =
+        |rule: &str| defect.split_once('-').is_some_and(|(_, name)| name == rule) && is_of_era(defect, era);
     let mut reply = Reply { status: 200, ..Reply::default() };
     if header("origin").is_some() && !breaks("http-origin") {
         reply.status = 403;
@@ -64,7 +65,9 @@ async fn respond(
         let mut sessions = sessions.lock();
         let server = sessions.entry(String::new()).or_default();
         reply = match mismatch(&message, &header).filter(|rule| !breaks(rule)) {
-            Some(_) => Reply { status: 400, messages: vec![error(&message["id"], -32020, "header")], ..reply },
+            Some(_) => {
+                Reply { status: 400, messages: vec![error(&message["id"], -32020, "header")], ..reply }
+            }
             None => server.reply(&message, era),
         };
         if is_of_era(defect, era) {
@@ -73,11 +76,12 @@ async fn respond(
         if breaks("http-no-session") {
             reply.headers.push(("mcp-session-id", "subject".into()));
         }
-        if breaks("meta-missing") && reply.messages.last().is_some_and(|answer| answer["result"].is_object()) {
+        if breaks("meta-missing") && reply.messages.last().is_some_and(|answer| answer["result"].is_object())
+        {
             reply.status = 200;
         }
     } else {
-        reply = in_session(&message, &header, &mut sessions.lock(), &breaks);
+        reply = in_session(defect, &message, &header, &mut sessions.lock(), &breaks);
     }
     let is_stream = reply.messages.len() > 1;
     let body = if is_stream {
@@ -114,12 +118,17 @@ fn mismatch(message: &Value, header: &impl Fn(&str) -> Option<String>) -> Option
 }
 
 fn in_session(
+    defect: &str,
     message: &Value,
     header: &impl Fn(&str) -> Option<String>,
     sessions: &mut BTreeMap<String, RightServer>,
     breaks: &impl Fn(&str) -> bool,
 ) -> Reply {
-    let refuse = |status| Reply { status, messages: vec![error(&message["id"], -32600, "refused")], ..Reply::default() };
+    let refuse = |status| Reply {
+        status,
+        messages: vec![error(&message["id"], -32600, "refused")],
+        ..Reply::default()
+    };
     let is_known = |version: String| ["2025-06-18", "2025-11-25"].contains(&version.as_str());
     if !header("mcp-protocol-version").is_none_or(is_known) && !breaks("http-version-invalid") {
         return refuse(400);
@@ -128,7 +137,8 @@ fn in_session(
         let space = if breaks("http-session-visible") { " " } else { "-" };
         let session = format!("subject{space}{}", sessions.len());
         let mut server = RightServer::default();
-        let reply = server.reply(message, "2025-11-25");
+        let mut reply = server.reply(message, "2025-11-25");
+        spoil_session(defect, &server, message, &mut reply);
         sessions.insert(session.clone(), server);
         return Reply { headers: vec![("mcp-session-id", session)], ..reply };
     }
@@ -139,8 +149,15 @@ fn in_session(
         None => return refuse(400),
     };
     let Some(server) = server else { return refuse(404) };
-    let reply = server.reply(message, "2025-11-25");
+    let mut reply = server.reply(message, "2025-11-25");
+    spoil_session(defect, server, message, &mut reply);
     let is_notification = reply.messages.is_empty() && message["id"].is_null();
     let status = if is_notification && breaks("http-accepted") { 200 } else { reply.status };
     Reply { status, ..reply }
+}
+
+fn spoil_session(defect: &str, server: &RightServer, message: &Value, reply: &mut Reply) {
+    if is_of_era(defect, "2025-11-25") {
+        spoil(defect, server, message, reply);
+    }
 }

@@ -28,10 +28,11 @@ pub(crate) struct RightServer {
 /// Returns the revision of a message: by its `_meta` or header, or else by whether the connection was initialized.
 pub(crate) fn era_of(message: &Value, header: Option<&str>, is_initialized: bool) -> &'static str {
     let meta = message["params"]["_meta"].as_object();
-    let is_marked = meta.is_some_and(|meta| meta.keys().any(|key| key.starts_with("io.modelcontextprotocol/")));
+    let is_marked =
+        meta.is_some_and(|meta| meta.keys().any(|key| key.starts_with("io.modelcontextprotocol/")));
     let is_stateless = match header {
         _ if is_marked => true,
-        Some(version) => version >= "2026" ,
+        Some(version) => version >= "2026",
         None => message["method"] != "initialize" && !is_initialized,
     };
     if is_stateless { STATELESS } else { "2025-11-25" }
@@ -89,7 +90,8 @@ impl RightServer {
     /// Returns what goes before the answer.
     fn notices(&self, method: &str, message: &Value) -> Vec<Value> {
         let (id, params) = (&message["id"], &message["params"]);
-        let notify = |method: &str, params: Value| json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        let notify =
+            |method: &str, params: Value| json!({ "jsonrpc": "2.0", "method": method, "params": params });
         if method == "subscriptions/listen" {
             let meta = json!({ "io.modelcontextprotocol/subscriptionId": id });
             let params = json!({ "notifications": params["notifications"], "_meta": meta });
@@ -100,15 +102,21 @@ impl RightServer {
         }
         let token = &params["_meta"]["progressToken"];
         let steps = if token.is_null() { 0 } else { 2 };
-        let progress = (0..steps)
-            .map(|step| notify("notifications/progress", json!({ "progressToken": token, "progress": step })));
+        let progress = (0..steps).map(|step| {
+            notify("notifications/progress", json!({ "progressToken": token, "progress": step }))
+        });
         let is_streamed = params["_mgp"]["stream"] == true && self.declared["mgp"].is_object();
         let chunk = json!({ "request_id": id, "index": 0, "content": { "type": "text", "text": "blue" }, "done": true });
         let chunk = is_streamed.then(|| notify("notifications/mgp.stream.chunk", chunk));
         progress.chain(chunk).collect()
     }
 
-    fn outcome(&mut self, method: &str, params: &Value, is_stateless: bool) -> Result<Value, (i32, &'static str)> {
+    fn outcome(
+        &mut self,
+        method: &str,
+        params: &Value,
+        is_stateless: bool,
+    ) -> Result<Value, (i32, &'static str)> {
         let name = params["name"].as_str().unwrap_or_default();
         Ok(match method {
             "initialize" if !is_stateless => {
@@ -151,7 +159,8 @@ impl RightServer {
             "logging/setLevel" if !is_stateless => return Err((-32602, "no such level")),
             "mgp/manifest/get" if self.has("service_manifest") => manifest(),
             "mgp/permission/check" if self.has("scoped_auth") => {
-                let is_held = params["scopes_held"].as_array().is_some_and(|held| held.contains(&json!("read:sky")));
+                let is_held =
+                    params["scopes_held"].as_array().is_some_and(|held| held.contains(&json!("read:sky")));
                 let missing = if is_held { json!([]) } else { json!(["read:sky"]) };
                 json!({ "allowed": is_held, "missing_scopes": missing })
             }

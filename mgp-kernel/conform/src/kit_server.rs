@@ -79,7 +79,7 @@ impl KitServer {
         } else {
             reaction.status = 202;
         }
-        self.messages.push(entry(message, &method, headers));
+        self.messages.push(entry(&message, &method, headers));
         reaction
     }
 
@@ -173,7 +173,7 @@ impl KitServer {
             });
             let meta = self.messages.iter().rev().map(|sent| &sent["message"]["params"]["_meta"]);
             let mut declared = meta.map(|meta| &meta["io.modelcontextprotocol/clientCapabilities"]);
-            return has_met.then(|| declared.find(|value| value.is_object()).cloned().unwrap_or(json!({})));
+            return has_met.then(|| declared.find(|value| value.is_object()).cloned().unwrap_or_else(|| json!({})));
         }
         let greeting = self.messages.iter().find(|sent| sent["message"]["method"] == "initialize")?;
         Some(greeting["message"]["params"]["capabilities"].clone())
@@ -206,7 +206,7 @@ fn error(code: i32, message: &str, data: &Value) -> Value {
 }
 
 /// Returns a message with its headers, and whether those that repeat a part of the message do so.
-fn entry(message: Value, method: &str, headers: &Headers) -> Value {
+fn entry(message: &Value, method: &str, headers: &Headers) -> Value {
     let params = &message["params"];
     let name = match method {
         "tools/call" | "prompts/get" => params["name"].as_str(),

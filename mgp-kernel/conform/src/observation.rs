@@ -23,7 +23,7 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    pub(crate) fn receive(&mut self, receipt: Receipt) {
+    pub(crate) fn receive(&mut self, receipt: &Receipt) {
         self.statuses.extend(receipt.status);
         self.headers = json!(receipt.headers);
     }

@@ -44,8 +44,7 @@ fn answer() -> String {
     "/answer".to_owned()
 }
 
-#[expect(clippy::ptr_arg, reason = "serde passes the field")]
-fn is_answer(pointer: &String) -> bool {
+fn is_answer(pointer: &str) -> bool {
     pointer == "/answer"
 }
 

@@ -134,10 +134,10 @@ impl ServerRun<'_> {
     async fn read_manifest(
         &self,
         protocol: &str,
-        declared: Option<&Map<String, Value>>,
+        declared: &Map<String, Value>,
         facts: &mut Facts,
     ) -> Result<(), LinkError> {
-        let mut session = self.open(protocol, declared.unwrap_or(&Map::new()))?;
+        let mut session = self.open(protocol, declared)?;
         if !is_stateless(protocol) {
             session.shake_hands().await?;
         }
@@ -173,8 +173,9 @@ impl ServerRun<'_> {
         // If it fails, the scenarios about lists say what is wrong.
         let is_listed = facts::find(&mut session, &capabilities, &mut facts).await.is_ok();
         if let Some(settings) = capabilities.pointer(MANIFEST) {
-            let declared = json!({ "extensions": { MANIFEST_ID: settings } });
-            let _ = self.read_manifest(protocol, declared.as_object(), &mut facts).await;
+            let extensions = json!({ MANIFEST_ID: settings });
+            let declared = Map::from_iter([("extensions".to_owned(), extensions)]);
+            let _ = self.read_manifest(protocol, &declared, &mut facts).await;
         }
         let shared = is_listed.then_some(session);
         Ok(Era { shared, capabilities, facts, name })

@@ -15,7 +15,8 @@ pub(crate) struct Session {
     declared: Value,
     /// The headers of every request.
     headers: Headers,
-    session_id: Option<String>,
+    /// The id of the HTTP session.
+    minted_id: Option<String>,
     is_initialized: bool,
     last_id: u64,
     /// The number of HTTP bodies that are not complete.
@@ -47,7 +48,7 @@ impl Session {
             protocol: protocol.into(),
             declared: json!(declared),
             headers,
-            session_id: None,
+            minted_id: None,
             is_initialized: false,
             last_id: 0,
             open_bodies: 0,
@@ -55,7 +56,7 @@ impl Session {
     }
 
     pub(crate) fn session_id(&self) -> Option<&str> {
-        self.session_id.as_deref()
+        self.minted_id.as_deref()
     }
 
     /// Begins as the era has it, and returns the answer to that.
@@ -183,9 +184,9 @@ impl Session {
             self.open_bodies += 1;
         }
         if let Some(session) = receipt.headers.get("mcp-session-id") {
-            self.session_id = Some(session.clone());
+            self.minted_id = Some(session.clone());
         }
-        seen.receive(receipt);
+        seen.receive(&receipt);
         Ok(())
     }
 
@@ -272,14 +273,14 @@ impl Session {
             headers.insert("mcp-protocol-version".into(), self.protocol.clone());
         }
         if let Some(message) = message.filter(|_| self.is_stateless()) {
-            let name = message["params"]["name"].as_str().or(message["params"]["uri"].as_str());
+            let name = message["params"]["name"].as_str().or_else(|| message["params"]["uri"].as_str());
             for (header, value) in [("mcp-method", message["method"].as_str()), ("mcp-name", name)] {
                 if let Some(value) = value {
                     headers.insert(header.into(), value.into());
                 }
             }
         }
-        if let Some(session) = &self.session_id {
+        if let Some(session) = &self.minted_id {
             headers.insert("mcp-session-id".into(), session.clone());
         }
         for (name, value) in changed.as_object().into_iter().flatten() {

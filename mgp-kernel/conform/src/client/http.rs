@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::channel::Channel;
-use http_body_util::{BodyExt as _, Either, Full};
+use http_body_util::{BodyExt as _, Collected, Either, Full};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
@@ -86,7 +86,7 @@ async fn respond(request: Request<Incoming>, served: Arc<Served>) -> Result<Resp
         .iter()
         .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
-    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = request.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
     let Ok(message) = serde_json::from_slice(&body) else {
         return Ok(response(400, false, Either::Left(Full::default())));
     };

@@ -78,7 +78,8 @@ fn name_of(kit: &KitServer) -> Option<(String, String)> {
     let document = kit.document();
     document["messages"].as_array()?.iter().find_map(|sent| {
         let params = &sent["message"]["params"];
-        let info = params.get("clientInfo").or(params["_meta"].get("io.modelcontextprotocol/clientInfo"))?;
+        let own = params["_meta"].get("io.modelcontextprotocol/clientInfo");
+        let info = params.get("clientInfo").or(own)?;
         let text = |member: &str| info[member].as_str().unwrap_or("unknown").to_owned();
         Some((text("name"), text("version")))
     })

@@ -173,7 +173,8 @@ impl KitServer {
             });
             let meta = self.messages.iter().rev().map(|sent| &sent["message"]["params"]["_meta"]);
             let mut declared = meta.map(|meta| &meta["io.modelcontextprotocol/clientCapabilities"]);
-            return has_met.then(|| declared.find(|value| value.is_object()).cloned().unwrap_or_else(|| json!({})));
+            return has_met
+                .then(|| declared.find(|value| value.is_object()).cloned().unwrap_or_else(|| json!({})));
         }
         let greeting = self.messages.iter().find(|sent| sent["message"]["method"] == "initialize")?;
         Some(greeting["message"]["params"]["capabilities"].clone())

@@ -1,6 +1,6 @@
 //! Suites and reports as documents, and the areas of the proposal, each by a server that breaks a rule of it.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, and says so")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and says so")]
 
 #[path = "subjects/mod.rs"]
 #[allow(dead_code, reason = "other tests need the rest")]

@@ -1,6 +1,6 @@
 //! A small client that keeps every rule of the suites, in both eras.
 
-use std::io::{BufRead as _, Write as _};
+use std::io::BufRead as _;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -141,7 +141,7 @@ impl RightClient {
             }
             return if is_events { answer } else { serde_json::from_str(&text).unwrap_or_default() };
         }
-        writeln!(std::io::stdout(), "{message}").unwrap();
+        println!("{message}");
         let mut answer = Value::Null;
         while !id.is_null() && answer.is_null() {
             let mut line = String::new();
@@ -178,7 +178,7 @@ impl RightClient {
         if self.http.is_some() {
             self.post(&reply).await;
         } else {
-            writeln!(std::io::stdout(), "{reply}").unwrap();
+            println!("{reply}");
         }
         answer
     }

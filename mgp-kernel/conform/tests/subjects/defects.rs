@@ -65,17 +65,17 @@ pub(crate) fn spoil(defect: &str, server: &RightServer, message: &Value, reply: 
     match (rule, method) {
         ("initialize", "initialize") => answer["result"]["serverInfo"] = json!({ "name": "subject" }),
         ("version-unknown", "initialize") => {
-            answer["result"]["protocolVersion"] = params["protocolVersion"].clone()
+            answer["result"]["protocolVersion"] = params["protocolVersion"].clone();
         }
         ("capability-shapes", "initialize") => answer["result"]["capabilities"]["logging"] = true.into(),
         ("ping", "ping") => answer["result"] = json!({ "pong": true }),
         ("discover", "server/discover") => answer["result"]["supportedVersions"] = json!(["2025-11-25"]),
         ("no-handshake", "tools/list") if !server.is_discovered => {
-            *answer = error(id, -32600, "not discovered")
+            *answer = error(id, -32600, "not discovered");
         }
         ("removed-method", "ping") => *answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
         ("version-unsupported", _) if answer["error"]["code"] == -32022 => {
-            answer["error"]["code"] = (-32602).into()
+            answer["error"]["code"] = (-32602).into();
         }
         ("capabilities-missing" | "meta-missing", "tools/list") if answer["error"]["code"] == -32602 => {
             let is_missing = params["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string();
@@ -95,10 +95,10 @@ pub(crate) fn spoil(defect: &str, server: &RightServer, message: &Value, reply: 
         ("server-info", "server/discover") => answer["result"]["_meta"] = json!({}),
         ("006" | "unknown-method", "mgp-conform/unknown") => answer["error"]["code"] = (-32600).into(),
         ("007" | "parse-error", "") if answer["error"]["code"] == -32700 => {
-            answer["error"]["code"] = (-32603).into()
+            answer["error"]["code"] = (-32603).into();
         }
         ("invalid-request", "") if answer["error"]["code"] == -32600 => {
-            answer["error"]["code"] = (-32603).into()
+            answer["error"]["code"] = (-32603).into();
         }
         ("id-text", _) if number(id).is_some() => answer["id"] = json!(number(id)),
         ("id-number", _) if id.is_number() => answer["id"] = id.to_string().into(),
@@ -129,12 +129,12 @@ pub(crate) fn spoil(defect: &str, server: &RightServer, message: &Value, reply: 
                 json!({ "jsonrpc": "2.0", "id": id, "result": { "content": content, "isError": true } });
         }
         ("tool-arguments", "tools/call") if params["name"] == "add" => {
-            answer["result"]["isError"] = false.into()
+            answer["result"]["isError"] = false.into();
         }
         ("tool-call", _) if is_look => answer["result"]["content"] = json!([{ "type": "riddle" }]),
         ("tool-structured", _) if is_look => answer["result"]["structuredContent"] = json!({ "color": 7 }),
         ("progress", _) if message_count == 3 => {
-            reply.messages[0]["params"]["progressToken"] = "other".into()
+            reply.messages[0]["params"]["progressToken"] = "other".into();
         }
         ("progress-unasked", _) if is_look && params["_meta"]["progressToken"].is_null() => {
             let progress = json!({ "progressToken": "none", "progress": 1 });
@@ -171,7 +171,7 @@ pub(crate) fn spoil(defect: &str, server: &RightServer, message: &Value, reply: 
             *answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "tools": [] } });
         }
         ("log-level", "logging/setLevel") if answer["result"].is_object() => {
-            *answer = error(id, -32603, "no")
+            *answer = error(id, -32603, "no");
         }
         ("log-level-invalid", "logging/setLevel") if answer["error"].is_object() => {
             *answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} });
@@ -197,18 +197,18 @@ fn spoil_extension(defect: &str, server: &RightServer, message: &Value, reply: &
             answer["error"]["data"]["category"] = "sad".into();
         }
         ("EXT-05-replay", "tools/call") if answer["result"]["_meta"]["was_replay"] == true => {
-            answer["result"]["_meta"]["was_replay"] = false.into()
+            answer["result"]["_meta"]["was_replay"] = false.into();
         }
         ("EXT-05-first", "tools/call") if key.ends_with("-first") => {
             answer["result"]["_meta"]["was_replay"] = true.into();
         }
         ("EXT-05-rollback", "transaction/rollback") => answer["result"]["steps_compensated"] = Value::Null,
         ("EXT-05-unknown", "transaction/commit") => {
-            *answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} })
+            *answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} });
         }
         ("MGP-12-complete", "tools/call") if is_streamed => answer["result"] = json!({}),
         ("MGP-12-chunks", "tools/call") if is_streamed => {
-            reply.messages[0]["params"]["index"] = "first".into()
+            reply.messages[0]["params"]["index"] = "first".into();
         }
         ("MGP-2-intersection", "initialize") if server.declared["mgp"].is_object() => {
             answer["result"]["capabilities"]["mgp"]["extensions"] = json!(["audit"]);

@@ -85,7 +85,7 @@ async fn respond(
     }
     let is_stream = reply.messages.len() > 1;
     let body = if is_stream {
-        reply.messages.iter().map(|message| format!("data: {message}\n\n")).collect()
+        reply.messages.iter().map(|message| ["data: ", &message.to_string(), "\n\n"].concat()).collect()
     } else {
         reply.messages.first().map(ToString::to_string).unwrap_or_default()
     };
@@ -113,7 +113,7 @@ fn mismatch(message: &Value, header: &impl Fn(&str) -> Option<String>) -> Option
     if message["method"].is_string() && header("mcp-method").as_deref() != message["method"].as_str() {
         return Some("http-method-missing");
     }
-    let name = params["name"].as_str().or(params["uri"].as_str());
+    let name = params["name"].as_str().or_else(|| params["uri"].as_str());
     (name.is_some() && header("mcp-name").as_deref() != name).then_some("http-name-mismatch")
 }
 

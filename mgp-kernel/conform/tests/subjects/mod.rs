@@ -17,16 +17,13 @@ pub(crate) fn serve_stdio(defect: &str) {
     let mut server = RightServer::default();
     let mut is_initialized = false;
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        let (message, mut reply) = match serde_json::from_str::<Value>(&line) {
-            Ok(message) => {
-                is_initialized |= message["method"] == "initialize";
-                let reply = server.reply(&message, server::era_of(&message, None, is_initialized));
-                (message, reply)
-            }
-            Err(_) => {
-                let messages = vec![error(&Value::Null, -32700, "parse error")];
-                (Value::Null, server::Reply { messages, ..server::Reply::default() })
-            }
+        let (message, mut reply) = if let Ok(message) = serde_json::from_str::<Value>(&line) {
+            is_initialized |= message["method"] == "initialize";
+            let reply = server.reply(&message, server::era_of(&message, None, is_initialized));
+            (message, reply)
+        } else {
+            let messages = vec![error(&Value::Null, -32700, "parse error")];
+            (Value::Null, server::Reply { messages, ..server::Reply::default() })
         };
         let era = server::era_of(&message, None, is_initialized);
         if defects::is_of_era(defect, era) {

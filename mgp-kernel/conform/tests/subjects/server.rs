@@ -133,7 +133,7 @@ impl RightServer {
                 self.is_discovered = true;
                 json!({ "supportedVersions": [STATELESS], "capabilities": capabilities(is_stateless) })
             }
-            "ping" if !is_stateless => json!({}),
+            "ping" | "resources/subscribe" if !is_stateless => json!({}),
             "tools/list" => match params["cursor"].as_str() {
                 None => json!({ "tools": [look()], "nextCursor": "page-2" }),
                 Some("page-2") => json!({ "tools": [add()] }),
@@ -148,7 +148,6 @@ impl RightServer {
                 json!({ "contents": [{ "uri": "subject://sky", "text": "blue" }] })
             }
             "resources/read" => return Err((if is_stateless { -32602 } else { -32002 }, "no such resource")),
-            "resources/subscribe" if !is_stateless => json!({}),
             "subscriptions/listen" if is_stateless => json!({}),
             "prompts/list" => json!({ "prompts": [{ "name": "greet" }, { "name": "part" }] }),
             "prompts/get" if name == "greet" => {

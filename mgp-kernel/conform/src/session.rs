@@ -183,8 +183,9 @@ impl Session {
         if receipt.status.is_some() {
             self.open_bodies += 1;
         }
-        if let Some(session) = receipt.headers.get("mcp-session-id") {
-            self.minted_id = Some(session.clone());
+        // Some servers begin another session for a request that lacks the id of its own.
+        if self.minted_id.is_none() {
+            self.minted_id = receipt.headers.get("mcp-session-id").cloned();
         }
         seen.receive(&receipt);
         Ok(())

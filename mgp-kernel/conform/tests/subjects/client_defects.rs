@@ -9,7 +9,7 @@ pub(crate) const STDIO: &[&str] = &[
     "C25-jsonrpc", "C25-ids", "C25-initialize-first", "C25-initialize", "C25-initialized", "C25-ping",
     "C25-unknown-request", "C25-roots-undeclared", "C25-sampling-undeclared", "C25-elicitation-undeclared",
     "C25-notification-silent", "C25-version-unknown", "C26-jsonrpc", "C26-ids", "C26-meta",
-    "C26-removed-methods", "C26-input-state", "C26-type-unknown",
+    "C26-removed-methods", "C26-input-state",
 ];
 
 /// The rules that a client can break only over HTTP.

@@ -17,7 +17,7 @@ use serde_json::json;
 use super::help::root;
 use super::output::{Global, Output};
 use super::{
-    access, apply, audit, backup, call, call_rules, config, export, import, login, new_server, page,
+    access, apply, audit, backup, call, call_rules, config, conform, export, import, login, new_server, page,
     permissions, pins, process, proof, secrets, self_update, serve, server_commands, servers_edit, service,
     spec, tools, trust,
 };
@@ -197,6 +197,9 @@ pub(super) enum Command {
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
+    /// Test whether a server or a client keeps the rules of MCP and MGP
+    #[command(subcommand)]
+    Conform(conform::ConformCommand),
     /// Begin a project from a template
     #[command(subcommand)]
     New(NewCommand),
@@ -268,6 +271,7 @@ impl Command {
                 | Self::Server(_)
                 | Self::Check { .. }
                 | Self::Completions { .. }
+                | Self::Conform(_)
                 | Self::Man { .. }
                 | Self::New(_)
                 // It says so itself where it asks a server.

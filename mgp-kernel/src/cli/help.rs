@@ -58,8 +58,8 @@ const MORE_PER_LINE: usize = 8;
 
 /// The commands that few people need. A build without the feature `postgres` has no `store`.
 const MORE: &[&str] = &[
-    "apply", "backup", "check", "cluster", "completions", "man", "new", "restore", "secrets", "self",
-    "server", "service", "spec", "store", "untrust",
+    "apply", "backup", "check", "cluster", "completions", "conform", "man", "new", "restore", "secrets",
+    "self", "server", "service", "spec", "store", "untrust",
 ];
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod call;
 mod call_rules;
 mod clients;
 mod config;
+mod conform;
 mod context;
 mod doctor;
 mod export;
@@ -151,6 +152,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Outdated => Box::pin(servers_edit::outdated(cx)).await,
         Command::Upgrade(args) => Box::pin(servers_edit::upgrade(cx, args)).await,
         Command::Itself(args) => Box::pin(self_update::run(cx, &args)).await,
+        Command::Conform(args) => Box::pin(conform::run(&cx.output, args)).await,
         Command::New(NewCommand::Server(args)) => new_server::run(&cx.output, &args),
         Command::Remove(args) => changed(cx, async { servers_edit::remove(cx, &args) }).await,
         Command::Open(args) => changed(cx, Box::pin(call_rules::open(cx, args))).await,

@@ -48,6 +48,7 @@ mod peer;
 #[cfg_attr(windows, path = "platform_windows.rs")]
 mod platform;
 mod policies;
+mod program_files;
 mod proof;
 mod record;
 mod record_push;

@@ -8,10 +8,11 @@ use mgp_security::path::{PathAccess as FileUse, ProtectedPaths};
 use mgp_security::permission::GrantTerms;
 use mgp_types::mgp::Permission;
 
-use super::program::{NAME_SERVICE, ProgramSearch, SETTINGS, SYSTEM, is_program_file, known};
+use super::program::{NAME_SERVICE, ProgramSearch, SETTINGS, SYSTEM, known};
 use super::spec::{Confinement, PathAccess, Ports};
 use crate::paths::expanded;
 use crate::platform;
+use crate::program_files::{is_program_file, words_of};
 
 /// A program that is to be confined, and the facts that its confinement follows from.
 pub(crate) struct Confined<'a> {
@@ -107,11 +108,6 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
         }
     }
     Ok((program, to.to))
-}
-
-/// Returns the words of an argument, which is a line where a shell is started.
-pub(crate) fn words_of(argument: &str) -> impl Iterator<Item = &str> {
-    argument.split(|c: char| c.is_whitespace() || "'\"=;&|()".contains(c)).filter(|word| !word.is_empty())
 }
 
 /// Returns the settings of interpreters, to which links of their libraries lead.
@@ -448,16 +444,6 @@ mod tests {
         assert_eq!((home.access(&to, "diary"), home.access(&to, "state/mgp.db")), (None, None));
         assert_eq!(home.access(&to, "config/secrets.toml"), None);
         assert_eq!((&to.connect, &to.listen, to.unix_sockets), (&Ports::All, &Ports::All, false));
-    }
-
-    #[test]
-    fn what_a_shell_of_the_entry_starts_is_open() {
-        let home = Home::new();
-        let script = home.path("server/serve.py").display().to_string();
-        let line = format!("cd / && python3 '{script}'");
-        assert!(words_of(&line).any(|word| word == script));
-        let to = home.opened_with(Some(&[]), &[], "{}").unwrap();
-        assert_eq!(home.access(&to, "server/serve.py"), Some(PathAccess::Read));
     }
 
     #[test]

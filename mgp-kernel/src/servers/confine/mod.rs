@@ -24,12 +24,12 @@ mod view;
 
 use std::fmt;
 
-pub(crate) use self::confined_program::{Confined, opened, words_of};
+pub(crate) use self::confined_program::{Confined, opened};
 #[cfg(target_os = "linux")]
 pub(crate) use self::launcher::try_view;
 pub(crate) use self::launcher::{ConfinedLaunch, KEEP, become_program, has_views, keeper, kept_by, launch};
 pub use self::launcher::{check_confinement, set_confinement_launcher};
-pub(crate) use self::program::{ProgramSearch, is_program_file};
+pub(crate) use self::program::ProgramSearch;
 pub(crate) use self::spec::Confinement;
 use self::spec::Ports;
 

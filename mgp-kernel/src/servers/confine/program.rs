@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use mgp_types::{WordLists, word_lists};
 
-use crate::platform::is_program;
+use crate::program_files::{PACKAGE_SCRIPTS, SCRIPTS, has_extension, is_executable};
 
 /// The places in which programs and scripts are looked for.
 #[derive(Debug, Clone)]
@@ -96,15 +96,12 @@ impl ProgramSearch<'_> {
 
     /// Returns the folder of the script among `args`, or the script alone if it lies among the things of the user.
     pub(super) fn script(&self, args: &[&str]) -> Option<PathBuf> {
-        let is_one_of =
-            |ending: &str, known: &[&str]| known.iter().any(|known| ending.eq_ignore_ascii_case(known));
         let (file, is_of_package) = args.iter().filter(|arg| !arg.starts_with('-')).find_map(|arg| {
             let named = self.folder.join(arg);
             // A package's program among those of all packages is a link to a script.
             let file = named.canonicalize().unwrap_or(named);
-            let ending = file.extension()?.to_str()?;
-            let is_of_package = is_one_of(ending, known("scripts of packages"));
-            let is_script = (is_of_package || is_one_of(ending, known("scripts"))) && file.is_file();
+            let is_of_package = has_extension(&file, &PACKAGE_SCRIPTS);
+            let is_script = (is_of_package || has_extension(&file, &SCRIPTS)) && file.is_file();
             is_script.then_some((file, is_of_package))
         })?;
         let folder = file.parent()?;
@@ -125,19 +122,6 @@ fn environment_base(installation: &Path) -> Option<PathBuf> {
         (key.trim() == "home").then(|| value.trim().to_owned())
     })?;
     Some(PathBuf::from(home))
-}
-
-/// Returns whether a file is one that is run: a program, or a script by its name.
-pub(crate) fn is_program_file(file: &Path) -> bool {
-    let ending = file.extension().and_then(|ending| ending.to_str());
-    let is_one_of = |list| {
-        ending.is_some_and(|ending| known(list).iter().any(|known| ending.eq_ignore_ascii_case(known)))
-    };
-    file.is_file() && (is_one_of("scripts") || is_one_of("scripts of packages") || is_executable(file))
-}
-
-fn is_executable(file: &Path) -> bool {
-    file.metadata().is_ok_and(|found| is_program(&found))
 }
 
 /// The largest number of programs that may lead to one another.

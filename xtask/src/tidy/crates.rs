@@ -17,10 +17,13 @@ pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
         }
     }
     for package in workspace.members() {
-        let is_example = layer(&package.name) == Some(Layer::Example);
-        let place = if is_example { EXAMPLES } else { "" };
-        let name = if is_example { package.name.trim_start_matches("mgp-") } else { &package.name };
-        if package.folder() != workspace.root.join(place).join(name) {
+        let inner = match layer(&package.name) {
+            Some(Layer::Example) => Some(EXAMPLES),
+            Some(Layer::Part) => Some(PARTS),
+            _ => None,
+        };
+        let name = if inner.is_some() { package.name.trim_start_matches("mgp-") } else { &package.name };
+        if package.folder() != workspace.root.join(inner.unwrap_or_default()).join(name) {
             faults.push(format!("{}: a crate lies in a top-level folder of its own name", package.name));
         }
         faults.extend(arrows(package));
@@ -85,6 +88,9 @@ fn read(path: &Path) -> Result<String> {
 /// The folder of the example programs that are crates of their own.
 pub(super) const EXAMPLES: &str = "mgp-server-sdk/examples";
 
+/// The folder of the parts of the program `mgp` that are crates of their own.
+pub(super) const PARTS: &str = "mgp-kernel";
+
 /// From the bottom up; a crate may depend on every layer below its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Layer {
@@ -96,6 +102,8 @@ enum Layer {
     Sdk,
     /// A program on the SDKs, which only tests know.
     Example,
+    /// A part of the program `mgp` that stands alone.
+    Part,
     Kernel,
     /// Outside of the graph: it knows none of the others and none knows it.
     Chores,
@@ -110,6 +118,7 @@ fn layer(name: &str) -> Option<Layer> {
         "mgp-security" | "mgp-lifecycle" | "mgp-stream" | "mgp-discovery" | "mgp-toolindex" => Layer::Section,
         "mgp-server-sdk" | "mgp-client-sdk" => Layer::Sdk,
         "mgp-patterns" => Layer::Example,
+        "mgp-conform" => Layer::Part,
         "mgp-kernel" => Layer::Kernel,
         "xtask" => Layer::Chores,
         _ => return None,

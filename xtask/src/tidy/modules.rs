@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::crates::EXAMPLES;
+use super::crates::{EXAMPLES, PARTS};
 use crate::workspace::Workspace;
 
 /// Names the files that no `mod` declares.
@@ -41,10 +41,16 @@ fn undeclared(sources: &HashMap<PathBuf, String>) -> Vec<String> {
     faults
 }
 
-/// Returns the path of a file that lies in an example crate from the folder of the examples, and of others their own.
+/// Returns the path of a file that lies in an example crate, or in a part of the kernel, from the folder that holds these
+/// crates, and of others their own.
 fn in_crate(file: &Path) -> &Path {
-    file.strip_prefix(EXAMPLES).ok().filter(|path| path.components().count() > 1).unwrap_or(file)
+    let of_example = file.strip_prefix(EXAMPLES).ok().filter(|path| path.components().count() > 1);
+    let of_part = file.strip_prefix(PARTS).ok().filter(|path| !OWN.iter().any(|own| path.starts_with(own)));
+    of_example.or(of_part).unwrap_or(file)
 }
+
+/// The folders of the kernel's own crate.
+const OWN: [&str; 4] = ["src", "tests", "examples", "benches"];
 
 /// Says whether cargo compiles a file by itself: as the root of a library, a program, a test, an example, a bench or a build script.
 fn is_root(file: &Path) -> bool {

@@ -59,7 +59,7 @@ def main():
     words.add_argument("--only", default="")
     words = words.parse_args()
     shutil.rmtree(parts.FOLDER, ignore_errors=True)
-    parts.FOLDER.mkdir(parents=True)
+    parts.NOTES.mkdir(parents=True)
     rows = []
     try:
         cluster = parts.Cluster()

@@ -20,6 +20,8 @@ import urllib.error
 import urllib.request
 
 MGP, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2]).absolute()
+# A server that a kernel starts changes nothing beside the files of that kernel.
+NOTES = FOLDER / "notes"
 SCRIPTS = pathlib.Path(__file__).absolute().parent
 PATIENCE = 60
 ENV = {
@@ -207,12 +209,12 @@ url = "http://127.0.0.1:{cluster.echo_port}/mcp"
 [[servers]]
 id = "ledger"
 command = {json.dumps(sys.executable)}
-args = ["{SCRIPTS}/server.py", "{FOLDER}/ledger"]
+args = ["{SCRIPTS}/server.py", "{NOTES}/ledger"]
 sharing = "shared"
 [[servers]]
 id = "desk"
 command = {json.dumps(sys.executable)}
-args = ["{SCRIPTS}/server.py", "{FOLDER}/desk"]
+args = ["{SCRIPTS}/server.py", "{NOTES}/desk"]
 """
         self.configure()
 
@@ -387,7 +389,7 @@ class Cluster:
         (FOLDER / "secrets" / "STORE_KEY").write_text("a-secret-of-all-kernels-and-of-nobody-else")
         os.chmod(FOLDER / "secrets" / "STORE_KEY", 0o600)
         self.postgres = Postgres()
-        Part("payments", sys.executable, str(SCRIPTS / "server.py"), str(FOLDER / "payments"), str(self.payments_port))
+        Part("payments", sys.executable, str(SCRIPTS / "server.py"), str(NOTES / "payments"), str(self.payments_port))
         self.kernels = [Kernel(number, self) for number in (1, 2, 3)]
         servers = "\n".join(f"    server {kernel.name} 127.0.0.1:{kernel.port}" for kernel in self.kernels)
         template = (SCRIPTS / "haproxy.cfg").read_text()
@@ -424,5 +426,5 @@ class Cluster:
 
 def lines(name):
     """Returns what a server noted."""
-    notes = FOLDER / name
+    notes = NOTES / name
     return notes.read_text().splitlines() if notes.exists() else []

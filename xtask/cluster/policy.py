@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.request
 
-from parts import ENV, FOLDER, MGP, SCRIPTS, Part, check, done, free_port, heavy_load, lines, listens, percentile, run, until
+from parts import ENV, FOLDER, MGP, NOTES, SCRIPTS, Part, check, done, free_port, heavy_load, lines, listens, percentile, run, until
 
 AT_ONCE = concurrent.futures.ThreadPoolExecutor(64)
 
@@ -225,7 +225,7 @@ def sign_in(kernel, server):
 def logins_are_those_of_all(cluster, short):
     """a login at one kernel is used by all, its refresh tokens once each; a logout holds at all (target: 1 s)"""
     port, texts = free_port(), [kernel.config.read_text() for kernel in cluster.kernels]
-    Part("guarded", sys.executable, str(SCRIPTS / "server.py"), str(FOLDER / "guarded"), str(port), "guarded")
+    Part("guarded", sys.executable, str(SCRIPTS / "server.py"), str(NOTES / "guarded"), str(port), "guarded")
     until("the server with logins to listen", lambda: listens(port))
     entry = f'[[servers]]\nid = "guarded"\nurl = "http://127.0.0.1:{port}/mcp"\n'
     try:

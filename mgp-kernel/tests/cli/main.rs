@@ -13,6 +13,7 @@ mod backup;
 #[path = "../support/certificate.rs"]
 mod certificate;
 mod clients;
+mod conform;
 mod connecting_again;
 mod deciding;
 mod doors;

@@ -80,7 +80,11 @@ pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), 
         to.to.open(folder, PathAccess::Write);
     }
     if let Some(folders) = confined.folders {
-        to.open_system(search.folders());
+        // The programs of `PATH` find the rest of themselves beside their folder.
+        let programs = search.folders().filter_map(|folder| folder.canonicalize().ok());
+        let programs =
+            programs.flat_map(|folder| [search.installation(&folder.join("program")), Some(folder)]);
+        to.open_system(programs.flatten());
         // A shell or another program starts them.
         for word in confined.args.iter().flat_map(|arg| words_of(arg)) {
             let file = confined.folder.join(word);

@@ -62,7 +62,7 @@ impl ProgramSearch<'_> {
     }
 
     /// Returns the folder that a program was installed to, if it has one to itself.
-    fn installation(&self, program: &Path) -> Option<PathBuf> {
+    pub(super) fn installation(&self, program: &Path) -> Option<PathBuf> {
         let folder = program.parent()?;
         let is_programs = known("program folders").iter().any(|name| folder.ends_with(name));
         let installation = folder.parent().filter(|_| is_programs)?;

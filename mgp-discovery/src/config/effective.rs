@@ -124,7 +124,7 @@ impl Config {
     }
 }
 
-/// What the program of a server may reach on this machine.
+/// The reach of a server's program: the files and connections that are open to it on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
@@ -137,7 +137,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Returns the word for people.
+    /// Returns the word by which `mgp servers` shows this reach.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -170,7 +170,7 @@ impl ServerConfig {
         self.confine.unwrap_or_else(|| self.confinement.is_some() || is_sandboxed())
     }
 
-    /// Returns what the server's program may reach on this machine.
+    /// Returns the reach that the entry gives the server's program.
     pub fn reach(&self) -> Reach {
         let is_container = || self.command.as_deref().is_some_and(|command| CONTAINERS.contains(&command));
         match &self.confinement {

@@ -10,12 +10,12 @@ use serde_json::Value;
 pub enum Assertion {
     /// Both are the same JSON.
     ExactMatch,
-    /// What was observed is valid by the expected JSON Schema.
+    /// The observation has to match the expected JSON Schema.
     SchemaMatch,
     /// The member `code` is the code of the JSON-RPC error, and `http` the status over HTTP. Each is a number or a list of
     /// numbers to choose from; `code` may also be `error` for any error, or `ok` for a result.
     StatusCode,
-    /// What was observed has all that is expected: each member of an object, each item of a list.
+    /// The observation has to contain each expected member of an object and each expected item of a list.
     Contains,
 }
 

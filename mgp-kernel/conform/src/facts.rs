@@ -1,4 +1,4 @@
-//! What the kit finds out about a server before it runs scenarios: a tool, a resource and a prompt to ask for.
+//! The facts about a server that scenarios need: a tool, a resource, and a prompt that the kit may ask for.
 
 use std::collections::BTreeMap;
 

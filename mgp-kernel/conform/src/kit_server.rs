@@ -14,14 +14,14 @@ pub(crate) struct KitServer {
     steps: Vec<Step>,
     /// The ids of the kit's requests that the client has not answered.
     asked: Vec<Value>,
-    /// What the client sent, in order.
+    /// The messages of the client, in the order in which they came.
     messages: Vec<Value>,
     answers: Map<String, Value>,
     /// Answers to what the kit did not ask.
     stray: Vec<Value>,
 }
 
-/// What the kit sends because of a message.
+/// The reply of the kit to a message of the client.
 #[derive(Debug, Default)]
 pub(crate) struct Reaction {
     /// Requests and notifications, which go before the answer.

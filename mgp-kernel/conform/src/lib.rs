@@ -2,8 +2,8 @@
 //! eras of MCP.
 //!
 //! The rules are test cases in data files; others [add theirs](Suite::with). The kit writes and reads raw messages itself
-//! and uses no SDK, so that what it finds does not depend on the code that it tests. A subject that passes keeps the rules
-//! that were tested, which is necessary for quality, and not sufficient.
+//! and uses no SDK, so that what it finds does not depend on the code that it tests. A subject that passes keeps the tested
+//! rules. That is necessary for quality, but not enough: no rule looks at behavior under load.
 //!
 //! ```
 //! use mgp_conform::{Level, Suite};
@@ -48,7 +48,7 @@ pub use self::scenario::{Connection, Level, Role, Scenario, Step, Transport};
 pub use self::server::{ServerSubject, check_server};
 pub use self::suite::{Category, Suite, SuiteError, SuiteMetadata, TestCase};
 
-/// What a run may take and do.
+/// The limits of a run.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "each member is an option of the command line")]
 pub struct RunOptions {

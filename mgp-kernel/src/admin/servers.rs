@@ -81,7 +81,7 @@ pub(crate) struct ServerRow {
     pub(crate) left_out: Vec<String>,
     /// The transport by which the server is reached.
     pub(crate) transport: String,
-    /// What its program may reach on this machine, if the kernel starts it.
+    /// The reach of its program, if the kernel starts one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reach: Option<Reach>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use mgp_discovery::config::model::{ServerConfig, ServerConfinement};
-use mgp_discovery::config::{ConfigFile, looks_like};
+use mgp_discovery::config::{ConfigFile, Reach, looks_like};
 use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJson, command_line, launch};
 use mgp_security::network::{Fetcher, NetworkPolicy, check_url};
 use serde::{Deserialize, Serialize};
@@ -287,10 +287,10 @@ fn variables(config: &ServerConfig) -> Vec<String> {
 /// Confines the program of a server to its package and HTTPS where this system can, and returns what a person should know
 /// of it.
 fn confine(config: &mut ServerConfig, unconfined: bool) -> String {
-    let Some(command) = config.command.as_deref() else {
+    if config.command.is_none() {
         return format!("`mgp login {}` signs in, if the server demands that", config.id);
-    };
-    if ["docker", "podman"].contains(&command) {
+    }
+    if config.reach() == Reach::All {
         return "the container confines it".to_owned();
     }
     if unconfined || support().confines_by_port().is_err() {

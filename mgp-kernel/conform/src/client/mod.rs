@@ -73,7 +73,7 @@ fn outcome(test: &TestCase, transport: Transport, kit: &KitServer) -> Outcome {
     Outcome::judge(test, &kit.document(), &Facts::new())
 }
 
-/// Returns the name and version that the client gives itself.
+/// Returns the name and version in the client's `clientInfo`.
 fn name_of(kit: &KitServer) -> Option<(String, String)> {
     let document = kit.document();
     document["messages"].as_array()?.iter().find_map(|sent| {

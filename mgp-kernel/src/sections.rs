@@ -25,6 +25,7 @@ use crate::running::RunningConfig;
 use crate::servers::events::{self, ServerEvents};
 use crate::servers::fleet::{Fleet, FleetTables};
 use crate::servers::upstream::{ServerSupport, StartQueue};
+use crate::settings;
 use crate::visibility::Visibility;
 
 /// The sections of one kernel. The kernel holds all of them, as do its gates in front of clients and the methods that it
@@ -56,6 +57,7 @@ impl Sections {
         state: PathBuf,
         files: Vec<PathBuf>,
     ) -> Result<Self, StartError> {
+        settings::check_parts(&config)?;
         open_private(&state)?;
         let config = Arc::new(RunningConfig::new(config, state));
         let counts = Arc::new(KernelCounts::new(&config.load()));

@@ -48,6 +48,22 @@ pub(crate) fn connections(config: &Config, http: HttpConfig) -> HttpConfig {
     http.max_connections(count(most)).max_connections_per_peer(count(most.div_ceil(2)))
 }
 
+/// Refuses a configuration that needs a part that this build leaves out.
+pub(crate) fn check_parts(config: &Config) -> Result<(), StartError> {
+    let (cluster, sso) = (("cluster", cfg!(feature = "cluster")), ("sso", cfg!(feature = "sso")));
+    let uses = [
+        ("store.url", config.store.url.is_some(), cluster),
+        ("listen.oauth", config.listen.oauth.is_some(), sso),
+        ("ui.oauth", config.ui.oauth.is_some(), sso),
+    ];
+    let lacking = uses.into_iter().find(|(_, is_used, (_, is_built))| *is_used && !is_built);
+    lacking.map_or(Ok(()), |(key, _, (feature, _))| {
+        Err(wrong(format!(
+            "`{key}` needs a part that this build leaves out; build `mgp` with `--features {feature}`"
+        )))
+    })
+}
+
 /// Returns the embedder that the configuration names; the built-in table if it names none.
 pub(crate) fn embedder(config: &Config) -> Result<EmbedderChoice, StartError> {
     let Some(words) = config.tools.embedder.as_deref().filter(|words| *words != usual::EMBEDDER) else {

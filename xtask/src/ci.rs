@@ -5,7 +5,7 @@ use std::{process::Command, time::Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::{WITH_POSTGRES, Workspace};
+use crate::workspace::{WITH_ALL_PARTS, Workspace};
 use crate::{api, fastembed, process, tidy};
 
 #[derive(clap::Args)]
@@ -21,11 +21,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     step("tidy", || tidy::run(workspace))?;
     step("lints", || {
         let clippy =
-            ["clippy", "--quiet", "--workspace", "--all-targets", WITH_POSTGRES, "--", "-D", "warnings"];
+            ["clippy", "--quiet", "--workspace", "--all-targets", WITH_ALL_PARTS, "--", "-D", "warnings"];
         process::run(workspace.cargo().args(clippy))
     })?;
     step("docs", || {
-        let doc = ["doc", "--quiet", "--no-deps", "--workspace", WITH_POSTGRES];
+        let doc = ["doc", "--quiet", "--no-deps", "--workspace", WITH_ALL_PARTS];
         process::run(workspace.cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     step("licences", || deny(workspace))?;

@@ -31,8 +31,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         row("a server with the SDK, stripped: MB", clean.echo_mb, "8");
     }
     row("crates of `mgp`", mgp.len().to_string(), "240");
-    let postgres = CrateGraph::of(workspace, &["-p", "mgp-kernel", "--features", "postgres"])?;
-    row("crates of `mgp` with the feature `postgres`", postgres.len().to_string(), "");
+    let full = CrateGraph::of(workspace, &["-p", "mgp-kernel", "--features", "full"])?;
+    row("crates of `mgp` with all its parts", full.len().to_string(), "");
     let sdk = CrateGraph::of(workspace, &["-p", "mgp-server-sdk"])?;
     row("crates of a server with the SDK", sdk.len().to_string(), "70");
     row("lines of tests, examples, and benches", test_lines(workspace)?.to_string(), "85000");

@@ -77,7 +77,7 @@ pub(crate) struct Dependency {
 }
 
 /// Adds to the kernel what its usual build leaves out. What is tried, linted and handed out has it.
-pub(crate) const WITH_POSTGRES: &str = "--features=mgp-kernel/postgres";
+pub(crate) const WITH_ALL_PARTS: &str = "--features=mgp-kernel/full";
 
 /// Which features something is built with.
 #[derive(Debug, Clone, Copy)]
@@ -202,7 +202,7 @@ impl Workspace {
             return Ok(path::absolute(folder.join("mgp"))?);
         }
         let profile = Profile::Release.name();
-        let build = ["build", "--profile", profile, "-p", "mgp-kernel", "--bin", "mgp", WITH_POSTGRES];
+        let build = ["build", "--profile", profile, "-p", "mgp-kernel", "--bin", "mgp", WITH_ALL_PARTS];
         process::run(self.cargo().args(build))?;
         Ok(self.target.join(profile).join("mgp"))
     }

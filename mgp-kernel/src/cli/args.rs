@@ -14,12 +14,12 @@ use mgp_security::check::InputCheck;
 use mgp_types::mgp::ServerId;
 use serde_json::json;
 
-use super::help::root;
+use super::help::{left_out, root};
 use super::output::{Global, Output};
 use super::{
     access, apply, audit, backup, call, call_rules, config, conform, export, import, login, new_server, page,
-    permissions, pins, process, proof, secrets, self_update, serve, server_commands, servers_edit, service,
-    spec, tools, trust,
+    permissions, pins, process, proof, secrets, serve, server_commands, servers_edit, service, spec, tools,
+    trust,
 };
 use crate::admin::backup::BackUp;
 use crate::admin::clients::TrustClient;
@@ -133,7 +133,7 @@ pub(super) enum Command {
     #[command(subcommand)]
     Cluster(ClusterCommand),
     /// Make, check, upgrade and fill the database that kernels share
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "cluster")]
     #[command(subcommand)]
     Store(super::store::StoreCommand),
     /// Restore the state from a copy that `mgp backup` made; what was revoked or denied since stays so
@@ -204,8 +204,9 @@ pub(super) enum Command {
     #[command(subcommand)]
     New(NewCommand),
     /// Look for a newer version of mgp, and install it
+    #[cfg(feature = "self-update")]
     #[command(name = "self", subcommand)]
-    Itself(self_update::SelfCommand),
+    Itself(super::self_update::SelfCommand),
     /// Check and show the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -292,6 +293,9 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
     let is_json = args.iter().any(|arg| arg == "--json");
     let failure = if let Some(meant) = lacks_dashes(error, args) {
         Failure::usage("the command of a server stands behind `--`").hint(format!("did you mean `{meant}`?"))
+    } else if let Some((command, feature)) = left_out().find(|(command, _)| is_unknown(error, command)) {
+        Failure::usage(format!("this build has no `mgp {command}`"))
+            .hint(format!("build `mgp` with `--features {feature}`"))
     } else if let Some((command, written, choices)) = unknown_choice(error, args) {
         Failure::usage(format!("`mgp {command}` has no subcommand `{written}`"))
             .hint(format!("use {choices}"))
@@ -307,6 +311,11 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
     };
     Output::new(&Global { json: is_json, ..Global::default() }).failure(&failure);
     failure.exit.into()
+}
+
+/// Returns whether an error says that there is no such command.
+fn is_unknown(error: &clap::Error, command: &str) -> bool {
+    matches!(error.get(ContextKind::InvalidSubcommand), Some(ContextValue::String(written)) if written == command)
 }
 
 /// Returns the command whose subcommand is unknown, the word in its place, and the subcommands that there are. `mgp` itself

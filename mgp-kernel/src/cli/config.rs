@@ -39,6 +39,7 @@ pub(super) async fn run(cx: &CommandContext, command: ConfigCommand) -> Result {
 
 fn check(cx: &CommandContext) -> Result {
     let configured = cx.read_written()?;
+    settings::check_parts(&configured.config)?;
     settings::embedder(&configured.config)?;
     for server in &configured.config.servers {
         drop(settings::network_policy(&configured.config, server)?);

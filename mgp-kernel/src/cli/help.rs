@@ -24,7 +24,19 @@ pub(super) fn root() -> clap::Command {
     for line in more.chunks(MORE_PER_LINE) {
         let _ = writeln!(groups, "  {}", line.join(", "));
     }
+    for (name, feature) in left_out() {
+        let _ = writeln!(groups, "  (this build has no `{name}`: it needs the feature `{feature}`)");
+    }
     root.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}\nOptions:\n{{options}}"))
+}
+
+/// Returns the commands that this build leaves out, and the feature that each needs.
+pub(super) fn left_out() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let parts = [
+        ("self", "self-update", cfg!(feature = "self-update")),
+        ("store", "cluster", cfg!(feature = "cluster")),
+    ];
+    parts.into_iter().filter(|(_, _, is_built)| !is_built).map(|(name, feature, _)| (name, feature))
 }
 
 /// Returns the start of a description, up to its first colon or semicolon.
@@ -56,7 +68,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// The number of names in one line of the commands that few people need.
 const MORE_PER_LINE: usize = 8;
 
-/// The commands that few people need. A build without the feature `postgres` has no `store`.
+/// The commands that few people need.
 const MORE: &[&str] = &[
     "apply", "backup", "check", "cluster", "completions", "conform", "man", "new", "restore", "secrets",
     "self", "server", "service", "spec", "store", "untrust",
@@ -70,7 +82,7 @@ mod tests {
     fn every_command_is_named_once() {
         let root = Cli::command();
         let mut named: Vec<_> = GROUPS.iter().flat_map(|(_, names)| *names).chain(MORE).copied().collect();
-        named.retain(|name| *name != "store" || root.find_subcommand(name).is_some());
+        named.retain(|name| left_out().all(|(left, _)| left != *name));
         named.sort_unstable();
         let shown = root.get_subcommands().filter(|command| !command.is_hide_set());
         let mut known: Vec<_> = shown.map(clap::Command::get_name).collect();

@@ -34,6 +34,7 @@ mod pipe;
 mod process;
 mod proof;
 mod secrets;
+#[cfg(feature = "self-update")]
 mod self_update;
 mod serve;
 mod server_advice;
@@ -44,7 +45,7 @@ mod service;
 mod signals;
 mod spec;
 mod status_watch;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "cluster")]
 mod store;
 mod tools;
 mod trust;
@@ -151,6 +152,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Install(args) => changed(cx, Box::pin(servers_edit::install(cx, args))).await,
         Command::Outdated => Box::pin(servers_edit::outdated(cx)).await,
         Command::Upgrade(args) => Box::pin(servers_edit::upgrade(cx, args)).await,
+        #[cfg(feature = "self-update")]
         Command::Itself(args) => Box::pin(self_update::run(cx, &args)).await,
         Command::Conform(args) => Box::pin(conform::run(&cx.output, args)).await,
         Command::New(NewCommand::Server(args)) => new_server::run(&cx.output, &args),
@@ -185,7 +187,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result {
         Command::Audit(args) => audit::run(cx, args).await,
         Command::Backup(copy) => operate(cx, copy).await,
         Command::Cluster(ClusterCommand::Status(status)) => operate(cx, status).await,
-        #[cfg(feature = "postgres")]
+        #[cfg(feature = "cluster")]
         Command::Store(command) => store::run(cx, command).await,
         Command::Restore(args) => Box::pin(backup::restore(cx, &args)).await,
         Command::Ui(args) => page::run(cx, &args).await,

@@ -17,7 +17,6 @@ use crate::state_folder::users_folder;
 /// A bundle whose digest was checked.
 pub(super) struct Bundle {
     bytes: Bytes,
-    /// The folder of this bundle, which is there once it is unpacked.
     pub(super) folder: PathBuf,
 }
 
@@ -47,6 +46,11 @@ impl Bundle {
         let data =
             users_folder("XDG_DATA_HOME", ".local/share").ok_or("bundles need a home directory: set HOME")?;
         Ok(Self { bytes, folder: data.join("bundles").join(format!("{id}-{}", &sha256[..16])) })
+    }
+
+    /// Returns the folder of this bundle, which is there once it is unpacked.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns the text of its `manifest.json`.

@@ -3,6 +3,7 @@
 //! A registry takes what strangers write. So a plan is made first, which shows a person all of what would be started, and
 //! nothing is written before the person agrees.
 
+#[cfg_attr(not(feature = "bundles"), path = "no_bundle.rs")]
 mod bundle;
 mod registry;
 
@@ -192,7 +193,7 @@ impl Installer {
                 let bundle = Bundle::bring(url, &sha256, &server.id(), &self.registry, &patient).await;
                 let bundle = bundle.map_err(LaunchError::Refused)?;
                 let manifest = bundle.manifest().map_err(LaunchError::Refused)?;
-                let unpacked = Some((manifest.as_str(), bundle.folder.as_path()));
+                let unpacked = Some((manifest.as_str(), bundle.folder()));
                 Ok((launch(server, way, &request.answers, unpacked)?, Some(bundle)))
             };
             outcome = launched.await;

@@ -62,6 +62,7 @@ impl ServerRegistry {
     }
 
     /// Returns the copy of a file beside the documents, if there is one.
+    #[cfg(feature = "bundles")]
     pub(super) fn copy_of(&self, url: &str) -> Option<PathBuf> {
         let Self::Files(path) = self else { return None };
         let folder = if path.is_dir() { path } else { path.parent()? };

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use super::*;
 
@@ -166,8 +165,11 @@ async fn hostile_packages_are_refused_with_the_reason() {
     }
 }
 
+#[cfg(feature = "bundles")]
 #[tokio::test]
 async fn a_bundle_is_unpacked_when_it_is_the_published_one_and_not_before() {
+    use sha2::{Digest as _, Sha256};
+
     let folder = tempfile::tempdir().unwrap();
     let mut writer = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
     writer.start_file("manifest.json", zip::write::SimpleFileOptions::default()).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_lifecycle::store::EffectStore;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "cluster")]
 use mgp_store::Postgres;
 use mgp_store::{Database, Order, OrderKey, StoreError, off_the_runtime};
 use mgp_types::BoxFuture;
@@ -24,11 +24,11 @@ pub(crate) struct ClusterLink {
     pub(crate) id: String,
     /// The way to the other kernels, if calls are passed on to them.
     pub(crate) peers: Option<Peers>,
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "cluster")]
     pub(crate) postgres: Postgres,
     pub(crate) freshness: Arc<Freshness>,
     /// The events for which each kernel vouches.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "cluster")]
     pub(super) vouched: Database,
     /// The source of the orders by their names.
     pub(super) orders: Box<dyn Fn(&'static str) -> Arc<dyn Order> + Send + Sync>,
@@ -130,7 +130,7 @@ impl ClusterLink {
     }
 
     /// Returns the last entry that this kernel knows of each order.
-    #[cfg(any(feature = "postgres", test))]
+    #[cfg(any(feature = "cluster", test))]
     pub(super) async fn versions(&self) -> Result<BTreeMap<&'static str, u64>, StoreError> {
         let followed = self.followed.lock().clone();
         let version = |each: &Arc<FollowedDatabase>| Ok((each.order, each.database.version()?));

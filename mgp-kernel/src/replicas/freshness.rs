@@ -49,7 +49,7 @@ impl LinkStatus {
 }
 
 impl Freshness {
-    #[cfg(any(feature = "postgres", test))]
+    #[cfg(any(feature = "cluster", test))]
     pub(super) fn new() -> Self {
         Self { began: Instant::now(), confirmed: AtomicU64::new(0), fault: Mutex::default() }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-#[cfg(any(feature = "postgres", test))]
+#[cfg(any(feature = "cluster", test))]
 use {crate::lifecycle::or_never, mgp_store::StoreError, std::time::Duration, tokio::time::sleep_until};
 
 /// A lease of a server, which this kernel or another one has.
@@ -26,10 +26,10 @@ impl Lease {
 }
 
 /// The servers of which one kernel runs the program for all.
-#[cfg(any(feature = "postgres", test))]
+#[cfg(any(feature = "cluster", test))]
 pub(crate) trait LeasedServers: Send + Sync {
     /// Returns their ids.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "cluster")]
     fn ids(&self) -> Vec<String>;
 
     /// Ends what runs of a server, and begins it where its lease is by then.
@@ -46,7 +46,7 @@ impl Leases {
     ///
     /// # Errors
     /// Fails if they are not in the form of this version.
-    #[cfg(any(feature = "postgres", test))]
+    #[cfg(any(feature = "cluster", test))]
     pub(super) fn note(&self, asked: Instant, leases: &str) -> Result<(), StoreError> {
         let leases: BTreeMap<String, (Option<String>, i64, u64)> = serde_json::from_str(leases)
             .map_err(|error| StoreError::Damaged(format!("the leases: {error}")))?;
@@ -88,7 +88,7 @@ impl Leases {
     }
 
     /// Has servers follow their leases when these end or move, for as long as it is polled.
-    #[cfg(any(feature = "postgres", test))]
+    #[cfg(any(feature = "cluster", test))]
     pub(super) async fn keep_to(&self, servers: &dyn LeasedServers) {
         let (mut changes, mut followed) = (self.0.subscribe(), BTreeMap::<String, Lease>::new());
         loop {
@@ -110,7 +110,7 @@ impl Leases {
 }
 
 /// The part of a lease that is left for the end of a server.
-#[cfg(any(feature = "postgres", test))]
+#[cfg(any(feature = "cluster", test))]
 const TIME_TO_END: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
     struct Followed(Mutex<Vec<String>>);
 
     impl LeasedServers for Followed {
-        #[cfg(feature = "postgres")]
+        #[cfg(feature = "cluster")]
         fn ids(&self) -> Vec<String> {
             Vec::new()
         }

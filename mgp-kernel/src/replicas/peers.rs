@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::leases::Leases;
 use crate::call::RefusingService;
-#[cfg(any(feature = "postgres", test))]
+#[cfg(any(feature = "cluster", test))]
 use {crate::StartError, crate::running::AcceptedConfig, mgp_discovery::Config, mgp_store::OrderKey};
 
 /// A function that answers a request of a client over HTTP.
@@ -50,7 +50,7 @@ pub(crate) struct Peers {
 
 impl Peers {
     /// Returns what `[cluster]` says; `None` if it has no address.
-    #[cfg(any(feature = "postgres", test))]
+    #[cfg(any(feature = "cluster", test))]
     pub(crate) fn of(
         config: &Config,
         accepted: &AcceptedConfig,

@@ -241,7 +241,7 @@ const PREFIX: &str = "mgp-login.";
 mod tests {
     use super::*;
 
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "cluster")]
     #[tokio::test(flavor = "multi_thread")]
     async fn a_connection_without_a_login_may_get_one_later_where_kernels_share_logins() {
         // The database is not reached, which nobody waits for here.

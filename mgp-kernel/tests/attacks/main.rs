@@ -29,15 +29,18 @@ mod home;
 #[path = "../support/http.rs"]
 #[allow(dead_code, reason = "other tests need the rest")]
 mod http;
+#[cfg(feature = "sso")]
 #[path = "../../../mgp-client-sdk/tests/identity_provider/mod.rs"]
 mod identity_provider;
 #[path = "../support/program.rs"]
 mod kernel;
 mod kernel_words;
 mod lenient_names;
+#[cfg(feature = "sso")]
 mod logins;
 mod loopback;
 mod open_folders;
+#[cfg(feature = "sso")]
 mod page_logins;
 mod paths;
 mod principals;
@@ -48,6 +51,7 @@ mod resources;
 #[path = "../support/runner.rs"]
 mod runner;
 mod server;
+#[cfg(feature = "sso")]
 mod tokens;
 mod unknown_methods;
 
@@ -81,8 +85,11 @@ fn main() -> ExitCode {
         unknown_methods::TESTS,
         access_patterns::TESTS,
         addresses::TESTS,
+        #[cfg(feature = "sso")]
         tokens::TESTS,
+        #[cfg(feature = "sso")]
         logins::TESTS,
+        #[cfg(feature = "sso")]
         page_logins::TESTS,
     ];
     runner::run(&tests.concat())

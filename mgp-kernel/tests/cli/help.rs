@@ -26,7 +26,7 @@ fn listed(words: &[String], help: &str) -> Vec<String> {
         Some(_) if !line.trim_start().contains("  ") => line.split(", ").collect::<Vec<_>>(),
         _ => line.split_whitespace().take(1).collect(),
     });
-    names.map(|name| name.trim().to_owned()).filter(|name| name != "help").collect()
+    names.map(|name| name.trim().to_owned()).filter(|name| name != "help" && !name.starts_with('(')).collect()
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod asking;
 mod audit;
 mod background;
 mod backup;
+#[cfg(feature = "bundles")]
+mod bundles;
 #[path = "../support/certificate.rs"]
 mod certificate;
 mod clients;
@@ -20,7 +22,6 @@ mod doors;
 mod doors_with_keys;
 mod edit;
 mod effects;
-mod embedders;
 mod environment;
 mod extensions;
 mod files;
@@ -46,6 +47,7 @@ mod notifications;
 mod operators;
 mod page;
 mod page_contents;
+mod parts;
 mod people;
 mod pushing;
 mod registrations;
@@ -53,24 +55,25 @@ mod registry_keys;
 mod rows;
 mod rules;
 mod secrets;
+#[cfg(feature = "self-update")]
 mod self_update;
-#[cfg(all(target_os = "linux", feature = "postgres"))]
+#[cfg(all(target_os = "linux", feature = "cluster"))]
 #[allow(dead_code, reason = "the tests of the store need more of it")]
 #[path = "../../../mgp-store/tests/postgres/server.rs"]
 mod server;
 mod service;
 mod service_manager;
 mod serving;
-#[cfg(all(target_os = "linux", feature = "postgres"))]
+#[cfg(all(target_os = "linux", feature = "cluster"))]
 mod shared_operators;
-#[cfg(all(target_os = "linux", feature = "postgres"))]
+#[cfg(all(target_os = "linux", feature = "cluster"))]
 mod shared_record;
 mod sharing;
 #[path = "../support/shell_servers.rs"]
 mod shell_servers;
 mod specs;
 mod starting;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "cluster")]
 mod store;
 mod upgrade;
 mod web_pages;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{release::Release, targets::Target};
 use crate::process;
-use crate::workspace::{WITH_POSTGRES, Workspace};
+use crate::workspace::{WITH_ALL_PARTS, Workspace};
 
 /// The name and the version of a crate.
 type CrateId = (String, String);
@@ -50,12 +50,12 @@ impl LinkedCrates {
         let mut tree = workspace.cargo();
         tree.args(["tree", "--locked", "--target", &target.triple, "-p", "mgp-kernel", "-p", "mgp-patterns"]);
         tree.args([
-            WITH_POSTGRES, "--edges", "normal,no-proc-macro", "--prefix", "depth", "--format", "|{p}",
+            WITH_ALL_PARTS, "--edges", "normal,no-proc-macro", "--prefix", "depth", "--format", "|{p}",
         ]);
         let uses = uses(&process::output(&mut tree)?)?;
         let mut metadata = workspace.cargo();
         metadata.args(["metadata", "--locked", "--format-version", "1", "--filter-platform", &target.triple]);
-        metadata.arg(WITH_POSTGRES);
+        metadata.arg(WITH_ALL_PARTS);
         let metadata: Metadata = serde_json::from_str(&process::output(&mut metadata)?)?;
         let packages = metadata.packages.into_iter().map(|p| ((p.name.clone(), p.version.clone()), p));
         let packages = packages.filter(|(id, _)| uses.contains_key(id)).collect();

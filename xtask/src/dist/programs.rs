@@ -13,7 +13,7 @@ use super::{
     release::Release,
     targets::{Compiler, Target},
 };
-use crate::workspace::{WITH_POSTGRES, Workspace};
+use crate::workspace::{WITH_ALL_PARTS, Workspace};
 use crate::{process, python};
 
 /// The programs of a target.
@@ -66,7 +66,7 @@ impl Programs {
         let mut cargo = workspace.cargo();
         cargo.args(["auditable", build, "--locked", "--profile", profile, "--target", &target.triple]);
         cargo.args(["-p", "mgp-kernel", "-p", "mgp-patterns", "--bin", "mgp", "--bin", "mgp-patterns"]);
-        cargo.arg(WITH_POSTGRES);
+        cargo.arg(WITH_ALL_PARTS);
         cargo.env("PATH", env::join_paths(path)?).env("SOURCE_DATE_EPOCH", release.time.to_string());
         let places = places(workspace)?;
         let remapped = places.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));

@@ -7,6 +7,7 @@ mod doors;
 mod failed_logins;
 mod paths;
 mod sessions;
+#[cfg_attr(not(feature = "sso"), path = "no_tokens.rs")]
 pub(super) mod tokens;
 
 use std::convert::Infallible;

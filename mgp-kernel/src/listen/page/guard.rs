@@ -10,7 +10,7 @@ use http::{HeaderMap, Method};
 use mgp_transport::http::ConnectionAddrs;
 use tokio::sync::OnceCell;
 
-use super::provider::BEGIN;
+use super::sign_in::BEGIN;
 use crate::lifecycle::page_door::PageHolder;
 use crate::listen::socket::operator;
 use crate::peer::{Lineage, PeerUser, Process, ProcessId, peer_user};

@@ -12,6 +12,7 @@ mod logins;
 mod page_client;
 mod pages;
 mod plot;
+#[cfg_attr(not(feature = "sso"), path = "no_provider.rs")]
 mod provider;
 mod reply;
 mod sign_in;

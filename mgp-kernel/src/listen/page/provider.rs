@@ -17,7 +17,7 @@ use crate::settings;
 
 /// The identity provider at which people sign in.
 pub(super) struct PageProvider {
-    pub(super) client: WebClient,
+    client: WebClient,
     page: PageOauth,
     running: Arc<RunningConfig>,
     tokens: ResourceServer,
@@ -64,6 +64,26 @@ impl PageProvider {
         Ok(Some(Self { client, page: page.clone(), running: Arc::clone(running), tokens, groups }))
     }
 
+    /// Returns the name of the issuer for people.
+    pub(super) fn name(&self) -> &str {
+        self.client.issuer.trim_start_matches("https://")
+    }
+
+    /// Returns the address at which a login begins, and what this kernel verifies its end by.
+    pub(super) async fn begin(&self, redirect_uri: &str) -> Result<(String, String), Error> {
+        Ok(self.client.page(redirect_uri).await?)
+    }
+
+    /// Returns the token with which a browser comes back from the provider.
+    pub(super) async fn token(
+        &self,
+        redirect_uri: &str,
+        verifier: &str,
+        answer: &str,
+    ) -> Result<Secret, Error> {
+        Ok(Secret::from(self.client.token(redirect_uri, verifier, answer).await?.into_string()))
+    }
+
     /// Returns who comes with a token, by the groups that there are now.
     ///
     /// # Errors
@@ -90,11 +110,6 @@ fn role(page: &PageOauth, groups: &[GroupMembership]) -> Option<PageRole> {
     }
     is_in(&page.auditors).then_some(PageRole::Auditor)
 }
-
-/// The path at which a browser begins a login at the provider.
-pub(super) const BEGIN: &str = "/login/provider";
-/// The path to which the provider sends a browser back.
-pub(super) const CALLBACK: &str = "/login/callback";
 
 #[cfg(test)]
 mod tests {

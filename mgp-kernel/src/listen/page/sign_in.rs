@@ -5,7 +5,6 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use hyper::body::Incoming;
 use maud::{Markup, html};
-use mgp_discovery::config::Secret;
 use mgp_transport::http::HttpBody;
 use mgp_types::mgp::{Actor, AuditPort as _, EventType, Outcome};
 use mgp_types::{Error, Principal};
@@ -17,7 +16,7 @@ use super::guard::{self, Browser, Scheme};
 use super::layout::{Page, field, segment, sent_again, visible};
 use super::logins::{PageLogin, SignedIn};
 use super::page_client::PageClient;
-use super::provider::{BEGIN, CALLBACK, PageProvider};
+use super::provider::PageProvider;
 use super::reply::{is_local, led_to, plain, refused, shown};
 use crate::lifecycle::page_door::{PageHolder, PageRole};
 
@@ -114,7 +113,7 @@ type Answered = Result<Response<HttpBody>, Error>;
 
 /// Sends a browser to the page of the identity provider. The browser alone keeps what is known of the login.
 async fn begin(server: &PageServer, provider: &PageProvider, head: &Parts) -> Answered {
-    let (page, verifier) = provider.client.page(&redirect_uri(server, head)).await?;
+    let (page, verifier) = provider.begin(&redirect_uri(server, head)).await?;
     let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
     let kept = format!("{verifier}.{}", segment(query.get("_to").unwrap_or("/")));
     // Another site, that of the provider, leads the browser back.
@@ -128,8 +127,7 @@ async fn finish(server: &PageServer, provider: &PageProvider, head: &Parts, brow
     let not_begun = || Error::invalid_request("this browser began no login, or too long ago: sign in again");
     let (verifier, to) = begun.ok_or_else(not_begun)?;
     let answer = head.uri.query().unwrap_or_default();
-    let token = provider.client.token(&redirect_uri(server, head), verifier, answer).await?;
-    let token = Secret::from(token.into_string());
+    let token = provider.token(&redirect_uri(server, head), verifier, answer).await?;
     let holder = provider.holder(&token).await?;
     let audit = &server.kernel.sections().audit;
     let kind = EventType::Custom("dev.cloto.mgp.page_login".into());
@@ -189,7 +187,7 @@ fn login_page(server: &PageServer, to: Option<&str>, kept: Option<&str>, wrong: 
         @if let Some(provider) = &server.provider {
             p {
                 a href={ (BEGIN) "?_to=" (segment(after)) } target=[kept.map(|_| "_blank")] {
-                    "Sign in with " (provider.client.issuer.trim_start_matches("https://"))
+                    "Sign in with " (provider.name())
                 }
                 @if kept.is_some() { " in a tab of its own, and then:" }
             }
@@ -215,6 +213,9 @@ pub(super) async fn unknown(server: &PageServer, head: &Parts, body: Incoming) -
     plain(StatusCode::UNAUTHORIZED, "sign in first")
 }
 
+/// The path at which a browser begins a login at the identity provider, and the one to which that sends it back.
+pub(super) const BEGIN: &str = "/login/provider";
+pub(super) const CALLBACK: &str = "/login/callback";
 /// The path at which browsers sign in.
 pub(super) const LOGIN: &str = "/login";
 /// The name of the cookie with what is kept of a login that was begun at the identity provider.

@@ -54,10 +54,10 @@ fn link_over(order: &Arc<MemoryOrder>) -> Arc<ClusterLink> {
     Arc::new(ClusterLink {
         id: "one".to_owned(),
         peers: None,
-        #[cfg(feature = "postgres")]
+        #[cfg(feature = "cluster")]
         postgres: Postgres::new("postgres://127.0.0.1/none", None).unwrap(),
         freshness: Arc::new(Freshness::new()),
-        #[cfg(feature = "postgres")]
+        #[cfg(feature = "cluster")]
         vouched: Database::in_memory().unwrap(),
         orders: Box::new(move |_| -> Arc<dyn Order> { Arc::<MemoryOrder>::clone(&order) }),
         key: OrderKey::new("secret"),

@@ -399,7 +399,7 @@ impl Fleet {
     }
 }
 
-#[cfg(feature = "postgres")]
+#[cfg(feature = "cluster")]
 impl crate::replicas::LeasedServers for Fleet {
     fn ids(&self) -> Vec<String> {
         let runs_once = |server: &&Arc<Upstream>| server.config().runs_once();

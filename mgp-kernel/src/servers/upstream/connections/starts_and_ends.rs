@@ -181,7 +181,7 @@ impl Upstream {
     }
 
     /// Ends what runs of the server, and connects to it where its lease is by then. A server that does not run stays so.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "cluster")]
     pub(crate) fn follow_lease(self: &Arc<Self>) {
         if self.connections.lock().begin != ConnectPolicy::Yes {
             return;
@@ -307,5 +307,5 @@ pub(super) const IDLE_OF_CLIENT: Duration = Duration::from_hours(1);
 const SWEEP: Duration = Duration::from_mins(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time that calls have to end when the lease of their server ended.
-#[cfg(feature = "postgres")]
+#[cfg(feature = "cluster")]
 const TIME_FOR_CALLS: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! The embedders that `mgp.toml` may name.
+//! The parts of `mgp` that a build may lack, and embedders that `mgp.toml` may name.
 
 use crate::home::Home;
 
@@ -23,6 +23,29 @@ fn an_encoder_that_mgp_no_longer_has_is_refused_with_what_to_write_instead() {
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(ran.err.contains("tools.embedder") && ran.err.contains("the feature `fastembed`"), "{ran:?}");
     }
+}
+
+#[cfg(not(any(feature = "cluster", feature = "sso", feature = "self-update")))]
+#[test]
+fn a_part_that_this_build_lacks_is_named_where_it_is_used() {
+    let home = Home::new();
+    for (lines, feature) in [
+        ("[store]\nurl = 'postgres://h/d'\nkey = 'k'\n", "cluster"),
+        (
+            "[listen]\npublic_url = 'https://h/mcp'\n[listen.oauth]\nissuers = [{ issuer = 'https://id.example' }]\n",
+            "sso",
+        ),
+    ] {
+        home.write("mgp.toml", lines);
+        for args in [["config", "check"], ["serve", "--foreground"]] {
+            let ran = home.run(args);
+            assert!(ran.code == Some(1) && ran.err.contains(&format!("--features {feature}")), "{ran:?}");
+        }
+    }
+    let absent = home.run(["self", "check"]);
+    assert!(absent.code == Some(1) && absent.err.contains("--features self-update"), "{absent:?}");
+    let help = home.run(["--help"]).out;
+    assert!(help.contains("no `store`: it needs the feature `cluster`"), "{help}");
 }
 
 #[cfg(not(feature = "fastembed"))]

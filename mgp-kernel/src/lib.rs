@@ -1,7 +1,4 @@
-//! MGP's kernel: one server between any MCP client and any number of MCP and MGP servers.
-//!
-//! The kernel finds the right tool, asks before danger, records everything and keeps servers alive. [`Kernel`] is the
-//! whole of it; the program `mgp` is its command line. The order of the layers stands in `stack.rs`.
+//! The program `mgp`: the command line of MGP's [kernel](Kernel), which other programs embed.
 //!
 //! ```
 //! use mgp_client_sdk::Client;
@@ -21,64 +18,16 @@
 //! # }
 //! ```
 
-mod admin;
-mod approvals;
-mod call;
-mod catalog;
-mod changes;
 pub mod cli;
-mod config_import;
-mod counts;
-mod data;
 mod demo;
-mod error;
-mod front;
-mod install;
-mod json_receiver;
-mod kernel;
-mod kernel_note;
-mod lifecycle;
-mod listen;
-mod log_positions;
-mod methods;
-mod notifications;
-mod paths;
-mod pattern_servers;
-mod peer;
-#[cfg_attr(windows, path = "platform_windows.rs")]
-mod platform;
-mod policies;
-mod program_files;
-mod proof;
-mod record;
-mod record_push;
-mod registration;
 #[cfg(feature = "self-update")]
 mod releases;
-mod reload;
-mod replicas;
 mod restore;
-mod router;
-mod rules;
-mod running;
-mod sections;
-mod server_inventory;
-mod servers;
-mod settings;
-mod stack;
-mod state_copy;
-mod state_folder;
-mod telemetry;
-mod terminal;
-#[cfg(all(test, any(feature = "bundles", feature = "self-update")))]
+#[cfg(all(test, feature = "self-update"))]
+#[path = "../core/src/test_disk.rs"]
 mod test_disk;
-#[cfg(test)]
-mod test_kernel;
-mod visibility;
 
-pub use self::error::StartError;
-pub use self::kernel::Kernel;
-pub use self::servers::confine::{check_confinement, set_confinement_launcher};
-pub use self::servers::fleet::AppliedConfig;
-pub use self::servers::upstream::{MgpView, ProtocolView, ServerView};
-pub use self::telemetry::Telemetry;
+pub use mgp_kernel_core::{
+    AppliedConfig, Kernel, MgpView, ProtocolView, ServerView, StartError, Telemetry, check_confinement,
+    set_confinement_launcher,
+};

@@ -12,6 +12,11 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use mgp_discovery::Config;
 use mgp_discovery::registry::SqliteRegistryStore;
+use mgp_kernel_core::log_positions::{AuditLogEnds, LAST_END};
+use mgp_kernel_core::platform::set_mode;
+use mgp_kernel_core::policies::stored_decisions;
+use mgp_kernel_core::state_copy::{DECISIONS, EFFECTS, RECORD, REGISTRY, StateCopy, private_folder};
+use mgp_kernel_core::terminal::{TextForm, TextWriter, printable};
 use mgp_lifecycle::store::EffectStore;
 use mgp_security::audit::{AuditLog, LogStore};
 use mgp_security::{Clock, StoreError};
@@ -22,12 +27,6 @@ use mgp_types::mgp::{
 use mgp_types::{AgentGroups, Principal};
 use rusqlite::Connection;
 use serde::Serialize;
-
-use crate::log_positions::{AuditLogEnds, LAST_END};
-use crate::platform::set_mode;
-use crate::policies::stored_decisions;
-use crate::state_copy::{DECISIONS, EFFECTS, RECORD, REGISTRY, StateCopy, private_folder};
-use crate::terminal::{TextForm, TextWriter, printable};
 
 /// The outcome of a restoration.
 #[derive(Debug, Serialize)]

@@ -1,6 +1,11 @@
 //! `mgp access`: shows and changes the rules on which agents may use which servers and tools.
 
 use clap::{Args, Subcommand};
+use mgp_kernel_core::admin::access::{ListAccess, ListGroups, NamedTarget, advised};
+use mgp_kernel_core::admin::operation::KernelNeed;
+use mgp_kernel_core::admin::servers::ListServers;
+use mgp_kernel_core::admin::tools::ListTools;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, ahead, word_of};
 use mgp_security::access::StoredEntry;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessState, AgentId, ServerId, Timestamp,
@@ -11,11 +16,6 @@ use serde_json::{Value, json};
 
 use super::context::CommandContext;
 use super::link::KernelLink;
-use crate::admin::access::{ListAccess, ListGroups, NamedTarget, advised};
-use crate::admin::operation::KernelNeed;
-use crate::admin::servers::ListServers;
-use crate::admin::tools::ListTools;
-use crate::terminal::{Exit, Failure, Result, ahead, word_of};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AccessCommand {

@@ -6,6 +6,15 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use mgp_kernel_core::admin::access::ListAccess;
+use mgp_kernel_core::admin::keys::{
+    IssueKey, IssuedKey, ListKeys, RevokeKey, permission_word, read_permission,
+};
+use mgp_kernel_core::admin::list::OperationEntry;
+use mgp_kernel_core::admin::operation::{KernelNeed, Operation};
+use mgp_kernel_core::admin::permissions::{GrantPermission, ListGrants, ResetDecision, RevokePermission};
+use mgp_kernel_core::rules::CONFIGURATION;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, TextForm, TextWriter, printable, word_of};
 use mgp_security::permission::GrantLifetime;
 use mgp_types::RawJson;
 use mgp_types::mgp::{
@@ -18,13 +27,6 @@ use serde_json::Value;
 use super::context::CommandContext;
 use super::input::read_text;
 use super::link::KernelLink;
-use crate::admin::access::ListAccess;
-use crate::admin::keys::{IssueKey, IssuedKey, ListKeys, RevokeKey, permission_word, read_permission};
-use crate::admin::list::OperationEntry;
-use crate::admin::operation::{KernelNeed, Operation};
-use crate::admin::permissions::{GrantPermission, ListGrants, ResetDecision, RevokePermission};
-use crate::rules::CONFIGURATION;
-use crate::terminal::{Exit, Failure, Result, TextForm, TextWriter, printable, word_of};
 
 #[derive(Debug, Args)]
 pub(super) struct ApplyArgs {

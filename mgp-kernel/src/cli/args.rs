@@ -10,6 +10,15 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use mgp_kernel_core::admin::backup::BackUp;
+use mgp_kernel_core::admin::clients::TrustClient;
+use mgp_kernel_core::admin::cluster::ReadClusterStatus;
+use mgp_kernel_core::admin::keys::{IssueKey, ListKeys, RevokeKey, RotateKey};
+use mgp_kernel_core::admin::registrations::{
+    ApproveRegistration, DenyRegistration, KeepRegistration, ListRegistrations,
+};
+use mgp_kernel_core::admin::server_orders::StartServer;
+use mgp_kernel_core::terminal::{Exit, Failure, Result};
 use mgp_security::check::InputCheck;
 use mgp_types::mgp::ServerId;
 use serde_json::json;
@@ -21,15 +30,6 @@ use super::{
     permissions, pins, process, proof, secrets, serve, server_commands, servers_edit, service, spec, tools,
     trust,
 };
-use crate::admin::backup::BackUp;
-use crate::admin::clients::TrustClient;
-use crate::admin::cluster::ReadClusterStatus;
-use crate::admin::keys::{IssueKey, ListKeys, RevokeKey, RotateKey};
-use crate::admin::registrations::{
-    ApproveRegistration, DenyRegistration, KeepRegistration, ListRegistrations,
-};
-use crate::admin::server_orders::StartServer;
-use crate::terminal::{Exit, Failure, Result};
 
 /// A security gateway between MCP clients and MCP servers: one server for each client, any number of servers behind
 /// it

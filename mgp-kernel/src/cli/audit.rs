@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use mgp_discovery::{AtomicFile, FileReaders};
+use mgp_kernel_core::admin::audit::{EventSelection, QueryEvents, ReadLogEnd, VerifyLog, without_others};
+use mgp_kernel_core::admin::export::{ExportEvents, ExportFormat};
+use mgp_kernel_core::admin::operation::{KernelNeed, PageRequest};
+use mgp_kernel_core::terminal::{Exit, Failure, Result, TextForm};
 use mgp_security::audit::DATA_FLOW;
 use serde_json::json;
 
 use super::context::CommandContext;
 use super::link::{KernelLink, operate};
-use crate::admin::audit::{EventSelection, QueryEvents, ReadLogEnd, VerifyLog, without_others};
-use crate::admin::export::{ExportEvents, ExportFormat};
-use crate::admin::operation::{KernelNeed, PageRequest};
-use crate::terminal::{Exit, Failure, Result, TextForm};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use mgp_discovery::create_private_folder;
+use mgp_kernel_core::lifecycle::installed;
+use mgp_kernel_core::platform::{leave_session, private_file_options};
+use mgp_kernel_core::terminal::{Exit, Failure, Result};
 use serde_json::json;
 
 use super::proof::TOKEN;
-use crate::lifecycle::installed;
-use crate::platform::{leave_session, private_file_options};
-use crate::terminal::{Exit, Failure, Result};
 
 /// Takes the lock under which one process at a time starts a kernel for a state directory, unless another process holds it. It
 /// ends with the file that is returned, and with the process at the latest.

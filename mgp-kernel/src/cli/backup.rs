@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use mgp_kernel_core::listen::socket;
+use mgp_kernel_core::proof::is_guarded;
+use mgp_kernel_core::state_copy::DECISIONS;
+use mgp_kernel_core::state_folder::users_state;
+use mgp_kernel_core::terminal::{Failure, Result};
 use mgp_security::StoreError;
 
 use super::background::start_lock;
 use super::context::{CommandContext, EffectiveConfig};
 use super::proof;
-use crate::listen::socket;
-use crate::proof::is_guarded;
 use crate::restore::restore as put_back;
-use crate::state_copy::DECISIONS;
-use crate::state_folder::users_state;
-use crate::terminal::{Failure, Result};
 
 #[derive(Debug, Args)]
 pub(super) struct RestoreArgs {

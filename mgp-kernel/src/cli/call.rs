@@ -9,6 +9,11 @@ use std::time::Duration;
 
 use clap::Args;
 use mgp_discovery::config::nearest;
+use mgp_kernel_core::admin::operation::{KernelNeed, ServersToBegin};
+use mgp_kernel_core::admin::questions::awaited;
+use mgp_kernel_core::admin::servers::ServerRow;
+use mgp_kernel_core::admin::tools::{ExplainCall, ToolRow};
+use mgp_kernel_core::terminal::{Exit, Failure, Result, printable, span};
 use mgp_types::mcp::{CallToolResult, ProgressParams};
 use mgp_types::mgp::{CallOptions, ServerState};
 use mgp_types::{Error, Object, Origin, RawJson, code};
@@ -20,11 +25,6 @@ use super::input::read_text;
 use super::link::KernelLink;
 use super::permissions::decide;
 use super::{proof, tools};
-use crate::admin::operation::{KernelNeed, ServersToBegin};
-use crate::admin::questions::awaited;
-use crate::admin::servers::ServerRow;
-use crate::admin::tools::{ExplainCall, ToolRow};
-use crate::terminal::{Exit, Failure, Result, printable, span};
 
 #[derive(Debug, Args)]
 pub(super) struct CallArgs {

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use mgp_discovery::config::model::FolderRule;
+use mgp_kernel_core::admin::config::{CheckAskRule, UnknownName};
+use mgp_kernel_core::admin::operation::Operation as _;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, or_dash};
 use mgp_security::command::can_begin_a_rule;
 use mgp_security::path::usable_folder;
 use mgp_types::mgp::{AskRule, Asking, CallEffect, ToolPattern};
@@ -16,9 +19,6 @@ use super::context::CommandContext;
 use super::input::word;
 use super::link::KernelLink;
 use super::proof;
-use crate::admin::config::{CheckAskRule, UnknownName};
-use crate::admin::operation::Operation as _;
-use crate::terminal::{Exit, Failure, Result, or_dash};
 
 #[derive(Debug, Args)]
 pub(super) struct OpenArgs {

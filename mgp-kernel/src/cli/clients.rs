@@ -8,10 +8,9 @@ use mgp_discovery::clients::{
     CandidateFile, ClientDirectories, ClientKind, DetectedClient, FileScope, Format, ImportedServer,
     MAX_FILE_BYTES, OperatingSystem, detect, read_file,
 };
-
-use crate::config_import::client_by_content;
-use crate::lifecycle::KERNEL;
-use crate::terminal::{Failure, Result};
+use mgp_kernel_core::config_import::client_by_content;
+use mgp_kernel_core::lifecycle::KERNEL;
+use mgp_kernel_core::terminal::{Failure, Result};
 
 /// The places of the configuration files of clients on this machine.
 pub(super) struct ClientLocations {

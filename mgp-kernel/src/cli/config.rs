@@ -6,15 +6,15 @@ use std::path::Path;
 
 use clap::Subcommand;
 use mgp_discovery::clients::FileState;
+use mgp_kernel_core::admin::config::ShowConfig;
+use mgp_kernel_core::platform::private_file_options;
+use mgp_kernel_core::settings;
+use mgp_kernel_core::terminal::{Exit, Failure, Result};
 use serde_json::json;
 
 use super::clients::ClientLocations;
 use super::context::CommandContext;
 use super::link::operate;
-use crate::admin::config::ShowConfig;
-use crate::platform::private_file_options;
-use crate::settings;
-use crate::terminal::{Exit, Failure, Result};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {

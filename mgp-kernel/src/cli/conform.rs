@@ -11,10 +11,10 @@ use mgp_conform::{
     ClientSubject, Level, Report, Role, RunOptions, ServerSubject, Status, Suite, Transport, check_client,
     check_server,
 };
+use mgp_kernel_core::terminal::{Exit, Failure, Result, TextWriter, or_dash, with_causes};
 use serde_json::{Map, Value};
 
 use super::output::Output;
-use crate::terminal::{Exit, Failure, Result, TextForm, TextWriter, or_dash, with_causes};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConformCommand {
@@ -114,7 +114,13 @@ pub(super) async fn run(output: &Output, command: ConformCommand) -> Result {
         (Some(_), None) => output.warning("no badge was written, because the subject does not pass"),
         (None, _) => {}
     }
-    output.result(&report)?;
+    output.show(&report, write_report)?;
+    if report.summary.passed == 0
+        && report.summary.failed == 0
+        && let Some(reason) = report.results.iter().find_map(|result| result.message.as_ref())
+    {
+        output.note(&format!("nothing was tested: {reason}"));
+    }
     Ok(if report.is_passing() { Exit::Done } else { Exit::Tool })
 }
 
@@ -140,34 +146,28 @@ fn list(output: &Output, suite: &Suite, role: Role, level: Level) -> Result {
     })
 }
 
-impl TextForm for Report {
-    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        let is_broken = |status| matches!(status, Status::Failed | Status::Error);
-        let broken = self.results.iter().filter(|result| is_broken(result.status));
-        let rows = broken.map(|result| {
-            let message = result.message.clone().unwrap_or_default();
-            [result.status.word().to_owned(), result.test_id.clone(), message]
-        });
-        out.table(&[], rows, "no rule is broken")?;
-        let subject = [self.server_name.as_str(), &self.server_version].map(crate::terminal::printable);
-        writeln!(
-            out,
-            "{} {}: {} passed, {} failed, {} skipped; level {}; suite {}",
-            subject[0],
-            subject[1],
-            self.summary.passed,
-            self.summary.failed,
-            self.summary.skipped,
-            or_dash(self.level.map(Level::word)),
-            self.suite_version,
-        )
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let is_untested = self.summary.passed == 0 && self.summary.failed == 0;
-        let reason = self.results.iter().find_map(|result| result.message.as_ref()).filter(|_| is_untested);
-        reason.into_iter().map(|reason| format!("nothing was tested: {reason}")).collect()
-    }
+/// Writes the rules that are broken, and how many there are.
+fn write_report(report: &Report, out: &mut TextWriter) -> io::Result<()> {
+    let is_broken = |status| matches!(status, Status::Failed | Status::Error);
+    let broken = report.results.iter().filter(|result| is_broken(result.status));
+    let rows = broken.map(|result| {
+        let message = result.message.clone().unwrap_or_default();
+        [result.status.word().to_owned(), result.test_id.clone(), message]
+    });
+    out.table(&[], rows, "no rule is broken")?;
+    let subject =
+        [report.server_name.as_str(), &report.server_version].map(mgp_kernel_core::terminal::printable);
+    writeln!(
+        out,
+        "{} {}: {} passed, {} failed, {} skipped; level {}; suite {}",
+        subject[0],
+        subject[1],
+        report.summary.passed,
+        report.summary.failed,
+        report.summary.skipped,
+        or_dash(report.level.map(Level::word)),
+        report.suite_version,
+    )
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

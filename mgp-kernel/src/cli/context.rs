@@ -11,14 +11,14 @@ use mgp_discovery::config::{
     ConfigFile, FolderFile, FolderTrust, LoadedConfig, Locations, ProcessEnvironment, ServerFault,
 };
 use mgp_discovery::{Config, FileReaders};
+use mgp_kernel_core::Telemetry;
+use mgp_kernel_core::listen::socket;
+use mgp_kernel_core::paths::expanded;
+use mgp_kernel_core::running::AcceptedConfig;
+use mgp_kernel_core::state_folder::{folder_state, users_folder};
+use mgp_kernel_core::terminal::{Failure, Result};
 
 use super::output::{Global, Output};
-use crate::Telemetry;
-use crate::listen::socket;
-use crate::paths::expanded;
-use crate::running::AcceptedConfig;
-use crate::state_folder::{folder_state, users_folder};
-use crate::terminal::{Failure, Result};
 
 /// The context of a command: the options that every command has, which say what kernel it is about, and its output.
 #[derive(Debug, Clone)]

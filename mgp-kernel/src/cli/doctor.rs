@@ -3,6 +3,20 @@
 use std::io::Write as _;
 
 use mgp_discovery::Config;
+use mgp_kernel_core::admin::audit::{VerifiedLog, VerifyLog};
+use mgp_kernel_core::admin::config::ListUnmatched;
+use mgp_kernel_core::admin::keys::{KeyRow, ListKeys};
+use mgp_kernel_core::admin::operation::{KernelNeed, ServersToBegin};
+use mgp_kernel_core::admin::operators::{ProofStatus, ReadProofStatus};
+use mgp_kernel_core::admin::questions::{ListPending, OpenQuestion, PendingDecisions, UndecidedPermission};
+use mgp_kernel_core::admin::server_orders::ReadServerLog;
+use mgp_kernel_core::admin::servers::ServerRow;
+use mgp_kernel_core::admin::status::{KernelStatus, ReadStatus};
+use mgp_kernel_core::proof::NeededProof;
+use mgp_kernel_core::servers::confine::{has_views, support};
+use mgp_kernel_core::servers::upstream::is_needed;
+use mgp_kernel_core::settings;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, printable};
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, ServerState};
 use serde::Serialize;
@@ -14,20 +28,6 @@ use super::pins::pins;
 use super::proof::{LOCKED, WITHOUT_PROOF, ways_to_set};
 use super::server_advice::{missed, suggestion};
 use super::server_commands::{last_lines, listening_text};
-use crate::admin::audit::{VerifiedLog, VerifyLog};
-use crate::admin::config::ListUnmatched;
-use crate::admin::keys::{KeyRow, ListKeys};
-use crate::admin::operation::{KernelNeed, ServersToBegin};
-use crate::admin::operators::{ProofStatus, ReadProofStatus};
-use crate::admin::questions::{ListPending, OpenQuestion, PendingDecisions, UndecidedPermission};
-use crate::admin::server_orders::ReadServerLog;
-use crate::admin::servers::ServerRow;
-use crate::admin::status::{KernelStatus, ReadStatus};
-use crate::proof::NeededProof;
-use crate::servers::confine::{has_views, support};
-use crate::servers::upstream::is_needed;
-use crate::settings;
-use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Serialize)]
 struct DoctorFinding {

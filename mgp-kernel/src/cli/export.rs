@@ -10,13 +10,13 @@ use mgp_discovery::clients::{
     CandidateFile, ClientEntry, ClientFileChange, ClientKind, Concealer, FileScope, plan, read, roll_back,
 };
 use mgp_discovery::config::ProcessEnvironment;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, printable, with_causes};
 use serde_json::json;
 
 use super::clients::{ClientLocations, is_mgp, text_of};
 use super::context::{CommandContext, EffectiveConfig};
 use super::input::{agrees, is_person_there};
 use super::output::Output;
-use crate::terminal::{Exit, Failure, Result, printable, with_causes};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]

@@ -10,13 +10,13 @@ use mgp_discovery::clients::{
     ClientKind, DetectedClient, FileScope, FileState, Imported, ReferenceKind, read,
 };
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
+use mgp_kernel_core::config_import::{AddedServer, ConfigImport, ImportOutcome, LiteralSecrets};
+use mgp_kernel_core::terminal::{Exit, Failure, Result, printable};
 use serde_json::{Value, json};
 
 use super::clients::{ClientLocations, is_mgp, text_of};
 use super::context::{CommandContext, ConfigScope};
 use super::server_advice::suggestion;
-use crate::config_import::{AddedServer, ConfigImport, ImportOutcome, LiteralSecrets};
-use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct ImportArgs {

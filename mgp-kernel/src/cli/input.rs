@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 
+use mgp_kernel_core::platform::forget_typed;
+use mgp_kernel_core::terminal::{Failure, Result};
 use serde::de::DeserializeOwned;
-
-use crate::platform::forget_typed;
-use crate::terminal::{Failure, Result};
 
 /// Returns the text of a file, or of standard input if the path is `-`.
 pub(super) fn read_text(path: &Path) -> Result<String> {

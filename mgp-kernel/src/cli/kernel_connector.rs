@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mgp_discovery::Config;
+use mgp_kernel_core::Kernel;
+use mgp_kernel_core::kernel::ServerStarts;
+use mgp_kernel_core::kernel_note::KernelNote;
+use mgp_kernel_core::listen::socket::{self, SocketReader, SocketWriter};
+use mgp_kernel_core::platform::hide_process;
+use mgp_kernel_core::terminal::{Exit, Failure, Result};
 use tokio::time::{Instant, sleep};
 
 use super::background::{self, start_lock};
 use super::link::{join, make_way};
 use super::output::Output;
-use crate::Kernel;
-use crate::kernel::ServerStarts;
-use crate::kernel_note::KernelNote;
-use crate::listen::socket::{self, SocketReader, SocketWriter};
-use crate::platform::hide_process;
-use crate::terminal::{Exit, Failure, Result};
 
 fn of_others(state: &Path, could_join: bool) -> Failure {
     let whose = if could_join { ", from other files or for another agent" } else { "" };

@@ -7,6 +7,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use mgp_discovery::Config;
+use mgp_kernel_core::StartError;
+use mgp_kernel_core::admin::list::OperationEntry;
+use mgp_kernel_core::admin::operation::{KernelNeed, Operation, PageRequest, ProofNeed, ServersToBegin};
+use mgp_kernel_core::admin::servers::{ListServers, ServerRow};
+use mgp_kernel_core::admin::status::{StepAside, SteppedAside};
+use mgp_kernel_core::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
+use mgp_kernel_core::kernel_note::{KernelNote, waiting_notice};
+use mgp_kernel_core::listen::socket::{self, SocketReader, SocketWriter};
+use mgp_kernel_core::proof::OperatorConnection;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, TextForm, printable};
 use mgp_types::mcp::ProgressParams;
 use mgp_types::mgp::ShutdownReason;
 use mgp_types::{Error, Origin, code};
@@ -18,16 +28,6 @@ use super::context::{CommandContext, EffectiveConfig};
 use super::kernel_connector::{KernelConnector, StateInUse};
 use super::output::Output;
 use super::proof;
-use crate::StartError;
-use crate::admin::list::OperationEntry;
-use crate::admin::operation::{KernelNeed, Operation, PageRequest, ProofNeed, ServersToBegin};
-use crate::admin::servers::{ListServers, ServerRow};
-use crate::admin::status::{StepAside, SteppedAside};
-use crate::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
-use crate::kernel_note::{KernelNote, waiting_notice};
-use crate::listen::socket::{self, SocketReader, SocketWriter};
-use crate::proof::OperatorConnection;
-use crate::terminal::{Exit, Failure, Result, TextForm, printable};
 
 /// A connection of a command to a kernel.
 pub(super) struct KernelLink {

@@ -6,16 +6,16 @@ use clap::Args;
 use mgp_client_sdk::oauth::{LoopbackBrowser, MemoryTokenStore, OAuth, OAuthError, StoredLogin};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
+use mgp_kernel_core::admin::operation::Operation as _;
+use mgp_kernel_core::admin::server_orders::{ChangeLogin, ReconnectServer};
+use mgp_kernel_core::running::AcceptedConfig;
+use mgp_kernel_core::servers::authorization;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, printable};
 use serde_json::{Map, json};
 
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
 use super::page::open_in_browser;
-use crate::admin::operation::Operation as _;
-use crate::admin::server_orders::{ChangeLogin, ReconnectServer};
-use crate::running::AcceptedConfig;
-use crate::servers::authorization;
-use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct LoginArgs {

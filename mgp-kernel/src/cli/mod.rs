@@ -55,6 +55,11 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
+use mgp_kernel_core::admin::operation::KernelNeed;
+use mgp_kernel_core::admin::server_orders::{RestartServer, StopServer};
+use mgp_kernel_core::admin::status::ReadStats;
+use mgp_kernel_core::listen::inherited::InheritedSockets;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, with_causes};
 use mgp_security::check::{CheckError, InputCheck};
 
 use self::args::{
@@ -62,12 +67,7 @@ use self::args::{
 };
 use self::context::CommandContext;
 use self::link::{KernelLink, operate};
-use crate::admin::operation::KernelNeed;
-use crate::admin::server_orders::{RestartServer, StopServer};
-use crate::admin::status::ReadStats;
 use crate::demo::{self, Options};
-use crate::listen::inherited::InheritedSockets;
-use crate::terminal::{Exit, Failure, Result, with_causes};
 
 /// Runs the command that `args` describe, whose first element is the name of the program, and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
@@ -115,7 +115,7 @@ fn run_in_threads(chosen: Command, cx: &CommandContext) -> Result {
     // On Linux, this path leads to this program even if its file has been replaced by a newer one.
     let own = if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() };
     if let Ok(mgp) = own {
-        crate::set_confinement_launcher(mgp);
+        mgp_kernel_core::set_confinement_launcher(mgp);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(Failure::with_error("threads cannot be started"))?;

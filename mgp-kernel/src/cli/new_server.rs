@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::{Args, ValueEnum};
+use mgp_kernel_core::terminal::{Failure, Result, printable};
 use serde_json::json;
 
 use super::output::Output;
-use crate::terminal::{Failure, Result, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct NewServerArgs {

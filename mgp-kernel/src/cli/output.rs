@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ColorChoice};
+use mgp_kernel_core::platform::until_output_is_unread;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, TextForm, TextWriter};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-
-use crate::platform::until_output_is_unread;
-use crate::terminal::{Exit, Failure, Result, TextForm, TextWriter};
 
 /// The options of every command.
 #[derive(Debug, Clone, Default, Args)]

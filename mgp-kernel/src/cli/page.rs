@@ -3,12 +3,12 @@
 use std::process::{Command, Stdio};
 
 use clap::Args;
+use mgp_kernel_core::admin::operation::KernelNeed;
+use mgp_kernel_core::admin::operators::OpenPage;
+use mgp_kernel_core::terminal::Result;
 
 use super::context::CommandContext;
 use super::link::KernelLink;
-use crate::admin::operation::KernelNeed;
-use crate::admin::operators::OpenPage;
-use crate::terminal::Result;
 
 #[derive(Debug, Args)]
 pub(super) struct PageArgs {

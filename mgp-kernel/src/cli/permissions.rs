@@ -3,6 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use mgp_kernel_core::admin::operation::KernelNeed;
+use mgp_kernel_core::admin::permissions::{GrantPermission, ListGrants, ResetDecision, RevokePermission};
+use mgp_kernel_core::admin::questions::{
+    ApproveQuestion, DenyQuestion, ListPending, OpenQuestion, PermissionDecided, ShowQuestion, WatchQuestions,
+};
+use mgp_kernel_core::terminal::{Exit, Failure, ahead, printable};
 use mgp_security::permission::{GrantLifetime, GrantedTo};
 use mgp_types::mgp::{AgentId, Permission, RiskLevel, Scope, Timestamp};
 use mgp_types::{Error, RawJson};
@@ -11,12 +17,6 @@ use super::context::CommandContext;
 use super::input::{is_person_there, read_text, typed_answer};
 use super::link::{KernelLink, operate};
 use super::proof;
-use crate::admin::operation::KernelNeed;
-use crate::admin::permissions::{GrantPermission, ListGrants, ResetDecision, RevokePermission};
-use crate::admin::questions::{
-    ApproveQuestion, DenyQuestion, ListPending, OpenQuestion, PermissionDecided, ShowQuestion, WatchQuestions,
-};
-use crate::terminal::{Exit, Failure, ahead, printable};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PermissionsCommand {

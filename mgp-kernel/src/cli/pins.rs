@@ -3,6 +3,10 @@
 use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
+use mgp_kernel_core::admin::definition_status::ShownDefinitionStatus;
+use mgp_kernel_core::admin::operation::{KernelNeed, Operation as _};
+use mgp_kernel_core::admin::pins::{ApprovePin, ListPins, PinDiff, PinRow, PinnedName};
+use mgp_kernel_core::terminal::{Exit, Failure, Result, printable};
 use mgp_security::definition::DefinitionName;
 use mgp_types::mgp::ServerId;
 use serde_json::json;
@@ -10,10 +14,6 @@ use serde_json::json;
 use super::context::CommandContext;
 use super::input::{agrees, is_person_there};
 use super::link::{KernelLink, operate};
-use crate::admin::definition_status::ShownDefinitionStatus;
-use crate::admin::operation::{KernelNeed, Operation as _};
-use crate::admin::pins::{ApprovePin, ListPins, PinDiff, PinRow, PinnedName};
-use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PinCommand {

@@ -13,6 +13,8 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
+use mgp_kernel_core::kernel_note::KernelNote;
+use mgp_kernel_core::terminal::{Failure, Result};
 use mgp_transport::stdio;
 use parking_lot::Mutex;
 use tokio::io::{
@@ -23,8 +25,6 @@ use tokio::time::Instant;
 
 use self::conversation::{LineRecipient, PipeConversation};
 use super::kernel_connector::{JoinedKernel, KernelConnector};
-use crate::kernel_note::KernelNote;
-use crate::terminal::{Failure, Result};
 
 /// Carries lines from standard input to a kernel, and its lines to standard output. Ends when the input has ended and the
 /// kernel has closed the connection, or when a kernel was stopped in whose place none may be started.

@@ -12,14 +12,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
+use mgp_kernel_core::pattern_servers::{self, PROGRAM};
+use mgp_kernel_core::platform::become_program;
+use mgp_kernel_core::servers::confine;
+use mgp_kernel_core::terminal::{Exit, Failure, Result};
 
 #[cfg(target_os = "linux")]
 pub(super) use self::keeper::{KeepArgs, keep};
 pub(super) use self::limits::{raise_file_limit, run_as_init};
-use crate::pattern_servers::{self, PROGRAM};
-use crate::platform::become_program;
-use crate::servers::confine;
-use crate::terminal::{Exit, Failure, Result};
 
 #[derive(Debug, Args)]
 pub(super) struct ConfineArgs {

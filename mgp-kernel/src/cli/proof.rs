@@ -9,6 +9,18 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, Subcommand};
+use mgp_kernel_core::admin::config::ReloadConfig;
+use mgp_kernel_core::admin::list::OperationEntry;
+use mgp_kernel_core::admin::operation::KernelNeed;
+use mgp_kernel_core::admin::operators::{
+    AdmitOperator, IssueToken, ProofStatus, ProvePresence, ReadProofStatus, SetPassphrase,
+};
+use mgp_kernel_core::listen::socket::own_uid;
+use mgp_kernel_core::platform::{become_self_with, read_hidden};
+use mgp_kernel_core::proof::{NeededProof, OperatorConnection, Proof, ProofChecker};
+use mgp_kernel_core::running::AcceptedConfig;
+use mgp_kernel_core::state_folder::users_state;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, ahead};
 use mgp_security::Clock;
 use mgp_types::Error;
 use mgp_types::mgp::Timestamp;
@@ -16,18 +28,6 @@ use mgp_types::mgp::Timestamp;
 use super::context::CommandContext;
 use super::input::is_person_there;
 use super::link::KernelLink;
-use crate::admin::config::ReloadConfig;
-use crate::admin::list::OperationEntry;
-use crate::admin::operation::KernelNeed;
-use crate::admin::operators::{
-    AdmitOperator, IssueToken, ProofStatus, ProvePresence, ReadProofStatus, SetPassphrase,
-};
-use crate::listen::socket::own_uid;
-use crate::platform::{become_self_with, read_hidden};
-use crate::proof::{NeededProof, OperatorConnection, Proof, ProofChecker};
-use crate::running::AcceptedConfig;
-use crate::state_folder::users_state;
-use crate::terminal::{Exit, Failure, Result, ahead};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum OperatorsCommand {

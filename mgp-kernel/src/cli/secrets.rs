@@ -7,13 +7,13 @@ use clap::{Args, Subcommand};
 use mgp_discovery::Config;
 use mgp_discovery::config::{ProcessEnvironment, nearest};
 use mgp_discovery::secrets::{SecretName, Secrets as Stored, UserSecrets, user_store};
+use mgp_kernel_core::platform::read_hidden;
+use mgp_kernel_core::servers::authorization::is_login;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, or_dash};
 use serde::Serialize;
 use serde_json::json;
 
 use super::context::CommandContext;
-use crate::platform::read_hidden;
-use crate::servers::authorization::is_login;
-use crate::terminal::{Exit, Failure, Result, or_dash};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SecretsCommand {

@@ -3,13 +3,13 @@
 use std::env;
 
 use clap::Subcommand;
+use mgp_kernel_core::install::is_newer;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, printable};
 use serde_json::json;
 
 use super::context::CommandContext;
 use super::input::{agrees, is_person_there};
-use crate::install::is_newer;
 use crate::releases::{ReleaseSource, upgrade_command};
-use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SelfCommand {

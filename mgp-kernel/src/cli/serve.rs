@@ -9,6 +9,18 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use mgp_discovery::Config;
+use mgp_kernel_core::admin::status::reread;
+use mgp_kernel_core::kernel::ServerStarts;
+use mgp_kernel_core::lifecycle::{KernelEnd, installed};
+use mgp_kernel_core::listen::inherited::{HandedSockets, InheritedSockets};
+use mgp_kernel_core::listen::serve::{OnTransportEnd, ServeOptions, serve};
+use mgp_kernel_core::listen::service_manager::{READY, ServiceManager};
+use mgp_kernel_core::listen::socket::{SharingKey, SocketAudience, agents_path};
+use mgp_kernel_core::peer::{adopt_orphans, reap_adopted};
+use mgp_kernel_core::running::{AcceptedConfig, ConfigEdit, ConfigSource};
+use mgp_kernel_core::sections::Sections;
+use mgp_kernel_core::terminal::{Exit, Failure, Result};
+use mgp_kernel_core::{Kernel, StartError, settings};
 use mgp_security::auth::KeyInfo;
 use mgp_types::mgp::{AccessPermission, DefaultPolicy};
 use mgp_types::{LOCAL_AGENT, Principal, PrincipalKind};
@@ -18,18 +30,6 @@ use super::kernel_connector::KernelConnector;
 use super::process::raise_file_limit;
 use super::signals::Signals;
 use super::{background, pipe};
-use crate::admin::status::reread;
-use crate::kernel::ServerStarts;
-use crate::lifecycle::{KernelEnd, installed};
-use crate::listen::inherited::{HandedSockets, InheritedSockets};
-use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
-use crate::listen::service_manager::{READY, ServiceManager};
-use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
-use crate::peer::{adopt_orphans, reap_adopted};
-use crate::running::{AcceptedConfig, ConfigEdit, ConfigSource};
-use crate::sections::Sections;
-use crate::terminal::{Exit, Failure, Result};
-use crate::{Kernel, StartError, settings};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]

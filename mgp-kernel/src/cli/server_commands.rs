@@ -5,6 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use mgp_kernel_core::admin::config::ReloadConfig;
+use mgp_kernel_core::admin::operation::{KernelNeed, ServersToBegin};
+use mgp_kernel_core::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog};
+use mgp_kernel_core::admin::servers::{ListServers, ServerRow, WaitingPart};
+use mgp_kernel_core::admin::status::{KernelStatus, ReadStatus, RestartKernel, StopKernel};
+use mgp_kernel_core::kernel_note::{KernelNote, waiting_notice};
+use mgp_kernel_core::lifecycle::HttpListening;
+use mgp_kernel_core::listen::socket;
+use mgp_kernel_core::proof::is_guarded;
+use mgp_kernel_core::record::PushLag;
+use mgp_kernel_core::state_folder::{DiskSpace, states_of, users_state};
+use mgp_kernel_core::terminal::{Exit, Failure, Result, printable, span};
 use mgp_types::mgp::ServerState;
 use serde::Serialize;
 use serde_json::json;
@@ -14,18 +26,6 @@ use super::context::{CommandContext, EffectiveConfig};
 use super::link::{KernelLink, no_kernel};
 use super::output::Output;
 use super::proof::{LOCKED, WITHOUT_PROOF, waiting};
-use crate::admin::config::ReloadConfig;
-use crate::admin::operation::{KernelNeed, ServersToBegin};
-use crate::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog};
-use crate::admin::servers::{ListServers, ServerRow, WaitingPart};
-use crate::admin::status::{KernelStatus, ReadStatus, RestartKernel, StopKernel};
-use crate::kernel_note::{KernelNote, waiting_notice};
-use crate::lifecycle::HttpListening;
-use crate::listen::socket;
-use crate::proof::is_guarded;
-use crate::record::PushLag;
-use crate::state_folder::{DiskSpace, states_of, users_state};
-use crate::terminal::{Exit, Failure, Result, printable, span};
 
 #[derive(Debug, Args)]
 pub(super) struct LogsArgs {

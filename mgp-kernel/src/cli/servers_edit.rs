@@ -8,6 +8,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use mgp_discovery::Config;
 use mgp_discovery::config::model::{ServerConfig, TransportKind};
 use mgp_discovery::launch::command_line;
+use mgp_kernel_core::admin::config::ReloadConfig;
+use mgp_kernel_core::admin::operation::KernelNeed;
+use mgp_kernel_core::admin::pins::PinnedName;
+use mgp_kernel_core::install::{InstallLookup, InstallPlan, InstallRequest, Installer, is_newer};
+use mgp_kernel_core::terminal::{Exit, Failure, Result, TextForm as _, TextWriter, printable};
 use mgp_types::mgp::ServerId;
 use serde_json::json;
 
@@ -16,11 +21,6 @@ use super::context::{CommandContext, ConfigScope};
 use super::input::{agrees, is_person_there, word};
 use super::link::KernelLink;
 use super::pins::pins;
-use crate::admin::config::ReloadConfig;
-use crate::admin::operation::KernelNeed;
-use crate::admin::pins::PinnedName;
-use crate::install::{InstallLookup, InstallPlan, InstallRequest, Installer, is_newer};
-use crate::terminal::{Exit, Failure, Result, TextForm as _, TextWriter, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct AddServerArgs {

@@ -2,9 +2,8 @@
 
 use std::io;
 
+use mgp_kernel_core::lifecycle::KernelEnd;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-
-use crate::lifecycle::KernelEnd;
 
 /// The signals that a kernel handles.
 pub(super) struct Signals {

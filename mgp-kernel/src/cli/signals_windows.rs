@@ -2,9 +2,8 @@
 
 use std::io;
 
+use mgp_kernel_core::lifecycle::KernelEnd;
 use tokio::signal::windows::{CtrlC, ctrl_c};
-
-use crate::lifecycle::KernelEnd;
 
 /// The signal that a kernel handles.
 pub(super) struct Signals(CtrlC);

@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use mgp_discovery::config::Severity;
 use mgp_discovery::tool_spec::{self, SchemaCheck, SpecDocument, ToolDiff, ToolInterface, lint};
+use mgp_kernel_core::admin::operation::{KernelNeed, ServersToBegin};
+use mgp_kernel_core::admin::pins::write_interface_change;
+use mgp_kernel_core::admin::tools::{ListTools, ToolRow};
+use mgp_kernel_core::terminal::{Exit, Failure, Result, or_dash, printable};
 use mgp_security::Schema;
 use mgp_types::RawJson;
 use mgp_types::ext::{ERROR_DETAIL_SCHEMA, TOOL_CALL_SCHEMA, TOOL_RESULT_SCHEMA};
@@ -18,10 +22,6 @@ use super::input::read_text;
 use super::link::KernelLink;
 use super::output::Output;
 use super::tools;
-use crate::admin::operation::{KernelNeed, ServersToBegin};
-use crate::admin::pins::write_interface_change;
-use crate::admin::tools::{ListTools, ToolRow};
-use crate::terminal::{Exit, Failure, Result, or_dash, printable};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SpecCommand {

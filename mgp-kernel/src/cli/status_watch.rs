@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
+use mgp_kernel_core::admin::servers::{CallCounts, ServerList};
+use mgp_kernel_core::admin::status::{KernelStatus, ReadStatus};
+use mgp_kernel_core::terminal::{Exit, Result, TextWriter, printable};
 use mgp_types::mgp::Timestamp;
 use tokio::time::{Instant, sleep};
 
 use super::link::KernelLink;
-use crate::admin::servers::{CallCounts, ServerList};
-use crate::admin::status::{KernelStatus, ReadStatus};
-use crate::terminal::{Exit, Result, TextWriter, printable};
 
 /// Shows the kernel until it ends, or nobody reads any more.
 pub(super) async fn run(link: &KernelLink) -> Result {

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use clap::Subcommand;
+use mgp_kernel_core::admin::cluster::MigrateStore;
+use mgp_kernel_core::replicas::connect;
+use mgp_kernel_core::running::AcceptedConfig;
+use mgp_kernel_core::state_copy::{DECISIONS, EFFECTS, REGISTRY};
+use mgp_kernel_core::terminal::{Exit, Failure, Result, with_causes};
 use mgp_store::{Database, StoreError, off_the_runtime};
 use serde_json::json;
 
 use super::background::start_lock;
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::operate;
-use crate::admin::cluster::MigrateStore;
-use crate::replicas::connect;
-use crate::running::AcceptedConfig;
-use crate::state_copy::{DECISIONS, EFFECTS, REGISTRY};
-use crate::terminal::{Exit, Failure, Result, with_causes};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum StoreCommand {

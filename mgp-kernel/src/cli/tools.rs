@@ -6,6 +6,11 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use mgp_kernel_core::admin::operation::{KernelNeed, PageRequest, ServersToBegin};
+use mgp_kernel_core::admin::servers::ServerRow;
+use mgp_kernel_core::admin::status::ReadStatus;
+use mgp_kernel_core::admin::tools::{ListTools, ToolRow};
+use mgp_kernel_core::terminal::{Exit, Failure, Result, or_dash, printable};
 use mgp_security::definition::{DefinitionKind, DefinitionName};
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::rows::{Corpus, QueryRow, ToolRow as CorpusRow, read_rows};
@@ -16,11 +21,6 @@ use serde::Serialize;
 use super::context::CommandContext;
 use super::link::KernelLink;
 use super::output::Output;
-use crate::admin::operation::{KernelNeed, PageRequest, ServersToBegin};
-use crate::admin::servers::ServerRow;
-use crate::admin::status::ReadStatus;
-use crate::admin::tools::{ListTools, ToolRow};
-use crate::terminal::{Exit, Failure, Result, or_dash, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct ToolsArgs {

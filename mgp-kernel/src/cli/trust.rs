@@ -15,6 +15,7 @@ use mgp_discovery::config::{
     Config, ConfigFile, EditError, FolderFile, Locations, ProcessEnvironment, TrustedFolders,
 };
 use mgp_discovery::launch::command_line;
+use mgp_kernel_core::terminal::{Exit, Failure, Result, printable};
 use mgp_types::mgp::AccessPermission;
 use serde_json::{Value, json};
 
@@ -24,7 +25,6 @@ use super::import;
 use super::input::{agrees, is_person_there};
 use super::output::Output;
 use super::proof;
-use crate::terminal::{Exit, Failure, Result, printable};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]

@@ -6,6 +6,11 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use mgp_client_sdk::{Client, PlainStack};
 use mgp_discovery::Config;
+use mgp_kernel_core::admin::list::OperationEntry;
+use mgp_kernel_core::admin::operation::Operation;
+use mgp_kernel_core::admin::questions::{ListPending, OpenQuestion};
+use mgp_kernel_core::listen::socket;
+use mgp_kernel_core::{Kernel, ServerView};
 use mgp_transport::Wire;
 use mgp_types::Principal;
 use mgp_types::mcp::CallToolResult;
@@ -15,11 +20,6 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use super::{StepNarration, servers};
-use crate::admin::list::OperationEntry;
-use crate::admin::operation::Operation;
-use crate::admin::questions::{ListPending, OpenQuestion};
-use crate::listen::socket;
-use crate::{Kernel, ServerView};
 
 /// The kernel, the clients and the folder of the demo.
 pub(super) struct DemoSetup {

@@ -1,6 +1,9 @@
 //! The steps of the demo. Each step checks the results, and fails if they are not what it is about to tell.
 
 use anyhow::{Context as _, ensure};
+use mgp_kernel_core::admin::audit::{EventRow, QueryEvents, VerifyLog};
+use mgp_kernel_core::admin::questions::{ApproveQuestion, DenyQuestion, OpenQuestion};
+use mgp_kernel_core::admin::tools::ListTools;
 use mgp_toolindex::budget::{ListedDefinition, default_counter};
 use mgp_types::mcp;
 use mgp_types::mgp::{Outcome, ServerState};
@@ -9,9 +12,6 @@ use serde_json::{Value, json};
 
 use super::StepNarration;
 use super::setup::{AGENT, DemoSetup, ToolAnswer, until};
-use crate::admin::audit::{EventRow, QueryEvents, VerifyLog};
-use crate::admin::questions::{ApproveQuestion, DenyQuestion, OpenQuestion};
-use crate::admin::tools::ListTools;
 
 /// Counts the tokens that tools take of a model's context: all of them, and what the kernel lists in their place.
 pub(super) async fn cost(stage: &DemoSetup, narration: &mut StepNarration) -> anyhow::Result<()> {

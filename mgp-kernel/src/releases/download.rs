@@ -20,6 +20,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use mgp_kernel_core::state_folder::digest_of;
+use mgp_kernel_core::terminal::with_causes;
 use mgp_security::network::JudgedHttp;
 use mgp_types::{BoxFuture, hex};
 use tokio::fs::{self, OpenOptions};
@@ -28,9 +30,6 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower_service::Service;
 use url::Url;
-
-use crate::state_folder::digest_of;
-use crate::terminal::with_causes;
 
 /// A published file.
 #[derive(Debug)]

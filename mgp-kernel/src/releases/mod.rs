@@ -10,6 +10,10 @@ use std::process::Command;
 
 use flate2::read::GzDecoder;
 use mgp_discovery::config::model::DownloadSettings;
+use mgp_kernel_core::install::brought;
+use mgp_kernel_core::pattern_servers;
+use mgp_kernel_core::platform::set_mode;
+use mgp_kernel_core::terminal::{Exit, Failure, Result};
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use minisign_verify::{PublicKey, Signature};
 use serde::Deserialize;
@@ -18,10 +22,6 @@ use url::Url;
 use zip::ZipArchive;
 
 use self::download::{DownloadError, Downloader, PublishedFile};
-use crate::install::brought;
-use crate::pattern_servers;
-use crate::platform::set_mode;
-use crate::terminal::{Exit, Failure, Result};
 
 /// The place of the list of versions, and the key with which it is signed.
 pub(crate) struct ReleaseSource {

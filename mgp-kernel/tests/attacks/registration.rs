@@ -28,7 +28,7 @@ const SCRIPT: &str = concat!(
     "import json\nimport helper\n",
     "NAME = \"look\"\nDESCRIPTION = \"Looks.\"\nINPUT_SCHEMA = {\"type\": \"object\"}\n",
     "def run(arguments):\n    return helper.said()\n",
-    include_str!("../../src/registration/harness.py"),
+    include_str!("../../core/src/registration/harness.py"),
 );
 
 const HELPER: &str = "def said():\n    return \"inspected\"\n";

@@ -21,7 +21,9 @@ impl Evidence {
         let lies_in = |folders: &[&str]| folders.iter().any(|folder| file.starts_with(folder));
         if lies_in(&["mgp-types/"]) {
             Self::Types
-        } else if lies_in(&RUNS_KERNEL) || (lies_in(&["mgp-kernel/src/"]) && text.contains(KERNEL_OF_TESTS)) {
+        } else if lies_in(&RUNS_KERNEL)
+            || (lies_in(&["mgp-kernel/core/src/"]) && text.contains(KERNEL_OF_TESTS))
+        {
             Self::Kernel
         } else if lies_in(&RUNS_PEERS) || (lies_in(&[PATTERNS]) && text.contains(CLIENT)) {
             Self::Peers
@@ -92,8 +94,8 @@ mod tests {
             ("mgp-transport/tests/eras.rs", "", Evidence::Part),
             ("mgp-server-sdk/src/server/mod.rs", "", Evidence::Part),
             ("mgp-client-sdk/tests/sections/wire.rs", "", Evidence::Peers),
-            ("mgp-kernel/src/settings.rs", "", Evidence::Part),
-            ("mgp-kernel/src/router/tests.rs", "use super::test_kernel::TestKernel;", Evidence::Kernel),
+            ("mgp-kernel/core/src/settings.rs", "", Evidence::Part),
+            ("mgp-kernel/core/src/router/tests.rs", "use super::test_kernel::TestKernel;", Evidence::Kernel),
             ("mgp-kernel/tests/cli/audit.rs", "", Evidence::Kernel),
             ("mgp-server-sdk/examples/patterns/src/audit/export.rs", "", Evidence::Part),
             (

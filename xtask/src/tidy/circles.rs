@@ -13,19 +13,20 @@ use std::fs;
 use anyhow::Result;
 
 use self::arrows::Crate;
+use super::crates::PARTS;
 use crate::workspace::Workspace;
 
 /// The arrows of a crate: for each file those that define what it names.
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
-/// Names the circles that are too large, and the arrows from a library to what stands above it.
+/// Names the circles that are too large.
 pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
     let mut crates: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for file in workspace.files()? {
         let name = file.to_string_lossy().replace('\\', "/");
         if let Some((of, place)) = name.split_once("/src/")
             && file.extension().is_some_and(|extension| extension == "rs")
-            && !of.contains('/')
+            && (!of.contains('/') || of.starts_with(PARTS))
             && let Ok(text) = fs::read_to_string(workspace.root.join(&file))
         {
             crates.entry(of.to_owned()).or_default().insert(place.to_owned(), text);
@@ -40,7 +41,6 @@ pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
         }
         let arrows = library.arrows();
         faults.extend(too_large(&name, &circles(&arrows)));
-        faults.extend(upwards(&name, &arrows));
         faults.extend(knots(&name, &arrows));
     }
     Ok(faults)
@@ -94,24 +94,6 @@ fn too_large(name: &str, circles: &[Vec<String>]) -> Vec<String> {
         faults.push(format!(
             "{name}: the largest circle has {largest} files by now; lower its maximum in tidy/circles.rs"
         ));
-    }
-    faults
-}
-
-/// Names the arrows from the library to the modules of its binary.
-fn upwards(name: &str, arrows: &Arrows) -> Vec<String> {
-    let Some((_, above)) = ABOVE.iter().find(|(of, _)| *of == name) else { return Vec::new() };
-    let is_above = |file: &str| {
-        file == "main.rs"
-            || above
-                .iter()
-                .any(|room| file.strip_prefix(room).is_some_and(|rest| rest.starts_with(['/', '.'])))
-    };
-    let mut faults = Vec::new();
-    for (file, named) in arrows.iter().filter(|(file, _)| !is_above(file)) {
-        for other in named.iter().filter(|other| is_above(other)) {
-            faults.push(format!("{name}/src/{file}: names {other}, which stands above the library"));
-        }
     }
     faults
 }
@@ -173,9 +155,6 @@ const LARGER: [(&str, usize); 4] =
 /// The crates with modules that need each other, each with how many do; the numbers only ever go down.
 const KNOTS: [(&str, usize); 1] = [("mgp-types", 16)];
 
-/// The modules of each crate's binary, which stand above its library: nothing of that names them.
-const ABOVE: [(&str, &[&str]); 1] = [("mgp-kernel", &["cli", "demo"])];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,16 +195,5 @@ mod tests {
             ("lib.rs", &["a/mod.rs"]),
         ]);
         assert_eq!(knots("crate", &free), Vec::<String>::new());
-    }
-
-    #[test]
-    fn the_library_names_nothing_of_its_binary() {
-        let arrows = arrows(&[
-            ("kernel.rs", &["cli/exit.rs"]),
-            ("cli/mod.rs", &["demo/mod.rs", "kernel.rs"]),
-            ("client.rs", &["clients.rs"]),
-        ]);
-        let faults = upwards("mgp-kernel", &arrows);
-        assert_eq!(faults, ["mgp-kernel/src/kernel.rs: names cli/exit.rs, which stands above the library"]);
     }
 }

@@ -19,10 +19,14 @@ pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
     for package in workspace.members() {
         let inner = match layer(&package.name) {
             Some(Layer::Example) => Some(EXAMPLES),
-            Some(Layer::Part) => Some(PARTS),
+            Some(Layer::Part | Layer::Core) => Some(PARTS),
             _ => None,
         };
-        let name = if inner.is_some() { package.name.trim_start_matches("mgp-") } else { &package.name };
+        let name = if inner.is_some() {
+            package.name.trim_start_matches("mgp-").trim_start_matches("kernel-")
+        } else {
+            &package.name
+        };
         if package.folder() != workspace.root.join(inner.unwrap_or_default()).join(name) {
             faults.push(format!("{}: a crate lies in a top-level folder of its own name", package.name));
         }
@@ -104,6 +108,8 @@ enum Layer {
     Example,
     /// A part of the program `mgp` that stands alone.
     Part,
+    /// The kernel as a library.
+    Core,
     Kernel,
     /// Outside of the graph: it knows none of the others and none knows it.
     Chores,
@@ -119,6 +125,7 @@ fn layer(name: &str) -> Option<Layer> {
         "mgp-server-sdk" | "mgp-client-sdk" => Layer::Sdk,
         "mgp-patterns" => Layer::Example,
         "mgp-conform" => Layer::Part,
+        "mgp-kernel-core" => Layer::Core,
         "mgp-kernel" => Layer::Kernel,
         "xtask" => Layer::Chores,
         _ => return None,

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+use mgp_kernel_core::lifecycle::socket_connections::RESTARTING;
 use mgp_types::Id;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::LONGEST_HELD;
-use crate::lifecycle::socket_connections::RESTARTING;
 
 /// The state of a conversation that is needed to continue it with another kernel.
 #[derive(Debug, Default)]

@@ -6,6 +6,8 @@ use std::io;
 use std::process::Command;
 
 use clap::Args;
+use mgp_kernel_core::peer::children;
+use mgp_kernel_core::terminal::{Failure, Result};
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, set_child_subreaper,
     set_parent_process_death_signal, wait,
@@ -14,8 +16,6 @@ use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::limits::exit_code;
-use crate::peer::children;
-use crate::terminal::{Failure, Result};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct KeepArgs {

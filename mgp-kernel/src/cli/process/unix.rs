@@ -6,6 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use mgp_discovery::config::model::ListenSettings;
+use mgp_kernel_core::lifecycle::installed;
+use mgp_kernel_core::terminal::{Failure, Result};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getrlimit, kill_process, setrlimit, wait,
 };
@@ -13,9 +15,6 @@ use rustix::termios::tcsetpgrp;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
-
-use crate::lifecycle::installed;
-use crate::terminal::{Failure, Result};
 
 /// Raises the number of files that this process may open as far as it may, and warns if that does not do for the connections
 /// of clients.

@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 
 use mgp_discovery::config::model::ListenSettings;
-
-use crate::terminal::{Failure, Result};
+use mgp_kernel_core::terminal::{Failure, Result};
 
 /// Changes nothing: connections do not count as open files.
 pub(in crate::cli) fn raise_file_limit(_: &ListenSettings) {}

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use mgp_discovery::config::model::ListenSettings;
 use mgp_discovery::{AtomicFile, FileReaders};
+use mgp_kernel_core::listen::socket;
+use mgp_kernel_core::proof::is_guarded;
+use mgp_kernel_core::state_folder::users_state;
+use mgp_kernel_core::terminal::{Exit, Failure, Result};
 use serde::{Deserialize, Serialize};
 
 use super::context::CommandContext;
 use super::proof;
-use crate::listen::socket;
-use crate::proof::is_guarded;
-use crate::state_folder::users_state;
-use crate::terminal::{Exit, Failure, Result};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ServiceCommand {

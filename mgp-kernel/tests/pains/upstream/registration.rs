@@ -32,7 +32,7 @@ const SCRIPT: &str = concat!(
     "DESCRIPTION = \"Adds two numbers.\"\n",
     "INPUT_SCHEMA = {\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"number\"}, \"b\": {\"type\": \"number\"}}}\n",
     "def run(arguments):\n    return arguments[\"a\"] + arguments[\"b\"]\n",
-    include_str!("../../../src/registration/harness.py"),
+    include_str!("../../../core/src/registration/harness.py"),
 );
 
 fn allowing(mut config: Config) -> Config {

@@ -4,6 +4,7 @@
 //! server declares nothing (§8.2), a guess from the definition. Validators, permissions and confirmation read the result
 //! in the context of each call.
 
+mod called;
 mod derive;
 mod effective;
 mod lexicon;
@@ -14,6 +15,7 @@ mod schema;
 mod tests;
 mod uri;
 
+pub use self::called::ToolsGate;
 pub use self::derive::Profile;
 pub(crate) use self::derive::{NameManner, effect_if_told_to_read, hints, phrase_effects, stems};
 pub use self::effective::{ToolRules, describe, effective};

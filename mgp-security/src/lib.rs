@@ -4,7 +4,8 @@
 //! A section that only decides is a [`Gate`](mgp_types::Gate), which [`GateLayer`](mgp_types::GateLayer) turns into a
 //! tower layer; a section that also fetches, records or ends calls is a layer. The same gates and layers work in front
 //! of a server, behind a client and within a gateway. They exchange data only through the slots of
-//! [`Context`](mgp_types::Context); a gate or layer whose slot is empty refuses.
+//! [`Context`](mgp_types::Context); a gate or layer whose slot is empty refuses. Validators, permissions, and confirmation need to
+//! know what a request asks for: in a program without a kernel, `tool::ToolsGate` and `tool::OperationsGate` write that.
 //!
 //! ```
 //! # #[cfg(feature = "validate")] {

@@ -1,5 +1,4 @@
-//! An agent decides in place of a person, by the shell that its client gives it. The client is this program: whatever it
-//! starts beside the kernel is what its agent starts.
+//! An agent decides in place of a person, by its client's shell. The client is this program, whose children are the agent's.
 
 use std::process::{Command, Stdio};
 
@@ -437,13 +436,12 @@ async fn commands_use_nothing_of_a_configuration_that_waits() {
         let ran = run_with(&home, words, Some(token.trim()), "");
         assert!(ran.code != Some(0) && ran.err.contains(what), "{words:?}: {ran:?}");
     };
-    if cfg!(feature = "self-update") {
-        says(&["self", "check"], "no list of versions is configured");
-    }
+    let updates = |what: &str| cfg!(feature = "self-update").then(|| says(&["self", "check"], what));
+    updates("no list of versions is configured");
     says(&["login", "web"], "there is no server web");
     says(&["install", "notes"], "honest");
     assert_eq!(run_with(&home, &["reload"], Some(token.trim()), "").code, Some(0));
-    says(&["self", "check"], "releases_key");
+    updates("releases_key");
 }
 
 async fn a_changed_secret_reaches_no_server_until_it_is_taken_with_the_passphrase() {

@@ -119,7 +119,8 @@ impl Reader<'_> {
         }
         if self.takes(">&") {
             let digits = self.rest.trim_start_matches(|sign: char| sign.is_ascii_digit());
-            let is_descriptor = digits.len() < self.rest.len() && !digits.starts_with(is_of_word);
+            let ends = digits.is_empty() || digits.starts_with(ENDS_OF_WORDS);
+            let is_descriptor = digits.len() < self.rest.len() && ends;
             self.rest = digits;
             return if is_descriptor {
                 Ok(Some(PlainRedirect::ToDescriptor))
@@ -149,7 +150,7 @@ impl Reader<'_> {
         loop {
             let Some(sign) = self.rest.chars().next() else { return Ok(word) };
             match sign {
-                ' ' | '\t' | '\n' | '|' | ';' | '&' | '<' | '>' => return Ok(word),
+                _ if ENDS_OF_WORDS.contains(&sign) => return Ok(word),
                 '\'' => {
                     let (text, rest) = self.rest[1..].split_once('\'').ok_or("a quote without an end")?;
                     word.text.push_str(text);
@@ -193,6 +194,9 @@ impl Reader<'_> {
         }
     }
 }
+
+/// The signs that end a word.
+const ENDS_OF_WORDS: [char; 8] = [' ', '\t', '\n', '|', ';', '&', '<', '>'];
 
 /// Returns whether a sign stands for itself in a word.
 fn is_of_word(sign: char) -> bool {
@@ -243,7 +247,7 @@ mod tests {
             "echo $x", "echo `id`", "echo \"$(id)\"", "(ls)", "a & b", "a &", "cat <<x", "cat <<< x",
             "a <(b)", "a >| b", "a >&b", "echo {a,b}", "echo 'a", "echo a\\nb", "a |& b", "a;;b", "| a",
             "a ||", "a | ", "", "  ", "#x", "a #b", "! a", "a\\\nb", "a > ", "a > | b", "a\rb",
-            "echo \"a\\\"b\"", "é\u{a0}x", "a <> b", "a ; ; b",
+            "echo \"a\\\"b\"", "é\u{a0}x", "a <> b", "a ; ; b", "a 2>&1*", "a 2>&1'b'", "a >&1{}",
         ] {
             assert_eq!(words(line), None, "{line:?}");
         }

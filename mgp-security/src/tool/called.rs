@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::ArcSwapOption;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
 use mgp_types::{BoxedService, Error, Flow, Gate, Method, Object, RawJson, Request, RpcService, call_once};
 use tokio::sync::Mutex;
@@ -39,14 +39,20 @@ use super::{MAX_PAGES, MAX_TOOLS};
 #[derive(Debug, Clone)]
 pub struct ToolsGate(Arc<ListedTools>);
 
-/// The tools of a server, as it listed them last.
+/// The tools of a server by name, and when it listed them.
+#[derive(Debug)]
+struct ToolList {
+    listed: Instant,
+    tools: HashMap<Box<str>, Arc<ResolvedTool>>,
+}
+
+/// A server, and the tools that it listed last.
 #[derive(Debug)]
 struct ListedTools {
     server: ServerId,
     rules: ToolRules,
     lists: BoxedService,
-    /// The tools by name, and when they were listed.
-    known: ArcSwap<Option<(Instant, HashMap<Box<str>, Arc<ResolvedTool>>)>>,
+    known: ArcSwapOption<ToolList>,
     /// Held by the one request that lists.
     listing: Mutex<()>,
 }
@@ -54,7 +60,7 @@ struct ListedTools {
 impl ToolsGate {
     /// Returns a gate for the tools of `server` under the operator's `rules`. `lists` sends to the server.
     pub fn new(server: ServerId, rules: ToolRules, lists: impl RpcService + Sync) -> Self {
-        let (lists, known, listing) = (BoxedService::new(lists), ArcSwap::default(), Mutex::default());
+        let (lists, known, listing) = (BoxedService::new(lists), ArcSwapOption::default(), Mutex::default());
         Self(Arc::new(ListedTools { server, rules, lists, known, listing }))
     }
 }
@@ -71,7 +77,8 @@ impl Gate for ToolsGate {
             request.context.tool = Some(tool);
             return Flow::Pass(());
         }
-        let (tools, mut request) = (Arc::clone(&self.0), request.take());
+        let (tools, name) = (Arc::clone(&self.0), name.into_owned());
+        let mut request = request.take();
         Flow::wait(async move {
             match tools.listed(&request, &name).await {
                 Ok(tool) => {
@@ -88,8 +95,8 @@ impl ListedTools {
     /// Returns the tool of this name, if the list is not too old.
     fn fresh(&self, name: &str) -> Option<Arc<ResolvedTool>> {
         let known = self.known.load();
-        let (listed, tools) = known.as_ref().as_ref()?;
-        tools.get(name).filter(|_| listed.elapsed() < LONGEST_AGE).cloned()
+        let known = known.as_ref().filter(|known| known.listed.elapsed() < LONGEST_AGE)?;
+        known.tools.get(name).cloned()
     }
 
     /// Returns the tool of this name from a new list, for the caller of a request.
@@ -113,17 +120,17 @@ impl ListedTools {
             }
         }
         let found = tools.get(name).cloned();
-        self.known.store(Arc::new(Some((Instant::now(), tools))));
+        self.known.store(Some(Arc::new(ToolList { listed: Instant::now(), tools })));
         Ok(found)
     }
 
     /// Returns the tool that a definition in a list is of, by its name; nothing for one without a name.
     fn resolved(&self, definition: &RawJson) -> Option<(Box<str>, Arc<ResolvedTool>)> {
         let definition = Object::from_raw(definition).ok()?;
-        let name = definition.text("name")?;
+        let name = Box::<str>::from(definition.text("name")?);
         let security = effective(&definition, &self.rules);
         let tool = ResolvedTool::new(self.server.clone(), ToolName::from(&*name), definition, security);
-        Some((name.into(), tool))
+        Some((name, tool))
     }
 }
 
@@ -155,17 +162,18 @@ mod tests {
         mgp_types::always_ready!();
 
         fn call(&mut self, request: Request) -> Self::Future {
-            let result = match (&request.method, request.params.get("cursor"), &request.context.tool) {
-                (&Method::TOOLS_LIST, None, _) => {
+            let is_list = request.method == Method::TOOLS_LIST;
+            let result = match &request.context.tool {
+                _ if is_list && !request.params.contains("cursor") => {
                     self.0.fetch_add(1, Ordering::Relaxed);
                     r#"{"tools":[{"name":"add"},{"no":"name"}],"nextCursor":"2"}"#
                 }
-                (&Method::TOOLS_LIST, ..) => {
+                _ if is_list => {
                     r#"{"tools":[{"name":"run","inputSchema":{"properties":{"command":{"type":"string"}}}}]}"#
                 }
-                (_, _, Some(tool)) if tool.security.validators.is_empty() => r#""nothing""#,
-                (_, _, Some(_)) => r#""validators""#,
-                (_, _, None) => "null",
+                Some(tool) if tool.security.validators.is_empty() => r#""nothing""#,
+                Some(_) => r#""validators""#,
+                None => "null",
             };
             ready(Ok(Response::new(RawJson::parse(result.to_owned()).unwrap())))
         }

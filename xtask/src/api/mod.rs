@@ -19,7 +19,7 @@ const MAXIMA: [(&str, usize); 12] = [
     ("mgp-kernel", 11),
     ("mgp-lifecycle", 56),
     ("mgp-patterns", 1),
-    ("mgp-security", 221),
+    ("mgp-security", 222),
     ("mgp-server-sdk", 82),
     ("mgp-store", 19),
     ("mgp-stream", 34),

@@ -17,11 +17,11 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::form::Form;
-use super::guard::{self, Browser};
+use super::guard::{self, BEGIN, Browser, CALLBACK};
 use super::layout::{Page, asset, field, json, sent_again};
 use super::logins::PageLogin;
 use super::reply::{failed, is_local, led_to, refused, shown};
-use super::sign_in::{BEGIN, CALLBACK, LOGIN, by_provider, is_of_its_person, login, unknown};
+use super::sign_in::{LOGIN, by_provider, is_of_its_person, login, unknown};
 use super::{PageServer, pages};
 use crate::admin::export::ExportEvents;
 use crate::admin::list::OperationEntry;

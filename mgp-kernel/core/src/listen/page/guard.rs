@@ -10,7 +10,6 @@ use http::{HeaderMap, Method};
 use mgp_transport::http::ConnectionAddrs;
 use tokio::sync::OnceCell;
 
-use super::sign_in::BEGIN;
 use crate::lifecycle::page_door::PageHolder;
 use crate::listen::socket::operator;
 use crate::peer::{Lineage, PeerUser, Process, ProcessId, peer_user};
@@ -126,3 +125,7 @@ impl Scheme {
         format!("{}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie_name())
     }
 }
+
+/// The path at which a browser begins a login at the identity provider, and the one to which that sends it back.
+pub(super) const BEGIN: &str = "/login/provider";
+pub(super) const CALLBACK: &str = "/login/callback";

@@ -12,7 +12,7 @@ use percent_encoding::percent_decode_str;
 
 use super::PageServer;
 use super::form::Form;
-use super::guard::{self, Browser, Scheme};
+use super::guard::{self, BEGIN, Browser, CALLBACK, Scheme};
 use super::layout::{Page, field, segment, sent_again, visible};
 use super::logins::{PageLogin, SignedIn};
 use super::page_client::PageClient;
@@ -213,9 +213,6 @@ pub(super) async fn unknown(server: &PageServer, head: &Parts, body: Incoming) -
     plain(StatusCode::UNAUTHORIZED, "sign in first")
 }
 
-/// The path at which a browser begins a login at the identity provider, and the one to which that sends it back.
-pub(super) const BEGIN: &str = "/login/provider";
-pub(super) const CALLBACK: &str = "/login/callback";
 /// The path at which browsers sign in.
 pub(super) const LOGIN: &str = "/login";
 /// The name of the cookie with what is kept of a login that was begun at the identity provider.

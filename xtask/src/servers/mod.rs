@@ -197,7 +197,7 @@ fn tried(installed: &Installed, kernel: &Kernel, server: &Server, through: &mut 
             let offered = peer.offered(server, tool).with_context(|| format!("{tool} is not listed"))?;
             let asked = call(offered);
             let line = peer.session.ask("tools/call", asked)?;
-            let answer = Answer::read(&line)?;
+            let answer = Answer::read(&kernel.at_home(&line))?;
             row.calls += 1;
             row.refused += usize::from(answer.error.is_some() && first.error.is_none());
             let differs = answer.difference(&first, digits);
@@ -324,6 +324,18 @@ impl Kernel {
         let all: Servers = serde_json::from_slice(&listed.stdout)?;
         let waiting = all.servers.into_iter().filter(|server| server.state != "connected");
         Ok(waiting.map(|server| format!("{} ({})", server.id, server.state)).collect())
+    }
+
+    /// Returns what a server wrote as it would have with the home of the one that the kernel did not start: behind the kernel each
+    /// has its own.
+    fn at_home(&self, line: &str) -> String {
+        let homes = format!("{}/homes/", self.state.display());
+        let mut parts = line.split(&homes);
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |before, part| {
+            let rest = part.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric());
+            format!("{before}{}{rest}", self.home.display())
+        })
     }
 
     /// How many of the definitions are offered with a mark.

@@ -1,7 +1,7 @@
 //! MGP's kernel: one server between any MCP client and any number of MCP and MGP servers.
 //!
 //! The kernel finds the right tool, asks before danger, records everything and keeps servers alive. [`Kernel`] is the
-//! whole of it; the program `mgp` (`mgp-kernel`) is its command line. The order of the layers stands in `stack.rs`.
+//! whole of it; the program `mgp` (`mgp-kernel`) is its command line. The order of the layers stands in `kernel/stack.rs`.
 //!
 //! ```
 //! use mgp_client_sdk::Client;
@@ -26,43 +26,26 @@ mod approvals;
 mod call;
 mod catalog;
 mod changes;
-pub mod config_import;
-mod counts;
 mod data;
 mod error;
 mod front;
 pub mod install;
-mod json_receiver;
 pub mod kernel;
-pub mod kernel_note;
 pub mod lifecycle;
 pub mod listen;
-pub mod log_positions;
 mod methods;
-mod notifications;
-pub mod paths;
-pub mod pattern_servers;
 pub mod peer;
-#[cfg_attr(windows, path = "platform_windows.rs")]
 pub mod platform;
 pub mod policies;
-mod program_files;
 pub mod proof;
 pub mod record;
-mod record_push;
 mod registration;
-mod reload;
 pub mod replicas;
 mod router;
-pub mod rules;
-pub mod running;
 pub mod sections;
-mod server_inventory;
 pub mod servers;
 pub mod settings;
-mod stack;
-pub mod state_copy;
-pub mod state_folder;
+pub mod state;
 mod telemetry;
 pub mod terminal;
 #[cfg(all(test, feature = "bundles"))]

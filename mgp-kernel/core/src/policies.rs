@@ -28,13 +28,13 @@ use tokio::time::sleep;
 use crate::StartError;
 use crate::call::hints::AgentBudgets;
 use crate::call::session_state::StateOwners;
-use crate::paths::own_files;
 use crate::proof::ProofChecker;
 use crate::record::AuditTrail;
 use crate::replicas::{ClusterLink, FreshnessGate, SharedLogins, SharedPageLogins, share};
-use crate::running::RunningConfig;
 use crate::settings;
-use crate::state_folder::users_state;
+use crate::settings::paths::own_files;
+use crate::settings::running::RunningConfig;
+use crate::state::folder::users_state;
 
 /// The decisions of operators and of the configuration, and the questions that are open.
 pub struct Policies {

@@ -27,11 +27,11 @@ use crate::kernel::tool_discovery;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::router::Router;
-use crate::running::RunningConfig;
 use crate::sections::Sections;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::fake_server::FakeServer;
 use crate::servers::upstream::{FirstStart, ServerSupport, Upstream};
+use crate::settings::running::RunningConfig;
 use mgp_types::BoxedService;
 
 /// A configuration in which agents have only what they were granted.

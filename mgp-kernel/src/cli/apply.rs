@@ -13,7 +13,7 @@ use mgp_kernel_core::admin::keys::{
 use mgp_kernel_core::admin::list::OperationEntry;
 use mgp_kernel_core::admin::operation::{KernelNeed, Operation};
 use mgp_kernel_core::admin::permissions::{GrantPermission, ListGrants, ResetDecision, RevokePermission};
-use mgp_kernel_core::rules::CONFIGURATION;
+use mgp_kernel_core::sections::rules::CONFIGURATION;
 use mgp_kernel_core::terminal::{Exit, Failure, Result, TextForm, TextWriter, printable, word_of};
 use mgp_security::permission::GrantLifetime;
 use mgp_types::RawJson;

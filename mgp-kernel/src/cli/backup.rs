@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use mgp_kernel_core::listen::socket;
 use mgp_kernel_core::proof::is_guarded;
-use mgp_kernel_core::state_copy::DECISIONS;
-use mgp_kernel_core::state_folder::users_state;
+use mgp_kernel_core::state::copy::DECISIONS;
+use mgp_kernel_core::state::folder::users_state;
 use mgp_kernel_core::terminal::{Failure, Result};
 use mgp_security::StoreError;
 

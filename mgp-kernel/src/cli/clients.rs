@@ -8,7 +8,7 @@ use mgp_discovery::clients::{
     CandidateFile, ClientDirectories, ClientKind, DetectedClient, FileScope, Format, ImportedServer,
     MAX_FILE_BYTES, OperatingSystem, detect, read_file,
 };
-use mgp_kernel_core::config_import::client_by_content;
+use mgp_kernel_core::admin::config_import::client_by_content;
 use mgp_kernel_core::lifecycle::KERNEL;
 use mgp_kernel_core::terminal::{Failure, Result};
 

@@ -13,9 +13,9 @@ use mgp_discovery::config::{
 use mgp_discovery::{Config, FileReaders};
 use mgp_kernel_core::Telemetry;
 use mgp_kernel_core::listen::socket;
-use mgp_kernel_core::paths::expanded;
-use mgp_kernel_core::running::AcceptedConfig;
-use mgp_kernel_core::state_folder::{folder_state, users_folder};
+use mgp_kernel_core::settings::paths::expanded;
+use mgp_kernel_core::settings::running::AcceptedConfig;
+use mgp_kernel_core::state::folder::{folder_state, users_folder};
 use mgp_kernel_core::terminal::{Failure, Result};
 
 use super::output::{Global, Output};

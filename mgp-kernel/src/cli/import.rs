@@ -10,7 +10,7 @@ use mgp_discovery::clients::{
     ClientKind, DetectedClient, FileScope, FileState, Imported, ReferenceKind, read,
 };
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
-use mgp_kernel_core::config_import::{AddedServer, ConfigImport, ImportOutcome, LiteralSecrets};
+use mgp_kernel_core::admin::config_import::{AddedServer, ConfigImport, ImportOutcome, LiteralSecrets};
 use mgp_kernel_core::terminal::{Exit, Failure, Result, printable};
 use serde_json::{Value, json};
 

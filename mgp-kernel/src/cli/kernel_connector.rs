@@ -11,9 +11,9 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_kernel_core::Kernel;
 use mgp_kernel_core::kernel::ServerStarts;
-use mgp_kernel_core::kernel_note::KernelNote;
 use mgp_kernel_core::listen::socket::{self, SocketReader, SocketWriter};
 use mgp_kernel_core::platform::hide_process;
+use mgp_kernel_core::state::kernel_note::KernelNote;
 use mgp_kernel_core::terminal::{Exit, Failure, Result};
 use tokio::time::{Instant, sleep};
 

@@ -13,9 +13,9 @@ use mgp_kernel_core::admin::operation::{KernelNeed, Operation, PageRequest, Proo
 use mgp_kernel_core::admin::servers::{ListServers, ServerRow};
 use mgp_kernel_core::admin::status::{StepAside, SteppedAside};
 use mgp_kernel_core::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
-use mgp_kernel_core::kernel_note::{KernelNote, waiting_notice};
 use mgp_kernel_core::listen::socket::{self, SocketReader, SocketWriter};
 use mgp_kernel_core::proof::OperatorConnection;
+use mgp_kernel_core::state::kernel_note::{KernelNote, waiting_notice};
 use mgp_kernel_core::terminal::{Exit, Failure, Result, TextForm, printable};
 use mgp_types::mcp::ProgressParams;
 use mgp_types::mgp::ShutdownReason;

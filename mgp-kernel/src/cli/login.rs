@@ -8,8 +8,8 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
 use mgp_kernel_core::admin::operation::Operation as _;
 use mgp_kernel_core::admin::server_orders::{ChangeLogin, ReconnectServer};
-use mgp_kernel_core::running::AcceptedConfig;
 use mgp_kernel_core::servers::authorization;
+use mgp_kernel_core::settings::running::AcceptedConfig;
 use mgp_kernel_core::terminal::{Exit, Failure, Result, printable};
 use serde_json::{Map, json};
 

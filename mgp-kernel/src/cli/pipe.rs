@@ -13,7 +13,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mgp_kernel_core::kernel_note::KernelNote;
+use mgp_kernel_core::state::kernel_note::KernelNote;
 use mgp_kernel_core::terminal::{Failure, Result};
 use mgp_transport::stdio;
 use parking_lot::Mutex;

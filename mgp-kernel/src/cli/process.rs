@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
-use mgp_kernel_core::pattern_servers::{self, PROGRAM};
 use mgp_kernel_core::platform::become_program;
 use mgp_kernel_core::servers::confine;
+use mgp_kernel_core::settings::pattern_servers::{self, PROGRAM};
 use mgp_kernel_core::terminal::{Exit, Failure, Result};
 
 #[cfg(target_os = "linux")]

@@ -18,8 +18,8 @@ use mgp_kernel_core::admin::operators::{
 use mgp_kernel_core::listen::socket::own_uid;
 use mgp_kernel_core::platform::{become_self_with, read_hidden};
 use mgp_kernel_core::proof::{NeededProof, OperatorConnection, Proof, ProofChecker};
-use mgp_kernel_core::running::AcceptedConfig;
-use mgp_kernel_core::state_folder::users_state;
+use mgp_kernel_core::settings::running::AcceptedConfig;
+use mgp_kernel_core::state::folder::users_state;
 use mgp_kernel_core::terminal::{Exit, Failure, Result, ahead};
 use mgp_security::Clock;
 use mgp_types::Error;

@@ -20,7 +20,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use mgp_kernel_core::state_folder::digest_of;
+use mgp_kernel_core::state::folder::digest_of;
 use mgp_kernel_core::terminal::with_causes;
 use mgp_security::network::JudgedHttp;
 use mgp_types::{BoxFuture, hex};

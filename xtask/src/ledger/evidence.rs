@@ -94,7 +94,7 @@ mod tests {
             ("mgp-transport/tests/eras.rs", "", Evidence::Part),
             ("mgp-server-sdk/src/server/mod.rs", "", Evidence::Part),
             ("mgp-client-sdk/tests/sections/wire.rs", "", Evidence::Peers),
-            ("mgp-kernel/core/src/settings.rs", "", Evidence::Part),
+            ("mgp-kernel/core/src/settings/mod.rs", "", Evidence::Part),
             ("mgp-kernel/core/src/router/tests.rs", "use super::test_kernel::TestKernel;", Evidence::Kernel),
             ("mgp-kernel/tests/cli/audit.rs", "", Evidence::Kernel),
             ("mgp-server-sdk/examples/patterns/src/audit/export.rs", "", Evidence::Part),

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use super::operation::{Operation, OperatorCall};
-use crate::state_copy::StateCopy;
+use crate::state::copy::StateCopy;
 
 /// Copies the state of the kernel to a folder.
 #[derive(Debug, Args, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::operation::{Operation, OperatorCall};
 use super::permissions::known_agents;
 use crate::AppliedConfig;
-use crate::server_inventory::{ServerInventory, UnmatchedRules, unmatched_rules};
+use crate::sections::inventory::{ServerInventory, UnmatchedRules, unmatched_rules};
 use crate::terminal::{TextForm, TextWriter, line_form, printable};
 
 /// Shows the configuration as it is in effect.

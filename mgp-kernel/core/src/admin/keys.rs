@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::access::advised;
 use super::operation::{Operation, OperatorCall, PageRequest};
-use crate::server_inventory::ServerInventory;
+use crate::sections::inventory::ServerInventory;
 use crate::terminal::{Exit, Failure, TextForm, TextWriter, ahead, line_form, or_dash};
 
 /// Issues a key.

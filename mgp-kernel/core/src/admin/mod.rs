@@ -13,6 +13,7 @@ pub mod backup;
 pub mod clients;
 pub mod cluster;
 pub mod config;
+pub mod config_import;
 pub mod definition_status;
 pub mod export;
 mod gate;

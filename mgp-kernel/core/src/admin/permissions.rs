@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::operation::{Operation, OperatorCall, PageRequest};
 use super::questions::{OpenQuestion, PermissionDecided, named, queued_ids, terms};
 use crate::sections::Sections;
-use crate::server_inventory::ServerInventory;
+use crate::sections::inventory::ServerInventory;
 use crate::servers::upstream::ServerView;
 use crate::settings::KEYLESS_AGENT;
 use crate::terminal::{Failure, TextForm, TextWriter, line_form, or_dash};

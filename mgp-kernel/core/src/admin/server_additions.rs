@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::operation::{KernelNeed, Operation, OperatorCall};
 use crate::AppliedConfig;
-use crate::config_import::{ConfigImport, LiteralSecrets, client_by_content};
+use crate::admin::config_import::{ConfigImport, LiteralSecrets, client_by_content};
 use crate::install::{InstallLookup, InstallPlan, InstallRequest, Installer};
 use crate::terminal::Failure;
 

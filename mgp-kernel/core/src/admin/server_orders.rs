@@ -22,11 +22,11 @@ use tokio::time::{Instant, sleep};
 use super::operation::{KernelNeed, Operation, OperatorCall};
 use super::servers::{ServerList, ServerRow};
 use crate::replicas::SharedLogins;
-use crate::running::AcceptedConfig;
 use crate::sections::Sections;
 use crate::servers::authorization::{at_server, without_person};
 use crate::servers::confine::support;
 use crate::servers::upstream::{Upstream, granted, inherited, reach_here};
+use crate::settings::running::AcceptedConfig;
 use crate::terminal::{TextForm, TextWriter, printable};
 
 /// Restarts a server.

@@ -21,12 +21,12 @@ use super::audit::{Callers, callers};
 use super::operation::{KernelNeed, Operation, OperatorCall, ServersToBegin};
 use super::servers::{CallCounts, ServerList, ServerRow};
 use crate::catalog::EncoderProgress;
-use crate::kernel_note::KernelNote;
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
 use crate::record::PushLag;
 use crate::replicas::LinkStatus;
 use crate::sections::Sections;
-use crate::state_folder::DiskSpace;
+use crate::state::folder::DiskSpace;
+use crate::state::kernel_note::KernelNote;
 use crate::terminal::{TextForm, TextWriter, or_dash};
 use crate::{StartError, settings};
 
@@ -123,7 +123,7 @@ pub struct ClientRow {
 pub struct StepAside {
     /// The process number of the kernel that is meant.
     pub pid: Option<u32>,
-    /// The [digest](crate::kernel_note::KernelNote::digest_of) of the configuration that the caller wants; the kernel stays
+    /// The [digest](crate::state::kernel_note::KernelNote::digest_of) of the configuration that the caller wants; the kernel stays
     /// if it can apply that. `None` if the caller wants another kernel in any case.
     #[serde(default)]
     pub config: Option<String>,

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::policies::Policies;
 use crate::record::AuditTrail;
-use crate::running::RunningConfig;
+use crate::settings::running::RunningConfig;
 
 /// Returns the approvers in the order of [`ApproverChain`]: the human in front of the calling client, if the
 /// configuration says that there is one; then operators. `asked` counts the questions.

@@ -1,4 +1,4 @@
-//! The gates and services that a call passes in front of a server, beside those of the sections; `stack.rs` says where
+//! The gates and services that a call passes in front of a server, beside those of the sections; `kernel/stack.rs` says where
 //! each of them stands.
 
 pub(crate) mod calls_in_work;

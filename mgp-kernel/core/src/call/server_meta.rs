@@ -8,7 +8,7 @@ use mgp_types::mgp::{CallOptions, MEMBER};
 use mgp_types::{Flow, Gate, RawJson, Request};
 
 use super::AGENT_META;
-use crate::pattern_servers;
+use crate::settings::pattern_servers;
 
 /// A gate that tells a server that comes with the kernel which agent calls, in `_meta`. No other server learns that from
 /// it.

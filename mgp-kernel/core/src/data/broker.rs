@@ -24,8 +24,8 @@ use url::Url;
 
 use super::grants::{DataGrant, DataGrants, TakenReference, TakenReferences};
 use crate::record::AuditTrail;
-use crate::running::RunningConfig;
 use crate::settings;
+use crate::settings::running::RunningConfig;
 
 /// The broker of data between servers. It does nothing unless `listen.data_references` is on.
 ///

@@ -1,4 +1,4 @@
-//! The gates and services between a client and the router that are the kernel's own; `stack.rs` says where each of them
+//! The gates and services between a client and the router that are the kernel's own; `kernel/stack.rs` says where each of them
 //! stands. Those in front of a server are in [`call`](crate::call).
 
 pub(crate) mod cancel;

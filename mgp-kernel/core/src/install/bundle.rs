@@ -12,7 +12,7 @@ use zip::ZipArchive;
 use super::brought;
 use super::registry::ServerRegistry;
 use crate::platform::set_mode;
-use crate::state_folder::users_folder;
+use crate::state::folder::users_folder;
 
 /// A bundle whose digest was checked.
 pub(super) struct Bundle {

@@ -1,5 +1,8 @@
 //! The kernel: opens the sections and puts the stack in front of them together.
 
+mod reload;
+mod stack;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,17 +26,18 @@ use tokio::task::JoinSet;
 use crate::changes::tell_endings;
 use crate::front::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
 use crate::front::resolve::awaits_first_tools;
+use crate::kernel::stack::ClientStack;
 use crate::lifecycle::KernelEnd;
 use crate::proof::OperatorConnection;
+use crate::record::push;
 use crate::registration::{self, ModelToolCreator};
-use crate::rules::AccessRules;
 use crate::sections::Sections;
-use crate::server_inventory::warn_of_unmatched;
+use crate::sections::inventory::warn_of_unmatched;
+use crate::sections::rules::AccessRules;
 use crate::servers::events::publish_record;
 use crate::servers::upstream;
-use crate::stack::ClientStack;
 use crate::visibility::CatalogVisibility;
-use crate::{AppliedConfig, ServerView, StartError, record, record_push, settings};
+use crate::{AppliedConfig, ServerView, StartError, record, settings};
 
 /// A kernel: one server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
@@ -125,7 +129,7 @@ impl Kernel {
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
         beside.spawn(audit.forwarded.keep());
         beside.spawn(record::forget(Arc::clone(config), Arc::clone(audit)));
-        beside.spawn(record_push::push(Arc::clone(config), Arc::clone(audit)));
+        beside.spawn(push::push(Arc::clone(config), Arc::clone(audit)));
         beside.spawn(record::watch_disk(config.state().to_owned(), audit.log.clone()));
         if let Some(link) = &sections.link {
             let (audit, servers) = (Arc::clone(audit), Arc::clone(&sections.fleet));

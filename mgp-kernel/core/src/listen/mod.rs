@@ -3,6 +3,7 @@
 mod control;
 pub(crate) mod http;
 pub mod inherited;
+mod notifications;
 mod page;
 mod peers;
 pub mod serve;

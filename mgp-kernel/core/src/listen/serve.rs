@@ -23,12 +23,12 @@ use super::service_manager::{READY, ServiceManager};
 use super::socket::{SocketAudience, UserSocket};
 use super::{control, page};
 use crate::front::connection_role::ConnectionRole;
-use crate::kernel_note::KernelNote;
 use crate::lifecycle::{HttpListening, KernelEnd, ServedKernel, or_never, wait_for_stop};
-use crate::notifications;
+use crate::listen::notifications;
 use crate::peer::Lineage;
 use crate::replicas::Peers;
 use crate::sections::Sections;
+use crate::state::kernel_note::KernelNote;
 use crate::{Kernel, StartError};
 
 /// The places at which a kernel serves, and the conditions under which it ends.

@@ -11,7 +11,7 @@ use mgp_types::mgp::Timestamp;
 use mgp_types::random_bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::state_folder::{read_json, write_json};
+use crate::state::folder::{read_json, write_json};
 
 /// The file in the state with the digests of the operator passphrase and of the tokens that were issued with it. The file
 /// is read for each request, because several kernels of a user share it.

@@ -19,7 +19,7 @@ use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson};
 use serde_json::json;
 
 use crate::record::AuditTrail;
-use crate::running::RunningConfig;
+use crate::settings::running::RunningConfig;
 
 /// A creator of tools for what no tool can do (§16.6): the client's model is asked for the code, the code is held to
 /// the strictest level, and code that passes is registered as a sandboxed server of the session.

@@ -23,11 +23,12 @@ use mgp_types::{AgentGroups, Context, Error, Principal, PrincipalRole};
 use self::creation::remove_script;
 pub(crate) use self::creation::{ModelToolCreator, remove_left_over};
 use crate::replicas::{ClusterLink, share};
-use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet as RunningFleet;
 use crate::servers::upstream::Upstream;
+use crate::settings::pattern_servers;
+use crate::settings::running::RunningConfig;
 use crate::visibility::{CallerView, Visibility};
-use crate::{StartError, pattern_servers, settings};
+use crate::{StartError, settings};
 
 /// Opens the registry. None of its servers is started yet.
 pub(crate) fn open(

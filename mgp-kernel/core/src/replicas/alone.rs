@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{ClusterLink, VerifiedChain};
 use crate::StartError;
 use crate::record::AuditTrail;
-use crate::running::RunningConfig;
+use crate::settings::running::RunningConfig;
 
 impl ClusterLink {
     pub(crate) async fn open(_: &Config, _: &Path) -> Result<Option<Arc<Self>>, StartError> {

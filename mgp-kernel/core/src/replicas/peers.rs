@@ -21,7 +21,9 @@ use tokio::time::Instant;
 use super::leases::Leases;
 use crate::call::RefusingService;
 #[cfg(any(feature = "cluster", test))]
-use {crate::StartError, crate::running::AcceptedConfig, mgp_discovery::Config, mgp_store::OrderKey};
+use {
+    crate::StartError, crate::settings::running::AcceptedConfig, mgp_discovery::Config, mgp_store::OrderKey,
+};
 
 /// A function that answers a request of a client over HTTP.
 pub(crate) type ClientFront =

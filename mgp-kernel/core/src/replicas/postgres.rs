@@ -20,8 +20,8 @@ use super::{ClusterLink, LeasedServers, record};
 use crate::StartError;
 use crate::lifecycle::or_never;
 use crate::record::AuditTrail;
-use crate::running::{AcceptedConfig, RunningConfig};
-use crate::state_folder::{read_json, write_json};
+use crate::settings::running::{AcceptedConfig, RunningConfig};
+use crate::state::folder::{read_json, write_json};
 use crate::terminal::with_causes;
 
 impl ClusterLink {

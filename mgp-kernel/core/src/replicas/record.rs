@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use tokio::time::{interval, sleep, timeout};
 
 use super::{ClusterLink, VerifiedChain};
-use crate::log_positions::holds;
+use crate::record::positions::holds;
 use crate::record::{AuditTrail, FORGET_EVERY};
-use crate::running::RunningConfig;
+use crate::settings::running::RunningConfig;
 
 /// The events for which a kernel vouches: those behind `begin`, up to `end`.
 #[derive(Deserialize)]

@@ -11,9 +11,9 @@ use mgp_types::mgp::{self, NameStyle, written};
 use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Session};
 
 use crate::data::transports;
-use crate::running::RunningConfig;
 use crate::sections::Sections;
 use crate::settings::offered;
+use crate::settings::running::RunningConfig;
 use crate::visibility::CallerView;
 
 /// Returns the answer to `server/discover`, which is that to `initialize` too.

@@ -16,8 +16,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::policies::Policies;
 use crate::replicas::{LoginFuture, SharedLogins};
-use crate::running::{AcceptedConfig, RunningConfig};
 use crate::settings;
+use crate::settings::running::{AcceptedConfig, RunningConfig};
 
 /// Returns the authorization of connections to a server for `owner`, an agent with a connection of its own, or for all. It is
 /// `None` where the configuration says nothing of it and nobody signed in, nor can at another kernel: then requests carry what

@@ -22,7 +22,7 @@ use tracing_subscriber::{Layer, Registry};
 
 use super::otlp::{LINES, attribute, log_record};
 use crate::StartError;
-use crate::counts::{MAX_A_MINUTE, MinuteCount};
+use crate::telemetry::counts::{MAX_A_MINUTE, MinuteCount};
 
 /// Returns the filter that says how much is logged.
 ///

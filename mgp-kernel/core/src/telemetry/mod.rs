@@ -1,5 +1,7 @@
 //! The telemetry of the kernel: lines on standard error, and traces and lines that are sent to a collector.
 
+pub(crate) mod counts;
+pub(crate) mod json_receiver;
 mod log;
 mod otlp;
 
@@ -25,7 +27,7 @@ use self::log::{LogExport, TracedSpan};
 use self::otlp::{Collector, ExportQueue, LINES, SPANS, spans};
 pub(crate) use self::otlp::{attribute, log_record, logs};
 use crate::StartError;
-use crate::counts::short;
+use crate::telemetry::counts::short;
 
 /// The lines and traces of this process, from its start until [`end`](Self::end).
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::StartError;
-use crate::json_receiver::JsonReceiver;
+use crate::telemetry::json_receiver::JsonReceiver;
 
 /// The queue of the spans of this process, once there is a collector.
 pub(super) static SPANS: OnceLock<ExportQueue> = OnceLock::new();

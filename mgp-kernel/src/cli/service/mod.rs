@@ -10,7 +10,7 @@ use mgp_discovery::config::model::ListenSettings;
 use mgp_discovery::{AtomicFile, FileReaders};
 use mgp_kernel_core::listen::socket;
 use mgp_kernel_core::proof::is_guarded;
-use mgp_kernel_core::state_folder::users_state;
+use mgp_kernel_core::state::folder::users_state;
 use mgp_kernel_core::terminal::{Exit, Failure, Result};
 use serde::{Deserialize, Serialize};
 

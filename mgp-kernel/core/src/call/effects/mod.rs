@@ -22,7 +22,7 @@ use self::bound_id::BoundId;
 use super::may_name;
 use super::session_state::CurrentSession;
 use crate::record::AuditTrail;
-use crate::running::RunningConfig;
+use crate::settings::running::RunningConfig;
 
 /// A gate that tells a server keys and transactions in ids that are bound to the agent, and the agent their outcome in its own.
 ///

@@ -19,7 +19,7 @@ use mgp_types::{
 pub(crate) use self::budget::AgentBudgets;
 use self::budget::ReservedUnits;
 use crate::call::{may_name, mentioning};
-use crate::running::RunningConfig;
+use crate::settings::running::RunningConfig;
 
 /// A gate that holds calls to what their tool declares and to what their caller pays, and completes what results tell of
 /// costs and origin.

@@ -15,7 +15,7 @@ use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, RawJson, Revision, code};
 
 use super::paths::{request_trace, uncached};
-use crate::running::RunningConfig;
+use crate::settings::running::RunningConfig;
 
 /// The body of a request: as it comes in, or as it was read.
 pub(super) type MessageBody = Either<Incoming, HttpBody>;

@@ -13,8 +13,8 @@ use mgp_types::Object;
 use mgp_types::mgp::{Actor, ActorType, AuditPort as _, EventType, Outcome};
 use parking_lot::Mutex;
 
-use crate::counts::{MAX_A_MINUTE, MinuteCount, short};
 use crate::sections::Sections;
+use crate::telemetry::counts::{MAX_A_MINUTE, MinuteCount, short};
 
 /// A recorder of failed logins: from where, to which path, by which key or with which claims.
 ///

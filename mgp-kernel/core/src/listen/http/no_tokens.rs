@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mgp_security::oauth::ResourceServer;
 use mgp_types::AgentGroups;
 
-use crate::running::RunningConfig;
+use crate::settings::running::RunningConfig;
 
 #[expect(clippy::unnecessary_wraps, reason = "a build with identity providers may not reach one")]
 pub(super) fn accepted(_: &Arc<RunningConfig>, _: &AgentGroups) -> io::Result<Option<ResourceServer>> {

@@ -20,7 +20,7 @@ use crate::call::meter::{BOUNDS, MeterReading};
 use crate::data::empty;
 use crate::sections::Sections;
 use crate::servers::upstream::Upstream;
-use crate::state_folder::DiskSpace;
+use crate::state::folder::DiskSpace;
 use crate::telemetry;
 
 /// Returns the answer at a path that takes no key: `/healthz`, which says whether this process answers, and `/readyz`, which

@@ -19,7 +19,7 @@ use mgp_types::ext::scope::Scopes;
 use mgp_types::{AgentGroups, Principal, PrincipalKind};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::running::{AcceptedConfig, RunningConfig};
+use crate::settings::running::{AcceptedConfig, RunningConfig};
 
 /// Returns the verification of tokens; `None` if the configuration accepts none. Which agent comes with a token is looked up
 /// in the configuration that holds when it comes.

@@ -12,7 +12,7 @@ use mgp_discovery::config::Secret;
 use mgp_types::Error;
 
 use crate::lifecycle::page_door::PageHolder;
-use crate::running::RunningConfig;
+use crate::settings::running::RunningConfig;
 
 /// The identity provider at which people sign in, which does not exist in this build.
 pub(super) enum PageProvider {}

@@ -12,8 +12,8 @@ use mgp_types::{AgentGroups, Error, GroupMembership, Principal, code};
 
 use crate::lifecycle::page_door::{PageHolder, PageRole};
 use crate::listen::http::tokens;
-use crate::running::RunningConfig;
 use crate::settings;
+use crate::settings::running::RunningConfig;
 
 /// The identity provider at which people sign in.
 pub(super) struct PageProvider {

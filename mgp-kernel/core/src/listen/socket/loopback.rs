@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::{AcceptedConnection, PAUSE, SocketAudience, SocketPeer};
-use crate::state_folder::{read_json, write_json};
+use crate::state::folder::{read_json, write_json};
 
 /// A socket of the kernel. A peer is let in if it has read the file, which lies in a folder that only this user may open.
 pub struct UserSocket {

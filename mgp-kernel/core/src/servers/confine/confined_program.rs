@@ -10,9 +10,9 @@ use mgp_types::mgp::Permission;
 
 use super::program::{NAME_SERVICE, ProgramSearch, SETTINGS, SYSTEM, known};
 use super::spec::{Confinement, PathAccess, Ports};
-use crate::paths::expanded;
 use crate::platform;
-use crate::program_files::{is_program_file, words_of};
+use crate::platform::program_files::{is_program_file, words_of};
+use crate::settings::paths::expanded;
 
 /// A program that is to be confined, and the facts that its confinement follows from.
 pub(crate) struct Confined<'a> {

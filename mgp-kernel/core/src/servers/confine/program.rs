@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use mgp_types::{WordLists, word_lists};
 
-use crate::program_files::{PACKAGE_SCRIPTS, SCRIPTS, has_extension, is_executable};
+use crate::platform::program_files::{PACKAGE_SCRIPTS, SCRIPTS, has_extension, is_executable};
 
 /// The places in which programs and scripts are looked for.
 #[derive(Debug, Clone)]

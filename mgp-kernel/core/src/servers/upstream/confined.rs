@@ -23,14 +23,15 @@ use tokio::io::AsyncReadExt as _;
 use tokio::runtime::Handle;
 
 use super::connection_shared::ConnectionShared;
-use crate::paths::{expanded, reached};
+use crate::platform;
 use crate::policies::Policies;
 use crate::servers::confine::{
     Confined, ConfinedLaunch, Confinement, KEEP, ProgramSearch, check_confinement, has_views, keeper, launch,
     opened,
 };
 use crate::settings;
-use crate::{pattern_servers, platform};
+use crate::settings::paths::{expanded, reached};
+use crate::settings::pattern_servers;
 
 /// The command line and environment of a server, with every reference resolved.
 pub(super) struct ServerProgram {

@@ -27,8 +27,8 @@ use super::support::{CurrentClient, ServerStack, ServerSupport};
 use crate::approvals::ElicitationSessions;
 use crate::call::calls_in_work::CallsInWork;
 use crate::call::meter::OpenRequests;
-use crate::counts::MinuteCount;
 use crate::servers::task_table::TaskPlace;
+use crate::telemetry::counts::MinuteCount;
 use crate::{StartError, settings};
 
 /// A connection to a server, as all parts that serve it share it.

@@ -17,7 +17,7 @@ use super::outcome::{in_own_name, note_question};
 use super::stale_lists::ListKind;
 use crate::approvals::{check_declared, is_question, relay};
 use crate::call::calls_in_work::{ActiveCallers, CallReference};
-use crate::counts::MAX_A_MINUTE;
+use crate::telemetry::counts::MAX_A_MINUTE;
 
 /// A layer that passes the messages of one server to the clients that they concern. Makes [`ServerInbound`] services. The
 /// connection holds the client whose messages these are, so the reference back is weak.

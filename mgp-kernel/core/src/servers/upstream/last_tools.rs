@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::connections::lists_for_all;
 use super::publish::{index_tools, resolved};
 use crate::catalog::ToolCatalog;
-use crate::running::RunningConfig;
+use crate::settings::running::RunningConfig;
 
 /// The last list of one server, as its file holds it.
 #[derive(Debug, Serialize, Deserialize)]

@@ -23,9 +23,9 @@ use crate::data::DataBroker;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::replicas::{ClusterLink, Peers};
-use crate::running::RunningConfig;
 use crate::servers::events::ServerEvents;
 use crate::servers::fleet::FleetTables;
+use crate::settings::running::RunningConfig;
 
 /// The sections of the kernel that all connections to its servers use.
 #[cfg_attr(test, derive(Clone))]

@@ -24,8 +24,8 @@ use percent_encoding::percent_decode_str;
 
 use super::auth_member::MessageBody;
 use super::paths::{request_trace, uncached};
-use crate::running::RunningConfig;
 use crate::sections::Sections;
+use crate::settings::running::RunningConfig;
 
 /// A door, with what its path says.
 #[derive(Debug, Clone, PartialEq, Eq)]

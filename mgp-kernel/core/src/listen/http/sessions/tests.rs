@@ -21,7 +21,7 @@ use tower_layer::layer_fn;
 use super::super::{FnService, ListenCertificate};
 use super::*;
 use crate::lifecycle::KernelEnd;
-use crate::running::AcceptedConfig;
+use crate::settings::running::AcceptedConfig;
 use crate::test_kernel::TestServer;
 
 /// The files of one certificate, which both kernels have, and which is its own authority.

@@ -13,7 +13,7 @@ use mgp_types::canonical::Digest;
 use mgp_types::random_name;
 use serde::{Deserialize, Serialize};
 
-use crate::state_folder::{read_json, write_json};
+use crate::state::folder::{read_json, write_json};
 
 /// The properties of a kernel that clients compare before they share it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

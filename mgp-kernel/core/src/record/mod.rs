@@ -1,5 +1,8 @@
 //! The record of calls, and the form in which it has their arguments.
 
+pub mod positions;
+pub(crate) mod push;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,8 +27,8 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::StartError;
-use crate::log_positions::{AuditLogEnds, ForwardedPositions};
-use crate::running::RunningConfig;
+use crate::record::positions::{AuditLogEnds, ForwardedPositions};
+use crate::settings::running::RunningConfig;
 
 /// The record of what was done and decided, and the clock by which it is written.
 pub struct AuditTrail {

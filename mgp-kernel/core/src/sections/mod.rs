@@ -1,5 +1,8 @@
 //! The sections of a kernel, opened and put together.
 
+pub(crate) mod inventory;
+pub mod rules;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
@@ -13,7 +16,6 @@ use mgp_types::mgp::EntryType;
 use crate::StartError;
 use crate::catalog::ToolCatalog;
 use crate::changes::ChangeListeners;
-use crate::counts::KernelCounts;
 use crate::data::DataBroker;
 use crate::lifecycle::Lifecycle;
 use crate::platform::set_mode;
@@ -21,11 +23,12 @@ use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::registration;
 use crate::replicas::{ClusterLink, Peers};
-use crate::running::RunningConfig;
 use crate::servers::events::{self, ServerEvents};
 use crate::servers::fleet::{Fleet, FleetTables};
 use crate::servers::upstream::{ServerSupport, StartQueue};
 use crate::settings;
+use crate::settings::running::RunningConfig;
+use crate::telemetry::counts::KernelCounts;
 use crate::visibility::Visibility;
 
 /// The sections of one kernel. The kernel holds all of them, as do its gates in front of clients and the methods that it

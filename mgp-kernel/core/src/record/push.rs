@@ -20,10 +20,10 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
-use crate::json_receiver::{JsonReceiver, signed, trusting};
 use crate::platform::host_name;
 use crate::record::{AuditTrail, PushProgress, RECEIVER};
-use crate::running::{AcceptedConfig, RunningConfig};
+use crate::settings::running::{AcceptedConfig, RunningConfig};
+use crate::telemetry::json_receiver::{JsonReceiver, signed, trusting};
 use crate::telemetry::{attribute, log_record, logs};
 use crate::terminal::with_causes;
 

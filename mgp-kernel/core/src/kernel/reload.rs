@@ -5,12 +5,12 @@ use std::sync::Arc;
 use mgp_discovery::Config;
 use mgp_types::mgp::EntryType;
 
-use crate::kernel_note::KernelNote;
 use crate::registration;
-use crate::rules::AccessRules;
-use crate::running::ConfigEdit;
 use crate::sections::Sections;
-use crate::server_inventory::warn_of_unmatched;
+use crate::sections::inventory::warn_of_unmatched;
+use crate::sections::rules::AccessRules;
+use crate::settings::running::ConfigEdit;
+use crate::state::kernel_note::KernelNote;
 use crate::terminal::Failure;
 use crate::{AppliedConfig, StartError, settings};
 

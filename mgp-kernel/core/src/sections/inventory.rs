@@ -12,8 +12,8 @@ use mgp_security::definition::{DefinitionKind, server_of};
 use mgp_types::mgp::{AccessPermission, AskRule, Glob, ToolName, ToolPattern, method};
 use serde::{Deserialize, Serialize};
 
-use crate::rules::CONFIGURATION;
 use crate::sections::Sections;
+use crate::sections::rules::CONFIGURATION;
 use crate::terminal::word_of;
 use crate::visibility::Visibility;
 

@@ -1,5 +1,9 @@
 //! The configuration of `mgp.toml`, translated to the settings of each section.
 
+pub mod paths;
+pub mod pattern_servers;
+pub mod running;
+
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;

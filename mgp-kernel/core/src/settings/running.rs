@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use crate::proof::is_guarded;
 use crate::settings;
-use crate::state_folder::{read_json, users_state, write_json};
+use crate::state::folder::{read_json, users_state, write_json};
 use crate::terminal::Failure;
 
 /// The configuration in effect, with the folder and the memory that were taken at the start.

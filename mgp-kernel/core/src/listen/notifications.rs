@@ -17,10 +17,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::admin::questions::OpenQuestion;
-use crate::json_receiver::signed;
 use crate::lifecycle::wait_for_stop;
-use crate::running::{AcceptedConfig, RunningConfig};
 use crate::sections::Sections;
+use crate::settings::running::{AcceptedConfig, RunningConfig};
+use crate::telemetry::json_receiver::signed;
 use crate::terminal::printable;
 
 /// Notifies people of each question that is asked, as the configuration in effect says, until `stopped` says so. Without any

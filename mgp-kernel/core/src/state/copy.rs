@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::platform::{open_regular, private_file_options, set_mode};
-use crate::state_folder::{digest_of, write_json};
+use crate::state::folder::{digest_of, write_json};
 use crate::terminal::{TextForm, TextWriter};
 
 /// The database with the decisions of operators.

@@ -38,7 +38,6 @@ use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::repeated_headers::RepeatedHeadersGate;
 use crate::call::server_meta::{CallerMetaGate, KernelOptionsGate};
 use crate::call::session_state::{CurrentSession, SessionStateGate};
-use crate::counts::RefusalGate;
 use crate::data::DataReferencesGate;
 use crate::front::cancel::UpstreamCanceller;
 use crate::front::delegation::DelegationGate;
@@ -53,7 +52,9 @@ use crate::servers::upstream::{
     ConnectionShared, FallbackToolGate, ServerOutcomeGate, ServerStack, ServerSupport, UpstreamTransport,
     reach_here,
 };
-use crate::{StartError, paths, settings, telemetry};
+use crate::settings::paths;
+use crate::telemetry::counts::RefusalGate;
+use crate::{StartError, settings, telemetry};
 
 /// Puts layers and gates around a service; a call meets the first one first.
 macro_rules! stack {

@@ -11,9 +11,9 @@ use mgp_security::path::{ProtectedPaths, Roots, usable_folder};
 use mgp_security::validator::PathsValidator;
 
 use crate::StartError;
-use crate::program_files::{is_program_file, words_of};
-use crate::running::RunningConfig;
-use crate::state_folder::users_state;
+use crate::platform::program_files::{is_program_file, words_of};
+use crate::settings::running::RunningConfig;
+use crate::state::folder::users_state;
 
 /// Returns the files and folders that belong to the kernel: those of the state, the user's secrets, and `others`.
 pub(crate) fn own_files(state: &Path, others: Vec<PathBuf>) -> Vec<PathBuf> {

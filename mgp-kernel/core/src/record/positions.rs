@@ -12,7 +12,7 @@ use mgp_security::audit::{AuditLog, Filter, LogHead, LogStore, Query};
 use mgp_types::mgp::ServerId;
 use tokio::sync::watch;
 
-use crate::state_folder::{read_json, write_json};
+use crate::state::folder::{read_json, write_json};
 
 /// The files in which ends of the record are kept. Clones use the same files.
 #[derive(Debug, Clone)]

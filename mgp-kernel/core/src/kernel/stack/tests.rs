@@ -10,7 +10,7 @@ type Step = (String, String);
 
 #[test]
 fn the_page_about_the_way_of_a_call_names_each_file_in_order() {
-    let page = include_str!("../../../../ARCHITECTURE.md");
+    let page = include_str!("../../../../../ARCHITECTURE.md");
     let (_, page) = page.split_once("## 5. The way of a call").expect("the page is there");
     let (page, _) = page.split_once("\n## ").expect("another section follows");
     let [to_kernel, front, back, to_server] = &tables(page)[..] else { panic!("the page has four tables") };

@@ -215,7 +215,7 @@ impl LogExport {
     {
         // The spans of requests lead from lines to traces. What is said of the export would be exported without end.
         let lines = lines.with_target("mgp_transport::trace", LevelFilter::INFO);
-        let lines = lines.with_target("mgp_kernel_core::telemetry", LevelFilter::OFF);
+        let lines = lines.with_target("mgp_kernel_core::telemetry::otlp", LevelFilter::OFF);
         Layer::<S>::with_filter(Self::default(), lines).boxed()
     }
 }

@@ -123,8 +123,8 @@ pub struct ClientRow {
 pub struct StepAside {
     /// The process number of the kernel that is meant.
     pub pid: Option<u32>,
-    /// The [digest](crate::state::kernel_note::KernelNote::digest_of) of the configuration that the caller wants; the kernel stays
-    /// if it can apply that. `None` if the caller wants another kernel in any case.
+    /// The digest of the configuration that the caller wants; the kernel stays if it can apply that. `None` if the caller
+    /// wants another kernel in any case.
     #[serde(default)]
     pub config: Option<String>,
 }

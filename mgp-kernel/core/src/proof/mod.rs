@@ -3,7 +3,7 @@
 //! A question on the terminal proves nothing, because agents open terminals. Nothing follows either from a command not
 //! being a descendant of a client: orphans outlive their client, and an editor's terminal is not below its extension
 //! host. So a decision needs a secret. Before one is set, and once a client has connected, an agent could set it: then only
-//! a command [at a login](login) sets it, or root.
+//! a command at a login sets it, or root.
 
 mod connection;
 mod login;

@@ -1,6 +1,6 @@
 //! Confinement: the limits on what a program that the kernel starts can reach, held by the operating system.
 //!
-//! The kernel writes into a [`Confinement`] what a server may reach: the system's programs and libraries, its own
+//! The kernel writes into a `Confinement` what a server may reach: the system's programs and libraries, its own
 //! folder, a temporary folder, and what it was permitted. It does not start the program itself but the launcher, `mgp
 //! confine`, which confines its own process and then becomes the program. So there is no moment in which the program
 //! runs unconfined, and its children are confined like it.

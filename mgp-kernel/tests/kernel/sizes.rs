@@ -15,9 +15,9 @@ use crate::scripted::{Script, defined};
 use crate::web::Web;
 
 tests![
-    pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do,
-    pain_19_a_result_that_is_not_even_taken_in_says_what_to_do_at_once,
-    pain_19_a_search_answers_within_its_budget,
+    an_oversize_result_says_how_large_it_is_and_what_to_do,
+    a_result_that_is_not_even_taken_in_says_what_to_do_at_once,
+    a_search_answers_within_its_budget,
     messages_of_many_megabytes_pass_both_ways,
     a_result_that_finds_no_memory_ends_its_call_only,
     a_result_of_more_bytes_than_its_tool_declares_is_left_out,
@@ -67,7 +67,7 @@ async fn a_large_result_comes_in_chunks_to_a_client_that_takes_them() {
     }
 }
 
-async fn pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do() {
+async fn an_oversize_result_says_how_large_it_is_and_what_to_do() {
     let (script, web) = (Script::named(&["big"]), Web::start().await);
     let mut config = quiet([script.server("files"), web.server("web")]);
     config["limits"] = json!({"max_message_bytes": 1 << 16});
@@ -86,7 +86,7 @@ async fn pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do() {
     }
 }
 
-async fn pain_19_a_result_that_is_not_even_taken_in_says_what_to_do_at_once() {
+async fn a_result_that_is_not_even_taken_in_says_what_to_do_at_once() {
     // Some libraries write the id in front of the result, others behind it.
     for script in [Script::named(&["big", "pid"]), Script::named(&["big", "pid"]).id_last()] {
         let mut server = script.server("files");
@@ -115,7 +115,7 @@ async fn pain_19_a_result_that_is_not_even_taken_in_says_what_to_do_at_once() {
     }
 }
 
-async fn pain_19_a_search_answers_within_its_budget() {
+async fn a_search_answers_within_its_budget() {
     let definition = |number: usize| {
         let fields: serde_json::Map<_, _> = (0..10)
             .map(|field| {

@@ -14,9 +14,9 @@ use crate::runner::tests;
 use crate::talking;
 
 tests![
-    pain_04_no_process_of_a_servers_tree_outlives_the_kernel,
-    pain_04_no_process_of_a_servers_tree_outlives_a_kernel_that_is_killed,
-    pain_04_a_server_that_is_removed_takes_its_tree_with_it,
+    no_process_of_a_servers_tree_outlives_the_kernel,
+    no_process_of_a_servers_tree_outlives_a_kernel_that_is_killed,
+    a_server_that_is_removed_takes_its_tree_with_it,
 ];
 
 /// The argument by which the test binary is a kernel. The next are its state and its configuration.
@@ -52,7 +52,7 @@ pub(crate) fn start_kernel(state: &std::path::Path, config: &Value) -> (Child, S
     (child, line)
 }
 
-async fn pain_04_no_process_of_a_servers_tree_outlives_the_kernel() {
+async fn no_process_of_a_servers_tree_outlives_the_kernel() {
     for gently in [true, false] {
         let host = Host::start([talking::server("tree")]).await;
         let own = host.up("tree").await.pid.unwrap();
@@ -67,7 +67,7 @@ async fn pain_04_no_process_of_a_servers_tree_outlives_the_kernel() {
     }
 }
 
-async fn pain_04_no_process_of_a_servers_tree_outlives_a_kernel_that_is_killed() {
+async fn no_process_of_a_servers_tree_outlives_a_kernel_that_is_killed() {
     let state = tempfile::tempdir().unwrap();
     let path = state.path().join("state");
     let config = host::quiet([talking::server("tree")]);
@@ -81,7 +81,7 @@ async fn pain_04_no_process_of_a_servers_tree_outlives_a_kernel_that_is_killed()
     all_gone(&tree).await;
 }
 
-async fn pain_04_a_server_that_is_removed_takes_its_tree_with_it() {
+async fn a_server_that_is_removed_takes_its_tree_with_it() {
     let host = Host::start([talking::server("tree")]).await;
     let own = host.up("tree").await.pid.unwrap();
     let client = host.client("one").await;

@@ -9,8 +9,8 @@ use crate::runner::tests;
 use crate::scripted::{Script, defined};
 
 tests![
-    pain_16_calls_and_denials_are_recorded_with_who_what_and_when_and_no_values,
-    pain_16_values_are_recorded_if_the_operator_says_so_and_secrets_never,
+    calls_and_denials_are_recorded_with_who_what_and_when_and_no_values,
+    values_are_recorded_if_the_operator_says_so_and_secrets_never,
     every_security_relevant_action_is_recorded,
     what_is_not_to_be_kept_of_the_record_goes_by_itself,
 ];
@@ -20,7 +20,7 @@ fn arguments() -> Value {
 }
 
 // covers: MGP-6.3-12
-async fn pain_16_calls_and_denials_are_recorded_with_who_what_and_when_and_no_values() {
+async fn calls_and_denials_are_recorded_with_who_what_and_when_and_no_values() {
     let script = Script::named(&["works", "secret"]);
     let mut config = quiet([script.server("files")]);
     config["access"] = json!({"rules": [
@@ -53,7 +53,7 @@ async fn pain_16_calls_and_denials_are_recorded_with_who_what_and_when_and_no_va
     assert!(ada.request("kernel/audit/query", json!({})).await.is_err());
 }
 
-async fn pain_16_values_are_recorded_if_the_operator_says_so_and_secrets_never() {
+async fn values_are_recorded_if_the_operator_says_so_and_secrets_never() {
     let script = Script::named(&["works"]);
     let mut config = quiet([script.server("files")]);
     config["audit"] = json!({"arguments": "redacted"});

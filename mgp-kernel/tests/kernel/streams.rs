@@ -16,7 +16,7 @@ use crate::scripted::Script;
 use crate::talking;
 
 tests![
-    pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for,
+    progress_questions_and_changes_come_to_the_client_that_they_are_for,
     a_result_says_what_the_kernel_is_and_not_what_its_server_is,
     whatever_happens_nothing_of_mgp_is_told_to_a_plain_client,
 ];
@@ -64,7 +64,7 @@ fn answering(builder: ClientBuilder, name: &'static str) -> ClientBuilder {
     with_person(builder, move |_| json!({"colour": name}))
 }
 
-async fn pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for() {
+async fn progress_questions_and_changes_come_to_the_client_that_they_are_for() {
     let host = Host::ready([talking::server("files")]).await;
     let one = Listening::start(&host, "one", Revision::V2025_11_25).await;
     let other = Listening::start(&host, "other", Revision::V2025_06_18).await;

@@ -12,15 +12,15 @@ use crate::runner::tests;
 use crate::scripted::Script;
 
 tests![
-    pain_01_a_bad_server_breaks_nothing,
-    pain_03_a_restarted_server_publishes_its_tools_anew,
-    pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later,
-    pain_18_a_resource_of_a_server_that_starts_is_waited_for,
+    a_bad_server_breaks_nothing,
+    a_restarted_server_publishes_its_tools_anew,
+    the_kernel_answers_at_once_and_tools_of_slow_servers_come_later,
+    a_resource_of_a_server_that_starts_is_waited_for,
     a_plain_client_is_told_what_became_of_its_call_and_what_to_do,
     a_server_that_has_failed_often_is_tried_at_once_when_it_was_connected_to_anew,
 ];
 
-async fn pain_01_a_bad_server_breaks_nothing() {
+async fn a_bad_server_breaks_nothing() {
     let good = Script::named(&["works"]);
     let broken_list = Script::new("{this is no list");
     let crashing = Script::named(&["crash"]);
@@ -51,7 +51,7 @@ async fn pain_01_a_bad_server_breaks_nothing() {
     }
 }
 
-async fn pain_03_a_restarted_server_publishes_its_tools_anew() {
+async fn a_restarted_server_publishes_its_tools_anew() {
     let script = Script::named(&["crash", "old"]);
     let host = Host::ready([script.server("files")]).await;
     let client = host.client("one").await;
@@ -65,7 +65,7 @@ async fn pain_03_a_restarted_server_publishes_its_tools_anew() {
     assert_eq!((view.state, view.tools, view.restarts), (ServerState::Connected, 1, 1));
 }
 
-async fn pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later() {
+async fn the_kernel_answers_at_once_and_tools_of_slow_servers_come_later() {
     let (quick, slow) = (Script::named(&["works"]), Script::named(&["works"]).slow(Duration::from_secs(20)));
     let host = Host::start([quick.server("quick"), slow.server("slow")]).await;
     let began = Instant::now();
@@ -82,7 +82,7 @@ async fn pain_18_the_kernel_answers_at_once_and_tools_of_slow_servers_come_later
     assert_eq!(say(&client, "slow.works", json!({})).await, "{}");
 }
 
-async fn pain_18_a_resource_of_a_server_that_starts_is_waited_for() {
+async fn a_resource_of_a_server_that_starts_is_waited_for() {
     let slow = Script::named(&["works"]).slow(Duration::from_secs(3));
     let host = Host::start([slow.server("slow")]).await;
     let client = host.client("one").await;

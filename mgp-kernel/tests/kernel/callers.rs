@@ -12,12 +12,12 @@ use crate::talking;
 use crate::web::Web;
 
 tests![
-    pain_08_a_call_goes_with_the_credentials_of_its_caller_and_no_other,
-    pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen,
+    a_call_goes_with_the_credentials_of_its_caller_and_no_other,
+    what_a_caller_may_not_call_is_nowhere_to_be_seen,
     a_call_that_waits_takes_a_place_of_its_agent_and_of_nobody_else,
 ];
 
-async fn pain_08_a_call_goes_with_the_credentials_of_its_caller_and_no_other() {
+async fn a_call_goes_with_the_credentials_of_its_caller_and_no_other() {
     let web = Web::start().await;
     let mut over_http = web.server("web");
     over_http["agents"] = json!({
@@ -49,7 +49,7 @@ async fn pain_08_a_call_goes_with_the_credentials_of_its_caller_and_no_other() {
 }
 
 // covers: MGP-8.2-03
-async fn pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen() {
+async fn what_a_caller_may_not_call_is_nowhere_to_be_seen() {
     let (bank, files) =
         (Script::named(&["transfer_money", "read_balance"]), Script::named(&["read_note", "write_note"]));
     let mut config = quiet([bank.server("bank"), files.server("files")]);

@@ -19,9 +19,9 @@ use crate::runner::tests;
 use crate::scripted::Script;
 
 tests![
-    pain_07_any_kernel_answers_any_request_of_a_client_without_sessions,
-    pain_07_a_client_whose_kernel_was_replaced_goes_on,
-    pain_07_the_state_of_a_kernel_that_was_killed_is_taken_over,
+    any_kernel_answers_any_request_of_a_client_without_sessions,
+    a_client_whose_kernel_was_replaced_goes_on,
+    the_state_of_a_kernel_that_was_killed_is_taken_over,
 ];
 
 /// A kernel behind HTTP.
@@ -48,7 +48,7 @@ pub(crate) async fn serve(config: &Value, state: &std::path::Path, at: &str) -> 
     Served { address, kernel, stop, serving }
 }
 
-async fn pain_07_any_kernel_answers_any_request_of_a_client_without_sessions() {
+async fn any_kernel_answers_any_request_of_a_client_without_sessions() {
     let script = Script::named(&["works"]);
     let state = tempfile::tempdir().unwrap();
     let config = quiet([script.server("files")]);
@@ -66,7 +66,7 @@ async fn pain_07_any_kernel_answers_any_request_of_a_client_without_sessions() {
     assert_eq!(script.calls().len(), 4);
 }
 
-async fn pain_07_a_client_whose_kernel_was_replaced_goes_on() {
+async fn a_client_whose_kernel_was_replaced_goes_on() {
     let script = Script::named(&["works"]);
     let state = tempfile::tempdir().unwrap();
     let config = quiet([script.server("files")]);
@@ -89,7 +89,7 @@ async fn pain_07_a_client_whose_kernel_was_replaced_goes_on() {
     assert_eq!(say(&with_session, "files.works", json!({"a": "2"})).await, r#"{"a":"2"}"#);
 }
 
-async fn pain_07_the_state_of_a_kernel_that_was_killed_is_taken_over() {
+async fn the_state_of_a_kernel_that_was_killed_is_taken_over() {
     let state = tempfile::tempdir().unwrap();
     let path = state.path().join("state");
     let config = quiet([]);

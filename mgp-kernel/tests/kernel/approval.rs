@@ -16,10 +16,10 @@ use crate::sections::raw::ERAS;
 use crate::talking;
 
 tests![
-    pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent,
-    pain_15_one_yes_holds_for_all_rounds_of_its_call,
-    pain_15_an_operator_approves_one_call_and_no_other,
-    pain_15_a_model_cannot_approve_for_itself,
+    a_human_is_asked_for_each_call_and_sees_what_will_be_sent,
+    one_yes_holds_for_all_rounds_of_its_call,
+    an_operator_approves_one_call_and_no_other,
+    a_model_cannot_approve_for_itself,
     automatic_approval_asks_for_what_is_dangerous_unless_that_is_said_to_be_wanted,
     a_call_whose_costs_need_approval_is_made_when_it_has_it,
     a_tool_that_declares_it_is_confirmed_and_its_question_is_shown,
@@ -40,7 +40,7 @@ pub(crate) fn dangerous(mut server: Value) -> Value {
     config
 }
 
-async fn pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
+async fn a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
     let script = Script::named(&["transfer"]);
     let host = Host::ready_with(dangerous(script.server("bank"))).await;
     for revision in ERAS {
@@ -68,7 +68,7 @@ async fn pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
     }
 }
 
-async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
+async fn one_yes_holds_for_all_rounds_of_its_call() {
     let host = Host::ready_with(dangerous(talking::server("paint"))).await;
     for revision in ERAS {
         let shown = Arc::<Mutex<Vec<String>>>::default();
@@ -89,7 +89,7 @@ async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
     }
 }
 
-async fn pain_15_an_operator_approves_one_call_and_no_other() {
+async fn an_operator_approves_one_call_and_no_other() {
     let script = Script::named(&["transfer"]);
     let host = Host::ready_with(dangerous(script.server("bank"))).await;
     let (robot, other, operator) =
@@ -132,7 +132,7 @@ async fn pain_15_an_operator_approves_one_call_and_no_other() {
     assert_eq!(script.calls().len(), 2);
 }
 
-async fn pain_15_a_model_cannot_approve_for_itself() {
+async fn a_model_cannot_approve_for_itself() {
     let script = Script::named(&["transfer"]);
     let host = Host::ready_with(dangerous(script.server("bank"))).await;
     let robot = host.client("robot").await;

@@ -8,14 +8,14 @@ use crate::runner::tests;
 use crate::scripted::Script;
 
 tests![
-    pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others_alone,
-    pain_17_a_reload_changes_what_is_asked_of_calls,
-    pain_17_a_reload_changes_who_may_use_what_and_how_often,
-    pain_17_what_a_reload_cannot_change_is_named_and_what_is_shown_is_in_effect,
-    pain_17_a_broken_configuration_changes_nothing,
+    a_reload_adds_changes_and_removes_servers_and_leaves_the_others_alone,
+    a_reload_changes_what_is_asked_of_calls,
+    a_reload_changes_who_may_use_what_and_how_often,
+    what_a_reload_cannot_change_is_named_and_what_is_shown_is_in_effect,
+    a_broken_configuration_changes_nothing,
 ];
 
-async fn pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others_alone() {
+async fn a_reload_adds_changes_and_removes_servers_and_leaves_the_others_alone() {
     let (stays, changes, goes, comes) = (
         Script::named(&["pid"]),
         Script::named(&["pid", "other"]),
@@ -41,7 +41,7 @@ async fn pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others
     assert_eq!(host.view("stays").restarts, 0);
 }
 
-async fn pain_17_a_reload_changes_what_is_asked_of_calls() {
+async fn a_reload_changes_what_is_asked_of_calls() {
     let script = Script::named(&["works"]);
     let config = quiet([script.server("files")]);
     let host = Host::ready_with(config.clone()).await;
@@ -60,7 +60,7 @@ async fn pain_17_a_reload_changes_what_is_asked_of_calls() {
     assert_eq!(script.calls().len(), 1);
 }
 
-async fn pain_17_a_reload_changes_who_may_use_what_and_how_often() {
+async fn a_reload_changes_who_may_use_what_and_how_often() {
     let script = Script::named(&["works"]);
     let mut config = quiet([script.server("files")]);
     config["access"] = json!({"default": "opt-out"});
@@ -91,7 +91,7 @@ async fn pain_17_a_reload_changes_who_may_use_what_and_how_often() {
     assert!(passed <= 1, "{passed}");
 }
 
-async fn pain_17_what_a_reload_cannot_change_is_named_and_what_is_shown_is_in_effect() {
+async fn what_a_reload_cannot_change_is_named_and_what_is_shown_is_in_effect() {
     let config = quiet([]);
     let host = Host::with(config.clone()).await;
     let operator = host.operator().await;
@@ -120,7 +120,7 @@ async fn pain_17_what_a_reload_cannot_change_is_named_and_what_is_shown_is_in_ef
     assert_eq!(ask(&operator, "kernel/access/list", json!({})).await["default_policy"], "opt-out");
 }
 
-async fn pain_17_a_broken_configuration_changes_nothing() {
+async fn a_broken_configuration_changes_nothing() {
     let script = Script::named(&["pid"]);
     let config = quiet([script.server("files")]);
     let host = Host::with(config.clone()).await;

@@ -16,7 +16,7 @@ use crate::runner::tests;
 use crate::scripted::Script;
 
 tests![
-    pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index,
+    tools_are_found_through_the_kernel_as_well_as_by_the_index,
     an_embedder_that_this_build_lacks_is_refused,
 ];
 
@@ -54,7 +54,7 @@ async fn discover(client: &Plain, query: &str) -> Value {
     ask(client, "tools/call", params).await["structuredContent"].clone()
 }
 
-async fn pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index() {
+async fn tools_are_found_through_the_kernel_as_well_as_by_the_index() {
     let servers = servers();
     let scripts: Vec<_> = servers
         .iter()

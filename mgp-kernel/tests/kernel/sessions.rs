@@ -9,9 +9,9 @@ use crate::host::{Host, ask, names, quiet, read, say, until};
 use crate::runner::tests;
 use crate::web::Web;
 
-tests![pain_05_no_refresh_leaks_a_session, pain_06_a_session_that_the_server_forgot_is_begun_anew,];
+tests![no_refresh_leaks_a_session, a_session_that_the_server_forgot_is_begun_anew,];
 
-async fn pain_05_no_refresh_leaks_a_session() {
+async fn no_refresh_leaks_a_session() {
     let web = Web::start().await;
     let host = Host::ready([web.server("web")]).await;
     let client = host.client("one").await;
@@ -41,7 +41,7 @@ async fn pain_05_no_refresh_leaks_a_session() {
     assert_eq!((seen.begun, seen.open.len(), seen.ended), (4, 0, 4), "{seen:?}");
 }
 
-async fn pain_06_a_session_that_the_server_forgot_is_begun_anew() {
+async fn a_session_that_the_server_forgot_is_begun_anew() {
     let web = Web::start().await;
     let host = Host::ready([web.server("web")]).await;
     let client = host.client("one").await;

@@ -1,8 +1,7 @@
-//! What people ask of gateways most, and what hurts them most: a test for each, end to end through a kernel with servers
-//! that really run, as child processes or behind HTTP. `sections` does the same for what the specification demands, and
-//! `upstream` for servers that are connected, kept alive and heard.
+//! What the kernel promises, end to end, with servers that really run, as child processes or behind HTTP. `sections` does the
+//! same for what the specification demands, and `upstream` for servers that are connected, kept alive and heard.
 //!
-//! `cargo test -p mgp-kernel --test pains -- pain_04` runs what has the word in its name.
+//! `cargo test -p mgp-kernel --test kernel -- process` runs what has the word in its name.
 
 #![allow(
     clippy::unwrap_used,

@@ -7,9 +7,9 @@ use crate::runner::tests;
 use crate::scripted::{Script, defined};
 
 tests![
-    pain_20_harmless_commands_pass_and_dangerous_ones_do_not,
-    pain_20_harmless_words_pass,
-    pain_20_people_are_asked_about_what_destroys_and_sends_and_about_no_plain_read,
+    harmless_commands_pass_and_dangerous_ones_do_not,
+    harmless_words_pass,
+    people_are_asked_about_what_destroys_and_sends_and_about_no_plain_read,
     a_permission_that_is_never_automatic_is_asked_for_before_a_new_file_too,
 ];
 
@@ -39,7 +39,7 @@ async fn stopped(
     stopped
 }
 
-async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
+async fn harmless_commands_pass_and_dangerous_ones_do_not() {
     // All is as it is by default, but for what its operator has said of the server once.
     let script = Script::of([defined("execute_command", &["command"], &json!({}))]);
     let host = Host::ready_with(json!({
@@ -79,7 +79,7 @@ async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     assert_eq!(script.calls().len(), passed);
 }
 
-async fn pain_20_harmless_words_pass() {
+async fn harmless_words_pass() {
     let script = Script::of([defined("search_history", &["pattern"], &json!({}))]);
     let mut server: Value = script.server("notes");
     server["security"] = json!({"validators": ["sandbox"]});
@@ -90,7 +90,7 @@ async fn pain_20_harmless_words_pass() {
     assert_eq!(script.calls().len(), rows(WORDS).count());
 }
 
-async fn pain_20_people_are_asked_about_what_destroys_and_sends_and_about_no_plain_read() {
+async fn people_are_asked_about_what_destroys_and_sends_and_about_no_plain_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().canonicalize().unwrap().join(name).display().to_string();
     std::fs::write(path("old.txt"), "kept").unwrap();

@@ -217,12 +217,13 @@ proptest! {
     }
 
     #[test]
-    fn a_line_that_is_plain_has_the_same_commands_for_a_grammar_of_the_shell(
+    fn a_line_that_is_plain_has_every_command_of_a_grammar_of_the_shell(
         tokens in prop::collection::vec(prop::sample::select(TOKENS), 1..12),
     ) {
         let line = tokens.concat();
         if let (Ok(commands), Some(names)) = (plain_commands(&line), words_by_grammar(&line)) {
-            prop_assert_eq!(commands.len(), names.len(), "{}", line);
+            // The grammar misses a command of few lines, such as `- 2>&1`; none that it knows may be missed here.
+            prop_assert!(commands.len() >= names.len(), "{}", line);
         }
     }
 

@@ -1,7 +1,7 @@
-//! What the kernel promises, end to end, with servers that really run, as child processes or behind HTTP. `sections` does the
-//! same for what the specification demands, and `upstream` for servers that are connected, kept alive and heard.
+//! End-to-end tests of the kernel with real servers: child processes, or servers behind HTTP. `sections` covers the
+//! specification; `upstream` covers how servers are connected and kept alive.
 //!
-//! `cargo test -p mgp-kernel --test kernel -- process` runs what has the word in its name.
+//! `cargo test -p mgp-kernel --test kernel -- process` runs the tests with that word in their names.
 
 #![allow(
     clippy::unwrap_used,

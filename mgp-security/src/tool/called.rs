@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
-use mgp_types::{BoxedService, Error, Flow, Gate, Method, Object, RawJson, Request, RpcService, call_once};
+use mgp_types::{BoxedService, Error, Flow, Gate, Method, Object, Request, RpcService};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::effective::{ToolRules, effective};
-use super::{MAX_PAGES, MAX_TOOLS};
+use super::pages::fetch;
 
 /// A gate that determines the tool of each call to one server, so that all other gates can judge it.
 ///
@@ -105,37 +105,22 @@ impl ListedTools {
         if let Some(tool) = self.fresh(name) {
             return Ok(Some(tool));
         }
-        let mut tools = HashMap::new();
         let mut list = Request::call(Method::TOOLS_LIST, Object::new());
         list.context = request.context.clone();
-        for _ in 0..MAX_PAGES {
-            let response = call_once(self.lists.clone(), list.clone()).await?;
-            let page = Object::from_raw(&response.result).map_err(|_| malformed())?;
-            let definitions = page.get("tools").ok_or_else(malformed)?;
-            let definitions: Vec<RawJson> = definitions.to().map_err(|_| malformed())?;
-            tools.extend(definitions.iter().filter_map(|definition| self.resolved(definition)));
-            match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
-                Some(cursor) if tools.len() <= MAX_TOOLS => list.params.set("cursor", cursor),
-                _ => break,
-            }
-        }
+        let (_, fetched) = fetch(self.lists.clone(), list, "tools", false).await?;
+        let tools: HashMap<_, _> = fetched.listed.into_iter().filter_map(|it| self.resolved(it)).collect();
         let found = tools.get(name).cloned();
         self.known.store(Some(Arc::new(ToolList { listed: Instant::now(), tools })));
         Ok(found)
     }
 
     /// Returns the tool that a definition in a list is of, by its name; nothing for one without a name.
-    fn resolved(&self, definition: &RawJson) -> Option<(Box<str>, Arc<ResolvedTool>)> {
-        let definition = Object::from_raw(definition).ok()?;
+    fn resolved(&self, definition: Object) -> Option<(Box<str>, Arc<ResolvedTool>)> {
         let name = Box::<str>::from(definition.text("name")?);
         let security = effective(&definition, &self.rules);
         let tool = ResolvedTool::new(self.server.clone(), ToolName::from(&*name), definition, security);
         Some((name, tool))
     }
-}
-
-fn malformed() -> Error {
-    Error::misbehaved("the list of tools is none")
 }
 
 /// The age from which a list is read again before a call is judged by it.
@@ -146,8 +131,8 @@ mod tests {
     use std::future::{Ready, ready};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use mgp_types::Response;
     use mgp_types::mgp::TrustLevel;
+    use mgp_types::{RawJson, Response, call_once};
     use tower_service::Service;
 
     use super::*;

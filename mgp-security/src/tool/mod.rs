@@ -10,6 +10,7 @@ mod effective;
 mod lexicon;
 mod nature;
 mod operation;
+pub(crate) mod pages;
 mod schema;
 #[cfg(test)]
 mod tests;

@@ -303,7 +303,7 @@ impl NamedTarget {
         }
     }
 
-    /// Returns the ids of the server and the tool.
+    /// Splits the target into its server and, if it names only one, its tool.
     pub fn ids(self) -> (ServerId, Option<ToolName>) {
         (self.server.as_str().into(), self.tool.as_deref().map(ToolName::new))
     }

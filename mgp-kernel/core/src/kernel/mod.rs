@@ -285,7 +285,7 @@ impl Kernel {
         self.accept_as(&AuthLayer::fixed(principal), mark, move |_| client.clone())
     }
 
-    /// Returns the sections of the kernel.
+    /// Everything the kernel has opened; operations and the page work on it.
     pub fn sections(&self) -> &Sections {
         &self.0.sections
     }

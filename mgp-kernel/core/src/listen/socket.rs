@@ -87,7 +87,7 @@ fn start_of(digest: Sha256) -> u64 {
 pub struct SharingKey(u64);
 
 impl SharingKey {
-    /// Returns the key of clients that use these files as this agent.
+    /// Makes the key from the configuration files and the agent of a client.
     pub fn of(files: &[PathBuf], agent: &str) -> Self {
         let mut digest = Sha256::new_with_prefix(agent.as_bytes());
         for file in files {

@@ -108,7 +108,7 @@ impl RunningConfig {
         self.waiting.load_full()
     }
 
-    /// Returns the configuration in effect.
+    /// Loads the current configuration; a reload replaces it.
     pub fn load(&self) -> Guard<Arc<Config>> {
         self.current.load()
     }

@@ -222,8 +222,10 @@ proptest! {
     ) {
         let line = tokens.concat();
         if let (Ok(commands), Some(names)) = (plain_commands(&line), words_by_grammar(&line)) {
-            // The grammar misses a command of few lines, such as `- 2>&1`; none that it knows may be missed here.
-            prop_assert!(commands.len() >= names.len(), "{}", line);
+            // The grammar misses commands in some lines with a redirection or an escape, such as `- 2>&1`.
+            let has_quirks = line.contains(['<', '>', '\\']);
+            let missed = names.len().abs_diff(commands.len());
+            prop_assert!(missed == 0 || has_quirks && commands.len() > names.len(), "{}", line);
         }
     }
 

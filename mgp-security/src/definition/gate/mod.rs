@@ -17,7 +17,6 @@ use mgp_types::{
 use parking_lot::Mutex;
 use tower_layer::Layer;
 
-use self::list::FetchedList;
 use self::used_definitions::UsedDefinitions;
 use super::{
     ConfiguredServer, DefinitionAdmission, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus,
@@ -25,6 +24,7 @@ use super::{
 };
 use crate::Clock;
 use crate::tool::MAX_TOOLS;
+use crate::tool::pages::{FetchedList, fetch};
 
 /// A tower layer that keeps back what one server lists and nobody has approved. It makes [`DefinitionGate`]s, which
 /// share what they have seen.
@@ -299,7 +299,7 @@ impl DefinitionGuardShared {
         let list = self.of(kind);
         let changes = list.changes.load(Ordering::Acquire);
         let trace = request.context.trace;
-        let (response, fetched) = list::fetch(lists, request, kind).await?;
+        let (response, fetched) = fetch(lists, request, kind.list_member(), !kind.is_pinned()).await?;
         let (fetched, admissions) = self.examine(fetched, kind, trace).await?;
         list.examined.store(changes + 1, Ordering::Release);
         Ok(list::admitted(response, &fetched, &admissions, kind))

@@ -7,7 +7,7 @@ mod doors;
 mod failed_logins;
 mod paths;
 mod sessions;
-#[cfg_attr(not(feature = "sso"), path = "no_tokens.rs")]
+#[cfg(feature = "sso")]
 pub(super) mod tokens;
 
 use std::convert::Infallible;
@@ -157,7 +157,10 @@ impl Kernel {
         data.serve_at(socket.local_addr()?).map_err(io::Error::other)?;
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
         let ring = policies.keys.clone();
+        #[cfg(feature = "sso")]
         let tokens = tokens::accepted(running, policies.access.groups())?;
+        #[cfg(not(feature = "sso"))]
+        let tokens = None::<ResourceServer>;
         let guard = tokens.iter().fold(HttpAuthLayer::new(ring.clone()), |guard, tokens| {
             policies.tokens.set_resource_server(tokens.clone());
             guard.tokens(tokens.clone())

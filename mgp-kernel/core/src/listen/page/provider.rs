@@ -64,7 +64,7 @@ impl PageProvider {
         Ok(Some(Self { client, page: page.clone(), running: Arc::clone(running), tokens, groups }))
     }
 
-    /// Returns the name of the issuer for people.
+    /// The address of the issuer, without `https://`, as the login page shows it.
     pub(super) fn name(&self) -> &str {
         self.client.issuer.trim_start_matches("https://")
     }
@@ -74,7 +74,7 @@ impl PageProvider {
         Ok(self.client.page(redirect_uri).await?)
     }
 
-    /// Returns the token with which a browser comes back from the provider.
+    /// Exchanges the provider's answer, which the browser brings, for the token of the person.
     pub(super) async fn token(
         &self,
         redirect_uri: &str,
